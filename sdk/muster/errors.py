@@ -1,0 +1,144 @@
+"""The one tree of errors, shared by the SDK and the platform.
+
+`Rejected`: the caller is wrong; `Transient`: try again later; `Conflict`: somebody was faster;
+`Broken`: a fault of ours. Each carries a stable `code` and travels as an RFC 9457 problem without
+the HTTP status: one table of the platform maps the tree to status, ack and gRPC code.
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+Problem = dict[str, str | float]
+"""RFC 9457 members (`type`, `title`, `detail`) and ours (`code`, `place`, `hint`, `retry_after`)."""
+
+PROBLEM_TYPE_PREFIX = "urn:muster:error:"
+
+
+class MusterError(Exception):
+    """Root of the tree: a message for people, a stable code for programs.
+
+    Attributes:
+        kind: Name of the branch, stable on the wire.
+        title: Short text of the branch, equal for all its occurrences.
+        code: Stable word of this failure (`unknown_key`, `not_found`, …).
+        message: What happened, where, and what to do.
+        place: Where in the caller's input, e.g. `hyperparameters.lr.minval` or `line 3, column 7`.
+        hint: What would help, e.g. `did you mean 'searcher'?`.
+    """
+
+    kind: ClassVar[str] = "error"
+    title: ClassVar[str] = "Muster failed"
+
+    def __init__(self, code: str, message: str, place: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.place}: {self.message}" if self.place else self.message
+        return f"{text} ({self.hint})" if self.hint else text
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.code!r}, {str(self)!r})"
+
+    def __reduce__(self) -> "tuple[object, tuple[Problem]]":
+        return from_problem, (to_problem(self),)
+
+    def to_problem(self) -> Problem:
+        """Return the error as the members of an RFC 9457 problem."""
+        return to_problem(self)
+
+
+class Rejected(MusterError):
+    """The request cannot be done as asked; repeating it unchanged gives the same answer."""
+
+    kind = "rejected"
+    title = "The request was refused"
+
+
+class NotFound(Rejected):
+    """The thing does not exist, or the caller may not see it (both look the same)."""
+
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        super().__init__("not_found", f"{what} was not found", hint=hint)
+
+
+class Conflict(MusterError):
+    """The thing has changed meanwhile, or is in a state that does not allow the request."""
+
+    kind = "conflict"
+    title = "The request conflicts with the present state"
+
+
+class Transient(MusterError):
+    """Something is away for now; the same request may succeed after `retry_after_s`."""
+
+    kind = "transient"
+    title = "Try again later"
+
+    def __init__(self, message: str, retry_after_s: float = 1.0, code: str = "unavailable") -> None:
+        super().__init__(code, message)
+        self.retry_after_s = retry_after_s
+
+
+class Broken(MusterError):
+    """An invariant of ours does not hold; not the caller's fault and no use to repeat."""
+
+    kind = "broken"
+    title = "A fault of Muster itself"
+
+    def __init__(self, message: str, code: str = "broken") -> None:
+        super().__init__(code, message)
+
+
+def to_problem(error: MusterError) -> Problem:
+    """Return `error` as the members of an RFC 9457 problem; absent members are left out."""
+    problem: Problem = {
+        "type": f"{PROBLEM_TYPE_PREFIX}{error.kind}",
+        "title": error.title,
+        "code": error.code,
+        "detail": error.message,
+    }
+    if error.place:
+        problem["place"] = error.place
+    if error.hint:
+        problem["hint"] = error.hint
+    if isinstance(error, Transient):
+        problem["retry_after"] = error.retry_after_s
+    return problem
+
+
+def from_problem(problem: Mapping[str, object]) -> MusterError:
+    """Return the error that `problem` describes; members unknown or of another type are ignored.
+
+    A problem of an unknown branch becomes `Broken`, so that a newer peer's errors stay errors.
+    """
+    kind = str(problem.get("type", "")).removeprefix(PROBLEM_TYPE_PREFIX)
+    code = str(problem.get("code", "broken"))
+    detail = str(problem.get("detail", "no detail was given"))
+    place, hint = _text(problem, "place"), _text(problem, "hint")
+    if kind == Rejected.kind:
+        return _rejected(code, detail, place, hint)
+    if kind == Conflict.kind:
+        return Conflict(code, detail, place, hint)
+    if kind == Transient.kind:
+        return Transient(detail, _seconds(problem.get("retry_after")), code)
+    return Broken(detail, code)
+
+
+def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:
+    error = Rejected(code, detail, place, hint)
+    if code == "not_found":
+        error.__class__ = NotFound
+    return error
+
+
+def _text(problem: Mapping[str, object], member: str) -> str | None:
+    value = problem.get(member)
+    return value if isinstance(value, str) and value else None
+
+
+def _seconds(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and value >= 0 else 1.0
