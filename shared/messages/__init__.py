@@ -1,0 +1,1 @@
+"""The private contract: every message of the platform, declared once. `catalogue.ALL` lists them."""

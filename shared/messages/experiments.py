@@ -1,0 +1,204 @@
+"""Submissions, experiments and trials: what the gateway commits and the searcher owns."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, JsonValue
+
+from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
+from shared.messages.base import Command, Event, Query, Record, ToWorker
+from shared.messages.specs import TrialSpec, Wanted
+
+ExperimentState = Literal[
+    "active", "paused", "stopping", "completed", "error", "cancelled", "rejected", "deleting", "deleted"
+]
+TrialState = Literal["queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled"]
+
+
+class SubmissionCommitted(Event, entity="submission", happened="committed"):
+    """gateway → searcher, registry. The experiment's id is the submission's."""
+
+    experiment_id: ExperimentId
+    version: int = 1
+    number: int
+    name: str
+    workspace: str
+    project: str
+    labels: tuple[str, ...] = ()
+    owner: str
+    config: dict[str, JsonValue]
+    code_hash: str | None = None
+    forked_from: ExperimentId | None = None
+    submitted_at: datetime
+
+
+class BestTrial(Record):
+    """The best validation so far by the search's metric."""
+
+    trial_id: TrialId
+    trial_number: int
+    step: int
+    value: float
+
+
+class TrialCounts(Record):
+    """How many trials are in each state, and how many the search may make (None = it does not know)."""
+
+    queued: int = 0
+    running: int = 0
+    parked: int = 0
+    stopping: int = 0
+    completed: int = 0
+    stopped: int = 0
+    error: int = 0
+    cancelled: int = 0
+    planned: int | None = None
+
+
+class ExperimentChanged(Event, entity="experiment", happened="changed"):
+    """searcher → gateway, registry. State at once; progress and best at most once a second."""
+
+    experiment_id: ExperimentId
+    version: int
+    number: int
+    state: ExperimentState
+    reason: str | None = None
+    archived: bool = False
+    progress: float = 0.0
+    best: BestTrial | None = None
+    trials: TrialCounts = TrialCounts()
+    priority: int | None = None
+    started_at: datetime
+    ended_at: datetime | None = None
+    final: bool = False
+
+
+class TrialWanted(Event, entity="trial", happened="wanted"):
+    """searcher → scheduler, registry. The newest version wins, also for a trial not seen before; each ends in one `request.closed`.
+
+    `request` counts the trial's requests from 1: it rises when a closed trial is wanted again, so that each request closes once.
+    """
+
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    version: int
+    request: int = 1
+    wanted: Wanted
+    decide_at: float | None = None
+    spec: TrialSpec
+
+
+class Validated(Record):
+    """One validation of a trial: the step and the search's metric there."""
+
+    step: int
+    value: float
+
+
+class TrialChanged(Event, entity="trial", happened="changed"):
+    """searcher → gateway, registry. `final` unpins its checkpoints."""
+
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    version: int
+    number: int
+    state: TrialState
+    reason: str | None = None
+    hyperparameters: dict[str, JsonValue]
+    seed: int
+    slots: int = 1
+    best: Validated | None = None
+    latest: Validated | None = None
+    runs: int = 0
+    created_at: datetime
+    ended_at: datetime | None = None
+    final: bool = False
+
+
+class Verdict(ToWorker, kind="verdict"):
+    """searcher → worker, after commit: the fast path. Answers validation number `validation` of the run; `next_decide_at` None = never again."""
+
+    run_id: RunId
+    validation: int
+    verdict: Literal["go_on", "stop", "pause"]
+    next_decide_at: float | None = None
+
+
+class PauseExperiment(Command, owner="searcher", verb="pause_experiment"):
+    experiment_id: ExperimentId
+
+
+class ResumeExperiment(Command, owner="searcher", verb="resume_experiment"):
+    experiment_id: ExperimentId
+
+
+class CancelExperiment(Command, owner="searcher", verb="cancel_experiment"):
+    """Trials are asked to stop, save and end."""
+
+    experiment_id: ExperimentId
+
+
+class KillExperiment(Command, owner="searcher", verb="kill_experiment"):
+    """Trials are ended at once."""
+
+    experiment_id: ExperimentId
+
+
+class ArchiveExperiment(Command, owner="searcher", verb="archive_experiment"):
+    experiment_id: ExperimentId
+    archived: bool = True
+
+
+class OperationRefused(Event, entity="operation", happened="refused"):
+    """owner → gateway: a command that could not be carried out, with a stable code."""
+
+    operation_id: UUID
+    version: int = 1
+    code: str
+    message: str
+    hint: str | None = None
+
+
+class Accepted(Record):
+    """A check that found nothing wrong; warnings are for the user."""
+
+    warnings: tuple[str, ...] = ()
+
+
+class ValidateConfig(Query[Accepted], owner="searcher", name="validate"):
+    """Would the searcher take this config? Raises Rejected with the place."""
+
+    config: dict[str, JsonValue]
+
+
+class JournalEntry(Record):
+    position: int
+    at: datetime
+    kind: str
+    facts: dict[str, JsonValue]
+
+
+class JournalPage(BaseModel):
+    entries: tuple[JournalEntry, ...]
+    next: int | None = None
+
+
+class GetJournal(Query[JournalPage], owner="searcher", name="journal"):
+    """The experiment's decisions in order, from `after` (exclusive), at most `limit`."""
+
+    experiment_id: ExperimentId
+    after: int = 0
+    limit: int = 500
+
+
+class Referenced(BaseModel):
+    checkpoints: frozenset[CheckpointId]
+
+
+class GetReferences(Query[Referenced], owner="searcher", name="references"):
+    """Which of these checkpoints a wanted trial still names: the registry asks before it deletes."""
+
+    checkpoints: tuple[CheckpointId, ...]
+
+

@@ -1,0 +1,72 @@
+"""Instances and their prices: what the provisioner owns."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from shared.ids import InstanceId, PoolName, WorkerId
+from shared.messages.base import Event, Query, Record
+
+InstanceState = Literal[
+    "wanted", "launching", "joining", "ready", "draining", "drained", "terminating", "gone", "lost", "failed"
+]
+
+
+class InstanceChanged(Event, entity="instance", happened="changed"):
+    """provisioner → gateway, scheduler."""
+
+    instance_id: InstanceId
+    version: int
+    pool: PoolName
+    worker: WorkerId
+    driver: str
+    state: InstanceState
+    slots: int
+    reason: str | None = None
+    price_per_hour: float = 0.0
+    launched_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+class ProviderChanged(Event, entity="provider", happened="changed"):
+    """provisioner → gateway: what a pool may grow to, and what keeps it from growing."""
+
+    pool: PoolName
+    version: int
+    driver: str
+    minimum: int
+    maximum: int
+    slots_per_instance: int
+    instances: int
+    fault: str | None = None
+
+
+class Price(Record):
+    pool: PoolName
+    driver: str
+    slots_per_instance: int
+    price_per_hour: float
+
+
+class Prices(BaseModel):
+    prices: tuple[Price, ...]
+
+
+class GetPrices(Query[Prices], owner="provisioner", name="prices"):
+    """What one instance of each pool costs."""
+
+
+class Cost(Record):
+    pool: PoolName
+    instances: int
+    instance_hours: float
+    cost: float
+
+
+class Costs(BaseModel):
+    costs: tuple[Cost, ...]
+
+
+class GetCosts(Query[Costs], owner="provisioner", name="costs"):
+    since: datetime | None = None

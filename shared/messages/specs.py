@@ -1,0 +1,84 @@
+"""Parts that several messages share: what a trial needs, who is in a gang."""
+
+from enum import StrEnum
+from typing import Literal
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from shared.ids import PoolName, WorkerId
+from shared.messages.base import Record
+
+SlotKind = Literal["cuda", "rocm", "cpu"]
+
+
+class Wanted(StrEnum):
+    """What the searcher wants of a trial; the newest version wins. stop, cancel, kill and park are never restarted."""
+
+    RUN = "run"
+    PARK = "park"
+    STOP = "stop"
+    CANCEL = "cancel"
+    KILL = "kill"
+
+
+class Signal(StrEnum):
+    """What the scheduler asks of a running allocation; `RUN` asks nothing. `should_stop()` returning True acknowledges it."""
+
+    RUN = "run"
+    PREEMPT = "preempt"
+    PAUSE = "pause"
+    STOP = "stop"
+    CANCEL = "cancel"
+    KILL = "kill"
+
+
+class Slots(Record):
+    """How many slots a run takes: `min < max` makes it elastic; 0 is a run without slots."""
+
+    min: int = 1
+    max: int = 1
+    kind: SlotKind | None = None
+    single_node: bool = False
+
+
+class Share(Record):
+    """The experiment's part in the queue. Only an experiment's first request sets it; later changes come by `edit_experiment`."""
+
+    priority: int | None = None
+    weight: float = 1.0
+    max_slots: int | None = None
+
+
+class TrialSpec(Record):
+    """All that a run needs to know of its trial; the scheduler stores it unread, but for slots, pool, share, restarts and timeouts."""
+
+    experiment_number: int
+    experiment_name: str = ""
+    trial_number: int
+    code_hash: str | None = None
+    entrypoint: str | tuple[str, ...]
+    environment: dict[str, str] = {}
+    hyperparameters: dict[str, JsonValue] = {}
+    data: dict[str, JsonValue] = {}
+    seed: int
+    metric: str
+    smaller_is_better: bool = True
+    time_metric: str | None = None
+    slots: Slots = Slots()
+    pool: PoolName = PoolName("default")
+    share: Share = Share()
+    max_restarts: int = 5
+    preemption_timeout_s: float = 3600.0
+    upload_timeout_s: float = 300.0
+    optimizations: dict[str, JsonValue] = {}
+    start_checkpoint: UUID | None = None
+
+
+class Member(Record):
+    """One worker of a gang. Ranks are numbered through the members in their order; the first is the chief."""
+
+    worker: WorkerId
+    slots: int
+    address: str = "127.0.0.1"
+    slot_ids: tuple[int, ...] = ()
