@@ -1,0 +1,89 @@
+"""What an archive of code may hold, checked the same way when it is packed, inspected and extracted."""
+
+import tarfile
+from dataclasses import dataclass
+
+from muster.errors import Rejected
+
+MAX_NAME_BYTES = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may hold. The ratio counts only beyond `ratio_free_bytes`, where it tells a bomb from text."""
+
+    packed_bytes: int = 96 * 1024 * 1024
+    unpacked_bytes: int = 512 * 1024 * 1024
+    entries: int = 20_000
+    depth: int = 32
+    ratio: int = 200
+    ratio_free_bytes: int = 4 * 1024 * 1024
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def check_name(name: str, limits: Limits) -> None:
+    parts = name.split("/")
+    bad = (
+        not name
+        or name.startswith("/")
+        or "\\" in name
+        or "\0" in name
+        or any(ord(sign) < 32 for sign in name)
+        or any(part in ("", ".", "..") for part in parts)
+    )
+    if bad:
+        raise Rejected(
+            "archive_path", "a path must be relative, without '..' and control signs", place=repr(name)
+        )
+    try:
+        too_long = any(len(part.encode()) > MAX_NAME_BYTES for part in parts) or len(name.encode()) > 1024
+    except UnicodeEncodeError:
+        raise Rejected("archive_path", "a path must be valid UTF-8", place=repr(name)) from None
+    if too_long:
+        raise Rejected("archive_path", f"a name is longer than {MAX_NAME_BYTES} bytes", place=name[:80])
+    if len(parts) > limits.depth:
+        raise Rejected("archive_depth", f"folders are nested deeper than {limits.depth}", place=name[:80])
+
+
+def check_kind(member: tarfile.TarInfo) -> None:
+    plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE)
+    if not plain or member.issparse():
+        raise Rejected(
+            "archive_entry", "only regular files and directories are allowed, no links", place=member.name
+        )
+
+
+def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
+    """`seen` maps a path to whether it is a directory: a file may neither repeat nor stand in a file's place."""
+    if name in seen and not (is_directory and seen[name]):
+        raise Rejected("archive_entry", "the same path stands twice in the archive", place=name)
+    seen[name] = is_directory
+    parent = name
+    while "/" in parent:
+        parent = parent.rsplit("/", 1)[0]
+        if not seen.setdefault(parent, True):
+            raise Rejected("archive_entry", "a file stands where a folder is needed", place=name)
+
+
+def check_count(count: int, limits: Limits) -> None:
+    if count > limits.entries:
+        raise Rejected(
+            "archive_count",
+            f"more than {limits.entries} files and folders",
+            hint="name data in .musterignore",
+        )
+
+
+def check_total(total: int, limits: Limits) -> None:
+    if total > limits.unpacked_bytes:
+        raise too_large(total, limits.unpacked_bytes, "unpacked")
+
+
+def too_large(size: int, limit: int, how: str) -> Rejected:
+    return Rejected(
+        "codetoo_large",
+        f"the code is over {limit} bytes {how} (at least {size})",
+        hint="name data and results in .musterignore",
+    )

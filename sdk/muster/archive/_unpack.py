@@ -1,0 +1,202 @@
+"""An archive read against the limits, and written only through descriptors that follow no link."""
+
+import gzip
+import io
+import os
+import stat
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from muster.archive._limits import (
+    DEFAULT_LIMITS,
+    Limits,
+    check_count,
+    check_kind,
+    check_name,
+    check_total,
+    check_unique,
+    too_large,
+)
+from muster.errors import Rejected
+
+_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What an archive holds, after every check."""
+
+    files: tuple[str, ...]
+    directories: tuple[str, ...]
+    unpacked_bytes: int
+
+
+def inspect(packed: IO[bytes], limits: Limits = DEFAULT_LIMITS) -> Contents:
+    """Read an archive to its end without writing anything.
+
+    Raises:
+        Rejected: It is no tar.gz, holds what is not allowed, or is over a limit; `place` names the entry.
+    """
+    files, directories, total = [], [], 0
+    for member, content in _members(packed, limits):
+        if content is None:
+            directories.append(member)
+            continue
+        files.append(member)
+        while chunk := content.read(_CHUNK):
+            total += len(chunk)
+    return Contents(tuple(files), tuple(directories), total)
+
+
+def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS) -> Contents:
+    """Write an archive into `directory`, which must exist and be empty, through descriptors that follow no link.
+
+    Files get mode 0644 or 0755, directories 0755. After a refusal the directory may be half written: drop it.
+
+    Raises:
+        Rejected: As `inspect`; `code_not_empty` when the directory holds something.
+    """
+    root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        if os.listdir(root):
+            raise Rejected("code_not_empty", f"{directory} is not empty")
+        files, directories, total = [], [], 0
+        for member, content in _members(packed, limits):
+            if content is None:
+                os.close(_open_directory(root, member))
+                directories.append(member)
+                continue
+            files.append(member)
+            total += _write_file(root, member, content)
+        return Contents(tuple(files), tuple(directories), total)
+    finally:
+        os.close(root)
+
+
+class _Content:
+    """The bytes of one member, with the mode it should get."""
+
+    def __init__(self, source: IO[bytes], executable: bool) -> None:
+        self.read = source.read
+        self.mode = 0o755 if executable else 0o644
+
+
+class _Counting(io.RawIOBase):
+    """Decompressed bytes, counted against the limits as they appear: headers count too."""
+
+    def __init__(self, packed: IO[bytes], limits: Limits) -> None:
+        self._packed = _Measured(packed, limits.packed_bytes)
+        self._source = gzip.GzipFile(fileobj=self._packed, mode="rb")
+        self._limits = limits
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._source.read(_CHUNK if size < 0 else min(size, _CHUNK))
+        self._count += len(data)
+        # Tar pads every entry to 512 bytes and adds headers: allow those beside the content.
+        allowed = self._limits.unpacked_bytes + 2048 * self._limits.entries
+        if self._count > allowed:
+            raise too_large(self._count, self._limits.unpacked_bytes, "unpacked")
+        self._check_ratio()
+        return data
+
+    def _check_ratio(self) -> None:
+        limits = self._limits
+        if self._count > limits.ratio_free_bytes and self._count > limits.ratio * max(1, self._packed.count):
+            raise Rejected(
+                "archive_ratio", f"the archive grows more than {limits.ratio} times when it is unpacked"
+            )
+
+
+class _Measured(io.RawIOBase):
+    def __init__(self, source: IO[bytes], limit: int) -> None:
+        self._packed = source
+        self._limit = limit
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._packed.read(size)
+        self.count += len(data)
+        if self.count > self._limit:
+            raise too_large(self.count, self._limit, "packed")
+        return data
+
+
+def _members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, _Content | None]]:
+    """Names in archive order, checked; the content is valid until the next one. Refusals carry the entry as place."""
+    seen: dict[str, bool] = {}
+    total = 0
+    try:
+        with tarfile.open(fileobj=_Counting(packed, limits), mode="r|", bufsize=64 * 1024) as tar:
+            for count, member in enumerate(tar, start=1):
+                check_count(count, limits)
+                name = member.name.rstrip("/") if member.isdir() else member.name
+                check_name(name, limits)
+                check_kind(member)
+                check_unique(name, member.isdir(), seen)
+                if member.isdir():
+                    yield name, None
+                    continue
+                total += member.size
+                check_total(total, limits)
+                source = tar.extractfile(member)
+                if source is None:
+                    raise Rejected(
+                        "archive_entry", "only regular files and directories are allowed", place=name
+                    )
+                yield name, _Content(source, bool(member.mode & stat.S_IXUSR))
+                # Everything of the tar so far is forgotten: its member list would grow with the archive.
+                tar.members = []  # type: ignore[attr-defined]
+    except (tarfile.TarError, EOFError, OSError, ValueError, UnicodeError, OverflowError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise Rejected("archive_broken", f"this is not a whole tar.gz archive: {error}") from error
+    except Exception as error:  # zlib.error has no public base class but Exception
+        if type(error).__module__ == "zlib":
+            raise Rejected("archive_broken", f"this is not a whole tar.gz archive: {error}") from error
+        raise
+
+
+def _open_directory(root: int, path: str) -> int:
+    """A descriptor of `path` below `root`, made where missing; never through a link."""
+    current = os.dup(root)
+    for part in path.split("/") if path else ():
+        try:
+            os.mkdir(part, 0o755, dir_fd=current)
+        except FileExistsError:
+            pass
+        except OSError:
+            os.close(current)
+            raise
+        try:
+            following = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=current)
+        finally:
+            os.close(current)
+        current = following
+    return current
+
+
+def _write_file(root: int, path: str, content: _Content) -> int:
+    folder, _, name = path.rpartition("/")
+    parent = _open_directory(root, folder)
+    written = 0
+    try:
+        descriptor = os.open(
+            name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, content.mode, dir_fd=parent
+        )
+        with os.fdopen(descriptor, "wb") as target:
+            while chunk := content.read(_CHUNK):
+                written += target.write(chunk)
+            os.fchmod(target.fileno(), content.mode)
+    finally:
+        os.close(parent)
+    return written

@@ -1,0 +1,134 @@
+"""Archives: equal folders give equal bytes, and nothing but plain files ever reaches a disk."""
+
+import gzip
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from muster.archive import Limits, extract, inspect, pack
+from muster.errors import Rejected
+
+
+def _folder(root: Path) -> Path:
+    folder = root / "code"
+    (folder / "pkg" / "deep").mkdir(parents=True)
+    (folder / "train.py").write_text("print(1)\n")
+    (folder / "run.sh").write_text("#!/bin/sh\n")
+    (folder / "run.sh").chmod(0o755)
+    (folder / "pkg" / "__init__.py").write_text("")
+    (folder / "pkg" / "deep" / "ä.txt").write_text("x" * 1000)
+    (folder / "empty").mkdir()
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "train.pyc").write_bytes(b"x")
+    return folder
+
+
+def test_equal_folders_give_equal_bytes(tmp_path: Path) -> None:
+    first = _folder(tmp_path / "a")
+    second = _folder(tmp_path / "b")
+    os.utime(second / "train.py", (1, 1))
+    assert pack(first).sha256 == pack(second).sha256
+    (second / "train.py").write_text("print(2)\n")
+    assert pack(first).sha256 != pack(second).sha256
+
+
+def test_what_is_packed_comes_back(tmp_path: Path) -> None:
+    archive = pack(_folder(tmp_path))
+    target = tmp_path / "out"
+    target.mkdir()
+    contents = extract(io.BytesIO(archive.content), target)
+    assert contents.files == archive.files == ("pkg/__init__.py", "pkg/deep/ä.txt", "run.sh", "train.py")
+    assert (target / "train.py").read_text() == "print(1)\n"
+    assert (target / "empty").is_dir()
+    assert os.access(target / "run.sh", os.X_OK)
+    assert not os.access(target / "train.py", os.X_OK) or os.stat(target / "train.py").st_mode & 0o111 == 0
+    assert inspect(io.BytesIO(archive.content)) == contents
+    assert contents.unpacked_bytes == archive.unpacked_bytes
+
+
+def test_ignore_file(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    (folder / ".musterignore").write_text("# data\n*.txt\npkg/__init__.py\nempty/\n!run.sh\n")
+    assert pack(folder).files == (".musterignore", "run.sh", "train.py")
+
+
+def test_a_link_in_the_folder_is_refused_by_name(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    (folder / "data").symlink_to("/etc")
+    with pytest.raises(Rejected) as refused:
+        pack(folder)
+    assert refused.value.place == "data"
+
+
+def _tar(*members: tuple[str, dict[str, object]], content: bytes = b"x") -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        for name, fields in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            for field, value in fields.items():
+                setattr(member, field, value)
+            tar.addfile(member, io.BytesIO(content) if member.isreg() else None)
+    return raw.getvalue()
+
+
+EVIL: dict[str, tuple[Callable[[], bytes], str]] = {
+    "dotdot": (lambda: _tar(("../evil", {})), "archive_path"),
+    "dotdot inside": (lambda: _tar(("a/../../evil", {})), "archive_path"),
+    "absolute": (lambda: _tar(("/etc/evil", {})), "archive_path"),
+    "backslash": (lambda: _tar(("a\\..\\evil", {})), "archive_path"),
+    "symlink": (
+        lambda: _tar(("a", {"type": tarfile.SYMTYPE, "linkname": "/etc", "size": 0})),
+        "archive_entry",
+    ),
+    "hard link": (
+        lambda: _tar(("a", {"type": tarfile.LNKTYPE, "linkname": "b", "size": 0})),
+        "archive_entry",
+    ),
+    "device": (lambda: _tar(("a", {"type": tarfile.CHRTYPE, "size": 0})), "archive_entry"),
+    "fifo": (lambda: _tar(("a", {"type": tarfile.FIFOTYPE, "size": 0})), "archive_entry"),
+    "twice": (lambda: _tar(("a", {}), ("a", {})), "archive_entry"),
+    "file below a file": (lambda: _tar(("a", {}), ("a/b", {})), "archive_entry"),
+    "file over a folder": (lambda: _tar(("a/b", {}), ("a", {})), "archive_entry"),
+    "deep": (lambda: _tar(("/".join("d" * 40), {})), "archive_depth"),
+    "many": (lambda: _tar(*((f"f{i}", {}) for i in range(30))), "archive_count"),
+    "large": (lambda: _tar(("a", {}), content=os.urandom(70_000)), "code_too_large"),
+    "bomb": (lambda: _tar(("a", {}), content=b"\0" * 60_000), "archive_ratio"),
+    "no tar": (lambda: gzip.compress(b"hello"), "archive_broken"),
+    "no gzip": (lambda: b"hello world", "archive_broken"),
+    "nothing": (lambda: b"", "archive_broken"),
+    "cut off": (lambda: _tar(("a", {}), content=os.urandom(5000))[:3000], "archive_broken"),
+}
+SMALL = Limits(
+    packed_bytes=100_000, unpacked_bytes=64_000, entries=20, depth=8, ratio=50, ratio_free_bytes=45_000
+)
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_evil_archives_are_refused(name: str, tmp_path: Path) -> None:
+    make, code = EVIL[name]
+    packed = make()
+    with pytest.raises(Rejected) as refused:
+        inspect(io.BytesIO(packed), SMALL)
+    assert refused.value.code == code
+    target = tmp_path / "out"
+    target.mkdir()
+    with pytest.raises(Rejected):
+        extract(io.BytesIO(packed), target, SMALL)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+
+
+def test_a_packed_stream_over_the_limit_is_refused() -> None:
+    with pytest.raises(Rejected) as refused:
+        inspect(io.BytesIO(_tar(("a", {}), content=os.urandom(120_000))), SMALL)
+    assert refused.value.code == "code_too_large"
+
+
+def test_extraction_wants_an_empty_directory(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("x")
+    with pytest.raises(Rejected) as refused:
+        extract(io.BytesIO(pack(_folder(tmp_path)).content), tmp_path)
+    assert refused.value.code == "code_not_empty"
