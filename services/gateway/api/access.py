@@ -1,0 +1,119 @@
+"""Callers, tokens and the joining of workers."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import Name, PageRequest, Reference, Request, Resource
+
+
+class Role(StrEnum):
+    """A named set of permissions."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+
+
+class Me(Resource):
+    """Who the caller is and what the caller may do."""
+
+    tenant: UUID
+    tenant_name: str
+    token: UUID
+    name: str
+    role: Role
+    permissions: list[str]
+    expires_at: datetime | None = None
+
+
+class Token(Resource):
+    """An access token without its secret."""
+
+    id: UUID
+    name: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class TokenPage(Resource):
+    """A page of tokens, newest first."""
+
+    items: list[Token]
+    next_cursor: str | None = None
+
+
+class CreateTokenRequest(Request):
+    """A new token of the caller's tenant; never with more rights than the caller's."""
+
+    name: Name
+    role: Role
+    ttl_s: Annotated[int, Field(ge=60, le=366 * 86400)] = 30 * 86400
+
+
+class CreatedToken(Token):
+    """A token with its secret, which is shown this one time."""
+
+    secret: str
+
+
+class ListTokensRequest(PageRequest):
+    """The tokens of the caller's tenant."""
+
+
+class TokenRequest(Request):
+    """One token by its id."""
+
+    token: Reference
+
+
+class IssueJoinTokenRequest(Request):
+    """A one-time token with which one machine joins a pool."""
+
+    pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    worker: Annotated[str | None, Field(min_length=1, max_length=100)] = None
+    ttl_s: Annotated[int, Field(ge=60, le=86_400)] = 3600
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class JoinWorkerRequest(Request):
+    """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token."""
+
+    worker: Annotated[
+        str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")
+    ]
+    user_key: Annotated[
+        str,
+        Field(min_length=10, max_length=100, description="The public NATS user key."),
+    ]
+    pool: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    address: Annotated[str, Field(min_length=1, max_length=253)]
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str

@@ -1,0 +1,50 @@
+"""Types that every request and resource of the public API is built from."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+MAX_PAGE = 200
+"""The most items one page holds."""
+
+JsonObject = dict[str, JsonValue]
+"""What users own: configs, hyperparameters, metadata."""
+
+Reference = Annotated[str, Field(min_length=1, max_length=200)]
+"""A number, name or id in a path; a malformed one is as unknown as a missing one."""
+
+Label = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f]+$")]
+Labels = Annotated[list[Label], Field(max_length=32)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
+ModelName = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
+]
+Text = Annotated[str, Field(max_length=10_000)]
+
+
+class Request(BaseModel):
+    """What a caller sends: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Resource(BaseModel):
+    """What a caller is shown."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class PageRequest(Request):
+    """One page of a list; the cursor is the `next_cursor` of the page before."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
+    cursor: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class Empty(Request):
+    """A request that says nothing more than its name."""
+
+
+class Done(Resource):
+    """The answer of an operation that has nothing to show."""

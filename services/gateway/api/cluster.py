@@ -1,0 +1,171 @@
+"""Workers, pools, the queue and its reasons as users and operators see them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import (
+    JsonObject,
+    PageRequest,
+    Reference,
+    Request,
+    Resource,
+)
+
+
+class Worker(Resource):
+    """The daemon on one machine; whose work it holds is not shown."""
+
+    id: str
+    pool: str
+    state: str = Field(description="ready, draining or lost.")
+    slots: int
+    used_slots: int
+    slot_kind: str | None = None
+    isolated_user: bool = Field(
+        description="False: trials run as the worker's own user, so it trusts one tenant."
+    )
+    last_heard: datetime
+
+
+class WorkerPage(Resource):
+    """A page of workers by id."""
+
+    items: list[Worker]
+    next_cursor: str | None = None
+
+
+class ListWorkersRequest(PageRequest):
+    """The workers of one pool, or of all."""
+
+    pool: Annotated[str | None, Field(max_length=100)] = None
+
+
+class WorkerRequest(Request):
+    """One worker by its id."""
+
+    worker: Reference
+
+
+class Pool(Resource):
+    """A set of workers under one policy."""
+
+    name: str
+    slot_kind: str | None = None
+    workers: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    preemption: bool
+    exclusive: bool = Field(description="A machine serves one tenant at a time.")
+
+
+class PoolPage(Resource):
+    """All pools by name."""
+
+    items: list[Pool]
+    next_cursor: str | None = None
+
+
+class InstanceRecord(Resource):
+    """A machine that the provisioner rents or started."""
+
+    id: UUID
+    pool: str
+    worker: str
+    driver: str
+    state: str
+    slots: int
+    reason: str | None = None
+    price_per_hour: float = 0.0
+    launched_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+class InstancePage(Resource):
+    """A page of instances, newest first."""
+
+    items: list[InstanceRecord]
+    next_cursor: str | None = None
+
+
+class QueueEntry(Resource):
+    """One request for slots of the caller's tenant."""
+
+    trial: UUID
+    trial_number: int
+    experiment: UUID
+    experiment_number: int
+    pool: str
+    priority: int
+    slots: int
+    state: str = Field(description="waiting or running.")
+    position: int | None = None
+    code: str | None = Field(
+        default=None,
+        description="A stable word for why it waits, such as `no_free_slots`.",
+    )
+    reason: str | None = None
+    since: datetime
+
+
+class QueuePage(Resource):
+    """A page of the queue in the order of service."""
+
+    items: list[QueueEntry]
+    next_cursor: str | None = None
+
+
+class ListQueueRequest(PageRequest):
+    """The queue of one pool, or of all."""
+
+    pool: Annotated[str | None, Field(max_length=100)] = None
+
+
+class Explanation(Resource):
+    """An answer to "why is my trial waiting"; others' work appears as numbers only."""
+
+    trial: UUID
+    state: str = Field(description="waiting, running, closed or unknown.")
+    code: str = Field(description="A stable word, such as `no_free_slots`.")
+    message: str
+    facts: JsonObject = {}
+
+
+class EventKind(StrEnum):
+    """What changed."""
+
+    EXPERIMENT = "experiment"
+    TRIAL = "trial"
+    RUN = "run"
+    CHECKPOINT = "checkpoint"
+    MODEL = "model"
+    VERSION = "version"
+
+
+class Event(Resource):
+    """One change of an entity of the caller's tenant, with its whole state after it."""
+
+    id: str = Field(
+        description="Give it as `after` (or Last-Event-ID) to go on behind it."
+    )
+    time: datetime
+    kind: EventKind
+    change: str = Field(
+        description="A past participle, such as `changed` or `granted`."
+    )
+    entity: str
+    experiment: UUID | None = None
+    version: int
+    resource: JsonObject
+
+
+class WatchEventsRequest(Request):
+    """All changes from `after` on, in order and without a gap; without `after` from now on."""
+
+    after: Annotated[str | None, Field(max_length=200)] = None
+    kind: Annotated[list[EventKind], Field(max_length=8)] = []
+    experiment: Annotated[str | None, Field(min_length=1, max_length=200)] = None

@@ -1,0 +1,179 @@
+"""Experiments as users see them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import (
+    JsonObject,
+    Labels,
+    Name,
+    PageRequest,
+    Reference,
+    Request,
+    Resource,
+    Sha256,
+)
+
+MAX_CONFIG_CHARS = 512 * 1024
+
+
+class ExperimentState(StrEnum):
+    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
+
+    SUBMITTED = "submitted"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    REJECTED = "rejected"
+
+
+class ExperimentTrialCounts(Resource):
+    """How many of an experiment's trials stand where; `planned` is what the search may make in all."""
+
+    queued: int = 0
+    running: int = 0
+    parked: int = 0
+    stopping: int = 0
+    completed: int = 0
+    stopped: int = 0
+    error: int = 0
+    cancelled: int = 0
+    planned: int | None = None
+
+
+class Best(Resource):
+    """The best validation so far by the search's metric."""
+
+    trial: UUID
+    trial_number: int
+    step: int
+    value: float
+
+
+class Experiment(Resource):
+    """One search or single training, as lists show it."""
+
+    id: UUID
+    number: int = Field(description="The tenant's running number, as people say it.")
+    name: str
+    description: str | None = None
+    workspace: str
+    project: str
+    labels: list[str] = []
+    owner: str
+    state: ExperimentState
+    reason: str | None = Field(
+        default=None, description="Why it was rejected or failed."
+    )
+    progress: float = Field(default=0.0, description="0 to 1.")
+    searcher: str = Field(description="The search method's name.")
+    metric: str | None = None
+    smaller_is_better: bool = True
+    best: Best | None = None
+    trials: ExperimentTrialCounts = ExperimentTrialCounts()
+    priority: int | None = None
+    code_sha256: str | None = None
+    forked_from: UUID | None = None
+    archived: bool = False
+    final: bool = Field(
+        default=False, description="True when nothing of it can change any more."
+    )
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    version: int = Field(
+        description="Rises with every change; 0 until the searcher took it up."
+    )
+
+
+class ExperimentDetail(Experiment):
+    """One experiment with its whole config."""
+
+    config: JsonObject = Field(description="The config with its defaults filled in.")
+    config_yaml: str | None = Field(
+        default=None, description="The config as it was sent, when sent as text."
+    )
+    trace_id: str | None = Field(
+        default=None, description="The trace of the request and all that follows."
+    )
+    warnings: list[str] = Field(
+        default=[], description="What the config's check found worth saying."
+    )
+
+
+class ExperimentPage(Resource):
+    """A page of experiments, newest first."""
+
+    items: list[Experiment]
+    next_cursor: str | None = None
+
+
+class CreateExperimentRequest(Request):
+    """Exactly one of `config` and `config_yaml`; the code must have been put before."""
+
+    config: JsonObject | None = Field(
+        default=None, description="The config as a JSON object."
+    )
+    config_yaml: Annotated[str | None, Field(max_length=MAX_CONFIG_CHARS)] = None
+    code_sha256: Sha256 | None = Field(
+        default=None, description="Hash of a code archive that was put before."
+    )
+    name: Name | None = Field(default=None, description="Replaces the config's name.")
+    labels: Labels = Field(default=[], description="Added to the config's labels.")
+
+
+class ForkExperimentRequest(Request):
+    """A new experiment with the same code and a changed config."""
+
+    experiment: Reference
+    overrides: JsonObject = Field(
+        default={}, description="Merged into the config (JSON merge patch, RFC 7396)."
+    )
+    name: Name | None = None
+    labels: Labels = []
+
+
+class ListExperimentsRequest(PageRequest):
+    """Filters narrow the list; several states are alternatives."""
+
+    state: Annotated[list[ExperimentState], Field(max_length=8)] = []
+    label: Labels = []
+    name_contains: Annotated[str | None, Field(max_length=200)] = None
+    archived: bool = Field(
+        default=False, description="True lists the archived ones instead."
+    )
+
+
+class ExperimentRequest(Request):
+    """One experiment by its number or id."""
+
+    experiment: Reference
+
+
+class JournalEntry(Resource):
+    """One decision of the search, in the order that is the truth."""
+
+    position: int
+    time: datetime
+    kind: str
+    facts: JsonObject = {}
+
+
+class JournalPage(Resource):
+    """A page of an experiment's journal, oldest first."""
+
+    items: list[JournalEntry]
+    next_cursor: str | None = None
+
+
+class ListJournalRequest(PageRequest):
+    """The journal of one experiment."""
+
+    experiment: Reference

@@ -1,0 +1,259 @@
+"""Trials, their runs, metrics and logs as users see them."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import (
+    JsonObject,
+    PageRequest,
+    Reference,
+    Request,
+    Resource,
+)
+
+MetricName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TrialState(StrEnum):
+    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class Measured(Resource):
+    """The search's metric at one validation."""
+
+    step: int
+    value: float | None
+
+
+class Trial(Resource):
+    """One point of a search space and how far its training came."""
+
+    id: UUID
+    experiment: UUID
+    experiment_number: int
+    number: int = Field(
+        description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
+    )
+    state: TrialState
+    reason: str | None = None
+    hyperparameters: JsonObject
+    seed: int
+    slots: int
+    best: Measured | None = None
+    latest: Measured | None = None
+    runs: int = Field(default=0, description="Attempts to train it so far.")
+    final: bool = False
+    created_at: datetime
+    ended_at: datetime | None = None
+    version: int
+
+
+class TrialPage(Resource):
+    """A page of trials."""
+
+    items: list[Trial]
+    next_cursor: str | None = None
+
+
+class TrialOrder(StrEnum):
+    """How a list of trials is ordered: by number, or by the search's metric, best first."""
+
+    NUMBER = "number"
+    BEST = "best"
+
+
+class ListTrialsRequest(PageRequest):
+    """The trials of one experiment."""
+
+    experiment: Reference
+    state: Annotated[list[TrialState], Field(max_length=8)] = []
+    order: TrialOrder = TrialOrder.NUMBER
+
+
+class TrialRequest(Request):
+    """One trial by its id, or as `31.4`: trial 4 of experiment 31."""
+
+    trial: Reference
+
+
+class RunMember(Resource):
+    """The part of one worker in a run."""
+
+    worker: str
+    slots: int
+
+
+class Run(Resource):
+    """One attempt to train a trial."""
+
+    id: UUID
+    trial: UUID
+    number: int
+    state: str = Field(description="granted or ended.")
+    outcome: str | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    charged: bool = Field(
+        default=False, description="True when it counts against max_restarts."
+    )
+    pool: str
+    members: list[RunMember]
+    granted_at: datetime
+    ended_at: datetime | None = None
+
+
+class RunPage(Resource):
+    """A page of runs, oldest first."""
+
+    items: list[Run]
+    next_cursor: str | None = None
+
+
+class ListRunsRequest(PageRequest):
+    """The runs of one trial."""
+
+    trial: Reference
+
+
+class MetricPoint(Resource):
+    """One value at one step."""
+
+    step: int
+    time: datetime
+    run: int
+    value: float | None = Field(description="Null when it is not a finite number.")
+
+
+class MetricSeries(Resource):
+    """One metric's points in the order of their step; superseded points of older runs are left out."""
+
+    group: str = Field(description="training, validation or a group of the user's own.")
+    name: str
+    count: int = Field(
+        description="Points stored; fewer are shown when `max_points` thins them."
+    )
+    points: list[MetricPoint]
+
+
+class TrialMetrics(Resource):
+    """The metrics of one trial."""
+
+    trial: UUID
+    series: list[MetricSeries]
+
+
+class TrialMetricsRequest(Request):
+    """The metrics of one trial, each series thinned to `max_points` without losing its shape (LTTB)."""
+
+    trial: Reference
+    name: Annotated[list[MetricName], Field(max_length=64)] = []
+    group: Annotated[str | None, Field(max_length=100)] = None
+    max_points: Annotated[int, Field(ge=2, le=5000)] = 1000
+
+
+class ExperimentMetrics(Resource):
+    """The metrics of several trials of one experiment."""
+
+    trials: list[TrialMetrics]
+
+
+class ExperimentMetricsRequest(Request):
+    """The metrics of an experiment's trials: of those given, else of the 50 best."""
+
+    experiment: Reference
+    trial: Annotated[list[Reference], Field(max_length=50)] = []
+    name: Annotated[list[MetricName], Field(max_length=64)] = []
+    group: Annotated[str | None, Field(max_length=100)] = None
+    max_points: Annotated[int, Field(ge=2, le=1000)] = 200
+
+
+class MetricSummary(Resource):
+    """One metric in numbers."""
+
+    group: str
+    name: str
+    count: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    last: float | None
+    last_step: int
+
+
+class MetricSummaries(Resource):
+    """Every metric of a trial in numbers."""
+
+    trial: UUID
+    metrics: list[MetricSummary]
+
+
+class LogLine(Resource):
+    """One line that a rank wrote."""
+
+    cursor: str = Field(description="Give it as `after` to go on behind this line.")
+    trial: UUID
+    trial_number: int
+    run: int
+    rank: int
+    stream: str = Field(description="stdout, stderr or platform.")
+    level: str | None = None
+    time: datetime
+    text: str
+
+
+class LogPage(Resource):
+    """A page of log lines, oldest first; of an experiment, trial by trial."""
+
+    items: list[LogLine]
+    next_cursor: str | None = None
+
+
+class LogFilter(Request):
+    """Which lines; `tail` begins that many lines (per trial) before the end."""
+
+    rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
+    contains: Annotated[str | None, Field(max_length=200)] = None
+    tail: Annotated[int | None, Field(ge=1, le=1000)] = None
+
+
+class ListTrialLogsRequest(LogFilter):
+    """A page of the log of one trial, oldest line first."""
+
+    trial: Reference
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    cursor: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class ListExperimentLogsRequest(LogFilter):
+    """A page of the logs of all trials of an experiment, trial by trial."""
+
+    experiment: Reference
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    cursor: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class FollowTrialLogsRequest(LogFilter):
+    """The log of one trial, from behind `after` (a line's cursor) until the trial has ended."""
+
+    trial: Reference
+    after: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class FollowExperimentLogsRequest(LogFilter):
+    """The logs of all trials of an experiment, from behind `after` until the experiment has ended."""
+
+    experiment: Reference
+    after: Annotated[str | None, Field(max_length=1000)] = None

@@ -1,0 +1,56 @@
+"""Who may do what: permissions, and the roles that are sets of them."""
+
+from enum import StrEnum
+
+
+class Permission(StrEnum):
+    """What a row of the table of operations asks of its caller."""
+
+    EXPERIMENT_READ = "experiment.read"
+    EXPERIMENT_WRITE = "experiment.write"
+    CODE_WRITE = "code.write"
+    MODEL_READ = "model.read"
+    MODEL_WRITE = "model.write"
+    CHECKPOINT_DOWNLOAD = "checkpoint.download"
+    CLUSTER_READ = "cluster.read"
+    WORKER_JOIN = "worker.join"
+    TOKEN_MANAGE = "token.manage"
+    SELF = "self"
+
+
+class Access(StrEnum):
+    """What stands in a permission's place where no access token is asked for; each is named in a test."""
+
+    PUBLIC = "public"
+    JOIN_TOKEN = "join_token"
+
+
+_READ = frozenset(
+    {
+        Permission.SELF,
+        Permission.EXPERIMENT_READ,
+        Permission.MODEL_READ,
+        Permission.CHECKPOINT_DOWNLOAD,
+        Permission.CLUSTER_READ,
+    }
+)
+_EDIT = _READ | {
+    Permission.EXPERIMENT_WRITE,
+    Permission.CODE_WRITE,
+    Permission.MODEL_WRITE,
+}
+
+ROLES: dict[str, frozenset[Permission]] = {
+    "viewer": _READ,
+    "editor": _EDIT,
+    "admin": _EDIT | {Permission.TOKEN_MANAGE, Permission.WORKER_JOIN},
+    "operator": frozenset(
+        {Permission.SELF, Permission.CLUSTER_READ, Permission.WORKER_JOIN}
+    ),
+}
+"""An operator sees tenants' machines and no tenant's content."""
+
+
+def may_grant(role: str, granted: str) -> bool:
+    """True when a caller of `role` may hand out `granted`: never more than it has itself."""
+    return ROLES[granted] <= ROLES[role]

@@ -1,0 +1,94 @@
+"""What one operation of the public API is: a row, served by REST and gRPC alike."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, Literal, TypeVar
+
+from services.gateway.api.base import Request, Resource
+from services.gateway.core.permissions import Access, Permission
+from services.gateway.operations.call import Call
+
+Req = TypeVar("Req", bound=Request)
+Res = TypeVar("Res", bound=Resource)
+Verb = Literal["GET", "POST", "PUT", "DELETE"]
+Stream = Literal["server", "upload"]
+"""`server`: many answers (SSE, server stream). `upload`: the body is bytes (raw body, client stream)."""
+
+_NAME = re.compile(r"[A-Z][A-Za-z]+")
+_PATH = re.compile(r"/v1(/[a-z][a-z-]*|/\{[a-z][a-z0-9_]*\})+")
+_PLACES = re.compile(r"\{([a-z0-9_]+)\}")
+
+
+class Idempotency(StrEnum):
+    """What happens when the same request comes twice."""
+
+    SAFE = "safe"
+    """It only reads."""
+    NATURAL = "natural"
+    """The second finds it done."""
+    KEY = "key"
+    """The second has the first's answer when both carry the same `Idempotency-Key`."""
+
+
+class RateClass(StrEnum):
+    """Which bucket of the caller's tenant an operation draws from."""
+
+    READ = "read"
+    WRITE = "write"
+    STREAM = "stream"
+    JOIN = "join"
+
+
+Handler = Callable[[Call, Req], Awaitable[Res]] | Callable[[Call, Req], AsyncIterator[Res]]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[Req, Res]):
+    """One row of the table: whatever REST, gRPC, OpenAPI and the proto file know of it."""
+
+    name: str
+    verb: Verb
+    path: str
+    request: type[Req]
+    response: type[Res]
+    permission: Permission | Access
+    idempotent: Idempotency
+    handler: Handler[Req, Res]
+    stream: Stream | None = None
+    rate: RateClass | None = None
+    status: int = 200
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.permission, Permission | Access):
+            raise TypeError(f"operation {self.name} has no permission: name one in its row")
+        if not _NAME.fullmatch(self.name) or not _PATH.fullmatch(self.path):
+            raise ValueError(f"operation {self.name} has a malformed name or path {self.path!r}")
+        unknown = set(self.path_fields) - set(self.request.model_fields)
+        if unknown:
+            raise ValueError(f"{self.path} names {sorted(unknown)}, which {self.request.__name__} has not")
+
+    @property
+    def path_fields(self) -> tuple[str, ...]:
+        """The request's fields that stand in the path."""
+        return tuple(_PLACES.findall(self.path))
+
+    @property
+    def has_body(self) -> bool:
+        """True when the fields outside the path come as a JSON body, not in the query."""
+        return self.verb in ("POST", "PUT") and self.stream != "upload"
+
+    @property
+    def summary(self) -> str:
+        """The first line of the handler's docstring."""
+        return (self.handler.__doc__ or self.name).strip().splitlines()[0]
+
+    @property
+    def rate_class(self) -> RateClass:
+        """The row's rate class, or the one that its verb and stream suggest."""
+        if self.rate is not None:
+            return self.rate
+        if self.stream == "server":
+            return RateClass.STREAM
+        return RateClass.READ if self.verb == "GET" else RateClass.WRITE
