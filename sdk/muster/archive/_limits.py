@@ -83,7 +83,7 @@ def check_total(total: int, limits: Limits) -> None:
 
 def too_large(size: int, limit: int, how: str) -> Rejected:
     return Rejected(
-        "codetoo_large",
+        "code_too_large",
         f"the code is over {limit} bytes {how} (at least {size})",
         hint="name data and results in .musterignore",
     )
