@@ -1,0 +1,58 @@
+# The index of what can be done here: `make help`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+STAMP := .venv/.set-up
+PINS := constraints.txt pyproject.toml sdk/pyproject.toml
+RAY_VERSION := 2.60.0
+
+.PHONY: help setup demo test lint bench up down gen peers
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## install everything pinned into .venv, Horovod included (first time some minutes)
+
+$(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) was not found; install Python 3.11 (apt install python3.11 python3.11-venv python3.11-dev) or set PYTHON=…" >&2; exit 1; }
+	@[ -x $(BIN)/python ] && $(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv \
+		|| { echo "a virtual environment could not be made; install it (apt install python3.11-venv) and run make setup again" >&2; exit 1; }
+	@echo "installing the pinned packages …"
+	@PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -c constraints.txt \
+		-e ./sdk -e '.[servers,examples,dev]' | sed -u -n -E 's/^Collecting ([^ ]+).*/  \1/p' \
+		|| { echo "the packages could not be installed; read pip's message above, mend it and run make setup again" >&2; exit 1; }
+	@$(BIN)/python -m deploy.horovod
+	@touch $@
+	@echo "set up: $(BIN)"
+
+demo: setup ## run a real hyperparameter search through every service
+	@$(BIN)/python -m examples.digits.demo
+
+test: setup ## run every test but the benchmarks
+	@$(BIN)/pytest -q
+
+lint: setup ## check style, types and the borders between packages
+	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/lint-imports --no-logo --no-timings 2>/dev/null || $(BIN)/lint-imports
+	@$(BIN)/mypy
+
+bench: setup ## run one benchmark: make bench NAME=turnaround
+	@$(BIN)/python -m tests.bench.run $(NAME)
+
+up: setup ## start the platform on this machine and leave it running
+	@$(BIN)/muster up
+
+down: ## stop it, leaving no process and no port behind
+	@$(BIN)/muster down
+
+gen: setup ## write all generated files anew
+	@$(BIN)/python -m deploy.generate
+
+peers: setup ## install the peers of the benchmarks into .peers
+	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
+	@.peers/bin/python -m pip install -q 'ray[tune]==$(RAY_VERSION)' && echo "peers: .peers"
