@@ -29,7 +29,9 @@ class MusterError(Exception):
     kind: ClassVar[str] = "error"
     title: ClassVar[str] = "Muster failed"
 
-    def __init__(self, code: str, message: str, place: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, place: str | None = None, hint: str | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -78,7 +80,9 @@ class Transient(MusterError):
     kind = "transient"
     title = "Try again later"
 
-    def __init__(self, message: str, retry_after_s: float = 1.0, code: str = "unavailable") -> None:
+    def __init__(
+        self, message: str, retry_after_s: float = 1.0, code: str = "unavailable"
+    ) -> None:
         super().__init__(code, message)
         self.retry_after_s = retry_after_s
 
@@ -129,9 +133,9 @@ def from_problem(problem: Mapping[str, object]) -> MusterError:
 
 
 def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:
-    error = Rejected(code, detail, place, hint)
-    if code == "not_found":
-        error.__class__ = NotFound
+    branch = NotFound if code == "not_found" else Rejected
+    error = branch.__new__(branch)
+    Rejected.__init__(error, code, detail, place, hint)
     return error
 
 

@@ -1,0 +1,189 @@
+"""`ExperimentConfig`: the one schema of an experiment, Determined's names plus ours."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from muster.config.searchers import Grid, Searcher, Single
+from muster.config.section import ANY_VALUE, Section, refusal
+from muster.config.sections import (
+    CheckpointStorage,
+    Environment,
+    Optimizations,
+    Profiling,
+    Reproducibility,
+    Resources,
+    RetentionPolicy,
+)
+from muster.config.space import Hyperparameter, grid_size, searched
+
+MAX_GRID_POINTS = 100_000
+
+_TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_CADENCE = "your script decides when it validates and checkpoints"
+_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
+Label = Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class ExperimentConfig(Section):
+    """One experiment: what to run, over which space, searched how, on what.
+
+    Equal configs have equal `to_json()`. Build it with `muster.config.load_config`, whose refusals carry
+    the place in the input.
+
+    Attributes:
+        name: Shown to people; null shows the experiment's number.
+        workspace: Where it belongs, together with `project`; both null means the default project.
+        data: Handed to user code unread.
+        entrypoint: A string runs under `sh -c`, a list is executed as it stands.
+        hyperparameters: The search space; see `muster.config.space`.
+        max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
+        checkpoint_policy: Which checkpoints after validations count: those that beat the experiment's
+            best, all, or none.
+        preemption_timeout: Seconds between a signal and its enforcement.
+        upload_timeout: Seconds that a successor waits for announced checkpoints of its predecessor.
+    """
+
+    ignored: ClassVar[Mapping[str, object]] = {
+        "debug": ANY_VALUE,
+        "scheduling_unit": ANY_VALUE,
+        "records_per_epoch": ANY_VALUE,
+        "perform_initial_validation": False,
+        "bind_mounts": [],
+        "log_policies": [],
+    }
+    refused: ClassVar[Mapping[str, str]] = {
+        "min_validation_period": _CADENCE,
+        "min_checkpoint_period": _CADENCE,
+        "perform_initial_validation": _CADENCE,
+        "bind_mounts": f"{_NO_CONTAINER}; it sees the machine's folders",
+        "log_policies": "logs are stored, and not yet matched against patterns",
+        "integrations": "webhooks and Pachyderm cannot be set here",
+        "slurm": "pools bring their machines themselves",
+        "pbs": "pools bring their machines themselves",
+        "security": "Kerberos is not supported",
+        "template": "templates are not supported",
+    }
+
+    name: str | None = Field(default=None, min_length=1, max_length=128)
+    description: str = Field(default="", max_length=4096)
+    labels: tuple[Label, ...] = Field(default=(), max_length=64, strict=False)
+    workspace: str | None = Field(default=None, min_length=1, max_length=128)
+    project: str | None = Field(default=None, min_length=1, max_length=128)
+    data: dict[str, JsonValue] = Field(default_factory=dict)
+    entrypoint: str | tuple[str, ...]
+    hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
+    searcher: Searcher
+    resources: Resources = Resources()
+    max_restarts: int = Field(default=5, ge=0, le=10_000)
+    environment: Environment = Environment()
+    checkpoint_storage: CheckpointStorage = CheckpointStorage()
+    checkpoint_policy: Literal["best", "all", "none"] = "best"
+    preemption_timeout: int = Field(default=3600, ge=0, le=7 * 86_400)
+    upload_timeout: int = Field(default=300, ge=1, le=86_400)
+    reproducibility: Reproducibility = Reproducibility()
+    optimizations: Optimizations = Optimizations()
+    profiling: Profiling = Profiling()
+    retention_policy: RetentionPolicy = RetentionPolicy()
+
+    @field_validator("entrypoint", mode="before")
+    @classmethod
+    def _is_a_command(cls, entrypoint: object) -> object:
+        if isinstance(entrypoint, str):
+            if not entrypoint.strip():
+                raise refusal(
+                    "the entrypoint is empty", hint="e.g. entrypoint: python3 train.py"
+                )
+            if _TRIAL_CLASS.fullmatch(entrypoint.strip()):
+                raise refusal(
+                    "an entrypoint module:TrialClass is not supported",
+                    hint="name a script: python3 train.py",
+                )
+            return entrypoint
+        if isinstance(entrypoint, list | tuple):
+            if (
+                not entrypoint
+                or not all(isinstance(word, str) for word in entrypoint)
+                or not entrypoint[0]
+            ):
+                raise refusal("the entrypoint's list must hold text, the program first")
+            return tuple(entrypoint)
+        raise refusal("the entrypoint must be text or a list of text")
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> "ExperimentConfig":
+        if (self.workspace is None) != (self.project is None):
+            lacking = "project" if self.project is None else "workspace"
+            raise refusal(
+                f"workspace and project come together: '{lacking}' is missing", lacking
+            )
+        self._check_space()
+        return self
+
+    def _check_space(self) -> None:
+        varied = searched(self.hyperparameters)
+        if isinstance(self.searcher, Single):
+            if varied:
+                raise refusal(
+                    "the searcher 'single' takes constants only",
+                    "hyperparameters", *varied[0][0],
+                    hint="give one value, or choose another searcher",
+                )  # fmt: skip
+            return
+        if not varied and (
+            isinstance(self.searcher, Grid) or self.searcher.max_trials > 1
+        ):
+            raise refusal(
+                f"there is nothing to search: no hyperparameter varies, and the searcher is "
+                f"'{self.searcher.name}'",
+                "hyperparameters",
+                hint="give a parameter a range, or use searcher.name: single",
+            )
+        if isinstance(self.searcher, Grid):
+            self._check_grid()
+
+    def _check_grid(self) -> None:
+        sizes = []
+        for path, parameter in searched(self.hyperparameters):
+            if (size := grid_size(parameter)) is None:
+                raise refusal(
+                    "a grid needs a 'count' here: how many values to try",
+                    "hyperparameters", *path, "count",
+                )  # fmt: skip
+            sizes.append(size)
+        if (points := math.prod(sizes)) > MAX_GRID_POINTS:
+            raise refusal(
+                f"the grid has {points} points, more than {MAX_GRID_POINTS}",
+                "hyperparameters",
+                hint="lower the counts, or use searcher.name: random",
+            )
+
+    def to_json(self) -> str:
+        """Return the canonical text: every key, sorted, no blanks; equal configs give equal text."""
+        values = self.model_dump(mode="json")
+        return json.dumps(
+            values,
+            sort_keys=True,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+
+    def planned_trials(self) -> int:
+        """Return how many trials the search asks for, if none is replaced."""
+        if isinstance(self.searcher, Single):
+            return 1
+        if isinstance(self.searcher, Grid):
+            return math.prod(
+                grid_size(parameter) or 1
+                for _, parameter in searched(self.hyperparameters)
+            )
+        return self.searcher.max_trials
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables of the trials; the user's own win over the optimisations'."""
+        return {**self.optimizations.variables(), **self.environment.variables()}

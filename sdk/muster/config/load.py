@@ -1,0 +1,103 @@
+"""`load_config`: from what a person wrote to an `ExperimentConfig`, or a refusal with its place."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
+
+from muster.config.document import Document, Path, read_mapping, read_text
+from muster.config.experiment import ExperimentConfig
+from muster.config.overrides import apply_overrides
+from muster.errors import Rejected
+
+Source: TypeAlias = str | bytes | Mapping[str, object]
+
+
+def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConfig:
+    """Read, check and complete an experiment config.
+
+    Args:
+        source: YAML or JSON text, or a mapping of plain values; it is not changed.
+        overrides: `key.path=value` each, laid over the source in order.
+
+    Raises:
+        Rejected: what is wrong, with `place` (the path, and line and column or the override where it
+            was written) and mostly a `hint`. Where several things are wrong, the first is named.
+    """
+    return validate_document(load_document(source, overrides))
+
+
+def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
+    """Read `source` and lay `overrides` over it, without looking at the meaning of any key."""
+    document = (
+        read_mapping(source) if isinstance(source, Mapping) else read_text(source)
+    )
+    apply_overrides(document, overrides)
+    return document
+
+
+def validate_document(document: Document) -> ExperimentConfig:
+    """Check `document` against the schema; raises `Rejected` as `load_config` does."""
+    try:
+        return ExperimentConfig.model_validate(document.root)
+    except ValidationError as error:
+        details = error.errors(include_url=False)
+        raise _rejected(document, details[0], len(details) - 1) from None
+
+
+def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected:
+    context: dict[str, JsonValue] = detail.get("ctx", {})
+    at = context.get("at")
+    path = (*_own_path(detail["loc"]), *(at if isinstance(at, list) else ()))
+    message, hint, code = (
+        _MESSAGES.get(detail["type"], detail["msg"]),
+        context.get("hint"),
+        "invalid_value",
+    )
+    if detail["type"] in _OUR_CODES:
+        code, message = detail["type"], detail["msg"]
+    elif detail["type"] == "missing":
+        code, message = "missing_key", f"the key '{path[-1]}' is missing"
+    elif detail["type"].endswith("_type"):
+        code = "invalid_type"
+    if others:
+        message += f" (and {others} more)"
+    return Rejected(
+        code, message, document.place(_known(path)), str(hint) if hint else None
+    )
+
+
+_OUR_CODES = ("invalid_value", "unknown_key", "unsupported_key", "unknown_searcher")
+_MESSAGES = {
+    "int_type": "this must be a whole number",
+    "int_from_float": "this must be a whole number",
+    "float_type": "this must be a number",
+    "string_type": "this must be text",
+    "bool_type": "this must be true or false",
+    "tuple_type": "this must be a list",
+    "too_short": "this list is too short",
+    "too_long": "this list is too long",
+    "dict_type": "this must be a mapping",
+    "model_type": "this must be a mapping",
+    "model_attributes_type": "this must be a mapping",
+}
+
+
+def _ours(message: str) -> str:
+    return message.replace("Input should be", "this must be").replace(
+        "String should", "this text must"
+    )
+
+
+def _own_path(location: tuple[int | str, ...]) -> Path:
+    """Return the location without the names that pydantic inserts for the branches of a union."""
+    return tuple(
+        part
+        for part in location
+        if not (isinstance(part, str) and part.startswith(("<", "function-")))
+    )
+
+
+def _known(path: tuple[JsonValue, ...]) -> Path:
+    return tuple(part for part in path if isinstance(part, str | int))

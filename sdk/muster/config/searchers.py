@@ -1,0 +1,128 @@
+"""`searcher` of the config: how points are proposed and trials are stopped."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from muster.config.section import Section
+
+MAX_TRIALS = 100_000
+MAX_RUNGS = 30
+
+_REFUSED = {
+    "max_length": "give `time_metric` and `max_time` (ASHA), or end training in your code",
+    "source_trial_id": "name a checkpoint with `source_checkpoint_uuid`",
+}
+_ASHA_IGNORED: Mapping[str, object] = {"stop_once": True}
+_ASHA_REFUSED = {
+    **_REFUSED,
+    "stop_once": "trials are stopped and not promoted; leave it out or set true",
+}
+
+
+class _Common(Section):
+    """Keys of every searcher.
+
+    Attributes:
+        metric: The validation metric that ranks trials.
+        smaller_is_better: Whether a lower `metric` is better.
+        source_checkpoint_uuid: The checkpoint from which every trial starts.
+    """
+
+    refused: ClassVar[Mapping[str, str]] = _REFUSED
+
+    metric: str = Field(min_length=1, max_length=256)
+    smaller_is_better: bool = True
+    source_checkpoint_uuid: str | None = Field(
+        default=None, pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
+    )
+
+
+class _Many(_Common):
+    """Keys of every searcher with more than one trial; 0 concurrent trials means as many as there are."""
+
+    max_concurrent_trials: int = Field(default=16, ge=0, le=MAX_TRIALS)
+
+
+class Single(_Common):
+    """One trial of constants."""
+
+    name: Literal["single"]
+
+
+class Random(_Many):
+    """`max_trials` points drawn independently."""
+
+    name: Literal["random"]
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
+
+
+class Grid(_Many):
+    """Every combination of the parameters' values."""
+
+    name: Literal["grid"]
+
+
+class _Asha(_Many):
+    """Keys of the halving searchers: `max_time` is the most that a trial gets, counted in `time_metric`."""
+
+    refused: ClassVar[Mapping[str, str]] = _ASHA_REFUSED
+    ignored: ClassVar[Mapping[str, object]] = _ASHA_IGNORED
+
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
+    time_metric: str = Field(min_length=1, max_length=256)
+    max_time: int = Field(ge=1, le=2**53)
+    divisor: float = Field(default=4, gt=1, le=1024)
+
+
+class AsyncHalving(_Asha):
+    """ASHA with one bracket of `num_rungs` rungs; trials below the top 1/divisor of a rung are stopped."""
+
+    name: Literal["async_halving"]
+    num_rungs: int = Field(ge=1, le=MAX_RUNGS)
+
+
+class AdaptiveAsha(_Asha):
+    """Several ASHA brackets of differing depth, chosen by `mode` or given as `bracket_rungs`."""
+
+    name: Literal["adaptive_asha"]
+    mode: Literal["aggressive", "standard", "conservative"] = "standard"
+    max_rungs: int = Field(default=5, ge=1, le=MAX_RUNGS)
+    bracket_rungs: tuple[Annotated[int, Field(ge=1, le=MAX_RUNGS)], ...] = Field(
+        default=(), max_length=MAX_RUNGS, strict=False
+    )
+
+
+KINDS: Mapping[str, type[Section]] = {
+    "single": Single,
+    "random": Random,
+    "grid": Grid,
+    "async_halving": AsyncHalving,
+    "adaptive_asha": AdaptiveAsha,
+}
+
+
+def _kind(value: object) -> str:
+    name = (
+        value.get("name")
+        if isinstance(value, Mapping)
+        else getattr(value, "name", None)
+    )
+    return f"<{name}>"
+
+
+Searcher = Annotated[
+    Annotated[Single, Tag("<single>")]
+    | Annotated[Random, Tag("<random>")]
+    | Annotated[Grid, Tag("<grid>")]
+    | Annotated[AsyncHalving, Tag("<async_halving>")]
+    | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")],
+    Discriminator(
+        _kind,
+        custom_error_type="unknown_searcher",
+        custom_error_message=f"the searcher's name must be one of {', '.join(KINDS)}",
+    ),
+]
+AshaSearcher = AsyncHalving | AdaptiveAsha
+SearchingSearcher = Random | Grid | AsyncHalving | AdaptiveAsha

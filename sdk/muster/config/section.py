@@ -1,0 +1,79 @@
+"""The base of all sections of the config: frozen, closed, strict, and clear about what it refuses."""
+
+import difflib
+from collections.abc import Mapping
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
+
+ANY_VALUE = object()
+"""Stands in `Section.ignored` for a key that means nothing, whatever its value."""
+
+
+class Section(BaseModel):
+    """One mapping of the config. A key set to null is as good as absent.
+
+    Attributes:
+        refused: Keys of Determined without effect in Muster, and what to do instead. They are refused so
+            that nobody relies on what does not happen.
+        ignored: Keys without effect that do no harm, with the one value that is taken (or `ANY_VALUE`).
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
+    )
+
+    refused: ClassVar[Mapping[str, str]] = {}
+    ignored: ClassVar[Mapping[str, object]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _close(cls, values: object) -> object:
+        if not isinstance(values, Mapping):
+            return values
+        kept = {
+            key: value
+            for key, value in values.items()
+            if value is not None or cls._takes_null(key)
+        }
+        for key in list(kept):
+            if key in cls.model_fields:
+                continue
+            if key in cls.ignored and cls.ignored[key] in (ANY_VALUE, kept[key]):
+                del kept[key]
+                continue
+            raise cls._refusal(str(key))
+        return kept
+
+    @classmethod
+    def _takes_null(cls, key: object) -> bool:
+        return key == "val"
+
+    @classmethod
+    def _refusal(cls, key: str) -> PydanticCustomError:
+        if (reason := cls.refused.get(key)) is not None:
+            return refusal(
+                f"'{key}' has no effect in Muster: {reason}",
+                key,
+                code="unsupported_key",
+            )
+        close = difflib.get_close_matches(
+            key, [*cls.model_fields, *cls.refused], n=1, cutoff=0.6
+        )
+        hint = (
+            f"did you mean '{close[0]}'?"
+            if close
+            else f"known here: {', '.join(cls.model_fields)}"
+        )
+        return refusal(
+            f"the key '{key}' is not known here", key, hint=hint, code="unknown_key"
+        )
+
+
+def refusal(
+    message: str, *at: str | int, hint: str = "", code: str = "invalid_value"
+) -> PydanticCustomError:
+    """Return an error about the value at path `at` below the section that raises it."""
+    context: dict[str, JsonValue] = {"message": message, "hint": hint, "at": list(at)}
+    return PydanticCustomError(code, "{message}", context)

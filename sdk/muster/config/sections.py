@@ -1,0 +1,170 @@
+"""The smaller sections of the config: resources, environment, storage, and what Horovod is told."""
+
+import re
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from muster.config.section import ANY_VALUE, Section, refusal
+
+SlotKind = Literal["cuda", "rocm", "cpu"]
+
+_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
+_IN_YOUR_CODE = "choose it in your training code"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
+
+
+class Resources(Section):
+    """What one trial needs and what the experiment may take.
+
+    Attributes:
+        slots_per_trial: Slots of one trial; 0 runs without a slot.
+        max_slots: The most that all trials together may hold.
+        weight: Share of the experiment under fair share.
+        priority: 1 (most urgent) to 99; null takes the pool's default.
+        resource_pool: Name of the pool; null takes the default pool.
+        slot_kind: Kind of slot; null takes what the pool has.
+        is_single_node: Whether all slots must be of one worker.
+    """
+
+    ignored: ClassVar[Mapping[str, object]] = {
+        "native_parallel": ANY_VALUE,
+        "slots": ANY_VALUE,
+        "agent_label": ANY_VALUE,
+        "devices": [],
+    }
+    refused: ClassVar[Mapping[str, str]] = {
+        "shm_size": f"{_NO_CONTAINER}; shared memory is the machine's",
+        "devices": f"{_NO_CONTAINER}; the machine's devices are visible",
+    }
+
+    slots_per_trial: int = Field(default=1, ge=0, le=65_536)
+    max_slots: int | None = Field(default=None, ge=1, le=1_000_000)
+    weight: float = Field(default=1, gt=0, le=1_000_000)
+    priority: int | None = Field(default=None, ge=1, le=99)
+    resource_pool: str | None = Field(default=None, max_length=128)
+    slot_kind: SlotKind | None = None
+    is_single_node: bool = False
+
+    @field_validator("resource_pool")
+    @classmethod
+    def _empty_is_absent(cls, pool: str | None) -> str | None:
+        return pool or None
+
+    @model_validator(mode="after")
+    def _one_trial_fits(self) -> "Resources":
+        if self.max_slots is not None and self.max_slots < self.slots_per_trial:
+            raise refusal(
+                f"max_slots ({self.max_slots}) is below slots_per_trial ({self.slots_per_trial}): "
+                "no trial could ever start",
+                "max_slots",
+            )
+        return self
+
+
+class Environment(Section):
+    """Environment variables of the trial's processes, as a list of `NAME=VALUE`."""
+
+    refused: ClassVar[Mapping[str, str]] = {
+        "image": _NO_CONTAINER,
+        "force_pull_image": _NO_CONTAINER,
+        "registry_auth": _NO_CONTAINER,
+        "add_capabilities": _NO_CONTAINER,
+        "drop_capabilities": _NO_CONTAINER,
+        "pod_spec": _NO_CONTAINER,
+        "proxy_ports": "ports of trials are not proxied",
+        "ports": "ports of trials are not proxied",
+    }
+    ignored: ClassVar[Mapping[str, object]] = {"force_pull_image": False}
+
+    environment_variables: tuple[str, ...] = Field(
+        default=(), max_length=1000, strict=False
+    )
+
+    @field_validator("environment_variables")
+    @classmethod
+    def _are_assignments(cls, variables: tuple[str, ...]) -> tuple[str, ...]:
+        for index, variable in enumerate(variables):
+            name, equals, _ = variable.partition("=")
+            if not equals or not _VARIABLE.fullmatch(name):
+                raise refusal("an environment variable is written NAME=VALUE", index)
+            if name.startswith("MUSTER_"):
+                raise refusal("names that begin with MUSTER_ are Muster's own", index)
+        return variables
+
+    def variables(self) -> dict[str, str]:
+        """Return name to value; `$A` and `${A}` of variables further up are replaced, others stay."""
+        values: dict[str, str] = {}
+        for variable in self.environment_variables:
+            name, _, text = variable.partition("=")
+            values[name] = _REFERENCE.sub(
+                lambda found: values.get(found[1] or found[2], found[0]), text
+            )
+        return values
+
+
+class CheckpointStorage(Section):
+    """How many checkpoints are kept when the experiment ends; the union of the three is kept."""
+
+    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("type", "bucket", "access_key", "secret_key", "endpoint_url", "prefix", "host_path", "storage_path",
+         "propagation", "container", "connection_string", "account_url", "credential", "container_path"),
+        "the registry stores checkpoints in the platform's object store; keep only the save_… counts",
+    )  # fmt: skip
+
+    save_experiment_best: int = Field(default=0, ge=0, le=1_000_000)
+    save_trial_best: int = Field(default=1, ge=0, le=1_000_000)
+    save_trial_latest: int = Field(default=1, ge=0, le=1_000_000)
+
+
+class Reproducibility(Section):
+    """The seed of sampling and of the trials' own seeds; null has one chosen and stored."""
+
+    experiment_seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
+
+
+class Optimizations(Section):
+    """What Horovod is told. Keys that a script decides itself are taken at Determined's default only."""
+
+    ignored: ClassVar[Mapping[str, object]] = {
+        "aggregation_frequency": 1,
+        "average_aggregated_gradients": True,
+        "average_training_metrics": True,
+        "gradient_compression": False,
+        "mixed_precision": "O0",
+    }
+    refused: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(ignored, _IN_YOUR_CODE),
+        "grad_updates_size_file": "it is not written",
+    }
+
+    tensor_fusion_threshold: int = Field(default=64, ge=0, le=65_536)
+    tensor_fusion_cycle_time: float = Field(default=1, gt=0, le=10_000)
+    auto_tune_tensor_fusion: bool = False
+
+    def variables(self) -> dict[str, str]:
+        """Return Horovod's environment variables for what differs from Horovod's own defaults."""
+        variables: dict[str, str] = {}
+        if self.tensor_fusion_threshold != 64:
+            variables["HOROVOD_FUSION_THRESHOLD"] = str(
+                self.tensor_fusion_threshold * 1024 * 1024
+            )
+        if self.tensor_fusion_cycle_time != 1:
+            variables["HOROVOD_CYCLE_TIME"] = f"{self.tensor_fusion_cycle_time:g}"
+        if self.auto_tune_tensor_fusion:
+            variables["HOROVOD_AUTOTUNE"] = "1"
+        return variables
+
+
+class Profiling(Section):
+    """System metrics of the trial; they cannot be switched on yet."""
+
+    enabled: Literal[False] = False
+
+
+class RetentionPolicy(Section):
+    """How long logs are kept: -1 is for ever, the only choice yet."""
+
+    log_retention_days: Literal[-1] = -1

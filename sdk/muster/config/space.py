@@ -1,0 +1,186 @@
+"""The search space: `hyperparameters` of the config, Determined's types under Determined's names."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    Tag,
+    model_validator,
+)
+from typing_extensions import TypeAliasType
+
+from muster.config.section import Section, refusal
+
+MAX_COUNT = 100_000
+MAX_VALUES = 10_000
+
+
+class Const(Section):
+    """The same value for every trial; a bare scalar or list is one too."""
+
+    type: Literal["const"] = "const"
+    val: JsonValue
+
+
+class Categorical(Section):
+    """One of `vals`, each equally likely."""
+
+    type: Literal["categorical"]
+    vals: tuple[JsonValue, ...] = Field(
+        min_length=1, max_length=MAX_VALUES, strict=False
+    )
+
+
+class Int(Section):
+    """A whole number, both ends included."""
+
+    type: Literal["int"]
+    minval: int
+    maxval: int
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Int":
+        return _checked_range(self)
+
+
+class Double(Section):
+    """A real number, evenly spread."""
+
+    type: Literal["double"]
+    minval: float
+    maxval: float
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Double":
+        return _checked_range(self)
+
+
+class Log(Section):
+    """`base` to a power evenly spread between the exponents `minval` and `maxval`."""
+
+    type: Literal["log"]
+    base: float = Field(gt=0)
+    minval: float
+    maxval: float
+    count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Log":
+        if self.base == 1:
+            raise refusal(
+                "the base must not be 1: every power of it is 1",
+                "base",
+                hint="base: 10 is usual",
+            )
+        for bound in ("minval", "maxval"):
+            if not _is_power(self.base, getattr(self, bound)):
+                raise refusal(
+                    f"{self.base:g} to the power of {getattr(self, bound):g} is no finite number",
+                    bound,
+                    hint="minval and maxval of a log parameter are exponents, e.g. -4 for 0.0001",
+                )
+        return _checked_range(self)
+
+
+Parameter: TypeAlias = Const | Categorical | Int | Double | Log
+"""A leaf of the space."""
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, Section):
+        return f"<{value.model_dump()['type']}>"
+    if isinstance(value, Mapping) and "type" in value:
+        return f"<{value['type']}>" if isinstance(value["type"], str) else "<bad>"
+    return "<nested>"
+
+
+def _bare_to_const(value: object) -> object:
+    if isinstance(value, Section | Mapping):
+        return value
+    return {"type": "const", "val": value}
+
+
+if TYPE_CHECKING:  # mypy follows plain recursive aliases only, pydantic named ones only
+    Hyperparameter: TypeAlias = (
+        Const | Categorical | Int | Double | Log | Mapping[str, "Hyperparameter"]
+    )
+else:
+    Hyperparameter = TypeAliasType(
+        "Hyperparameter",
+        Annotated[
+            Annotated[Const, Tag("<const>")]
+            | Annotated[Categorical, Tag("<categorical>")]
+            | Annotated[Int, Tag("<int>")]
+            | Annotated[Double, Tag("<double>")]
+            | Annotated[Log, Tag("<log>")]
+            | Annotated[dict[str, "Hyperparameter"], Tag("<nested>")],
+            Discriminator(
+                _kind,
+                custom_error_type="invalid_value",
+                custom_error_message="the type must be one of const, categorical, int, double, log",
+            ),
+            BeforeValidator(_bare_to_const),
+        ],
+    )
+
+Ranged = TypeVar("Ranged", Int, Double, Log)
+Space: TypeAlias = Mapping[str, Hyperparameter]
+Leaf: TypeAlias = tuple[tuple[str, ...], Parameter]
+
+
+def leaves(space: Space, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Yield the parameters with their paths, depth first, names sorted at each level.
+
+    This is the order of sampling and of grids: it depends on names alone.
+    """
+    for name in sorted(space):
+        parameter = space[name]
+        if isinstance(parameter, Mapping):
+            yield from leaves(parameter, (*above, name))
+        else:
+            yield (*above, name), parameter
+
+
+def searched(space: Space) -> list[Leaf]:
+    """Return the parameters that are not constant, in the order of `leaves`."""
+    return [
+        (path, parameter)
+        for path, parameter in leaves(space)
+        if not isinstance(parameter, Const)
+    ]
+
+
+def grid_size(parameter: Parameter) -> int | None:
+    """Return how many values `parameter` has in a grid, or None where a `count` is missing."""
+    if isinstance(parameter, Const):
+        return 1
+    if isinstance(parameter, Categorical):
+        return len(parameter.vals)
+    if parameter.count is None:
+        return None
+    if isinstance(parameter, Int):
+        return min(parameter.count, parameter.maxval - parameter.minval + 1)
+    return parameter.count
+
+
+def _checked_range(parameter: Ranged) -> Ranged:
+    if parameter.minval >= parameter.maxval:
+        raise refusal(
+            f"minval ({parameter.minval:g}) must be below maxval ({parameter.maxval:g})",
+            "minval",
+            hint="give a single value as a constant: the bare value",
+        )
+    return parameter
+
+
+def _is_power(base: float, exponent: float) -> bool:
+    try:
+        return 0.0 < base**exponent < float("inf")
+    except OverflowError:
+        return False
