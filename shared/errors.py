@@ -1,0 +1,80 @@
+"""The error tree on the platform's side: one table says what each error means to the bus, to HTTP and to gRPC.
+
+The tree itself is the SDK's (`muster.errors`), so that both ends speak of the same failures.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from muster.errors import (
+    Broken,
+    Conflict,
+    MusterError,
+    NotFound,
+    Problem,
+    Rejected,
+    Transient,
+    from_problem,
+    to_problem,
+)
+
+__all__ = [
+    "Broken",
+    "Conflict",
+    "Meaning",
+    "MusterError",
+    "NotFound",
+    "Problem",
+    "Rejected",
+    "Transient",
+    "from_problem",
+    "meaning_of",
+    "to_problem",
+]
+
+Settlement = Literal["nak", "dead_letter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an error means on each edge.
+
+    Attributes:
+        settlement: What becomes of a message whose handler failed so; `nak` is tried again later.
+        http: Status of a REST response.
+        grpc: Name of the gRPC status code.
+    """
+
+    settlement: Settlement
+    http: int
+    grpc: str
+
+
+BY_CODE = {
+    "unauthenticated": Meaning("dead_letter", 401, "UNAUTHENTICATED"),
+    "forbidden": Meaning("dead_letter", 403, "PERMISSION_DENIED"),
+    "not_found": Meaning("dead_letter", 404, "NOT_FOUND"),
+    "method_not_allowed": Meaning("dead_letter", 405, "UNIMPLEMENTED"),
+    "too_large": Meaning("dead_letter", 413, "RESOURCE_EXHAUSTED"),
+    "unsupported_media_type": Meaning("dead_letter", 415, "INVALID_ARGUMENT"),
+    "rate_limited": Meaning("nak", 429, "RESOURCE_EXHAUSTED"),
+    "timeout": Meaning("nak", 504, "DEADLINE_EXCEEDED"),
+}
+"""Codes that mean something narrower than their branch."""
+
+BY_KIND = {
+    Rejected.kind: Meaning("dead_letter", 422, "INVALID_ARGUMENT"),
+    Conflict.kind: Meaning("nak", 409, "FAILED_PRECONDITION"),
+    Transient.kind: Meaning("nak", 503, "UNAVAILABLE"),
+    Broken.kind: Meaning("dead_letter", 500, "INTERNAL"),
+}
+
+UNFORESEEN = Meaning("nak", 500, "INTERNAL")
+"""What is outside the tree: perhaps better next time, and a dead letter after the last delivery."""
+
+
+def meaning_of(error: BaseException) -> Meaning:
+    """Return what `error` means on each edge: by its code, else by its branch."""
+    if not isinstance(error, MusterError):
+        return UNFORESEEN
+    return BY_CODE.get(error.code) or BY_KIND.get(error.kind, UNFORESEEN)

@@ -1,0 +1,23 @@
+"""Seeing what happens: spans that join a request with every hop (`tracing`), and figures for Prometheus (`metrics`)."""
+
+from shared.telemetry.tracing import (
+    TRACE_HEADERS,
+    configure,
+    extract,
+    inject,
+    same_trace,
+    shutdown,
+    span,
+    trace_id,
+)
+
+__all__ = [
+    "TRACE_HEADERS",
+    "configure",
+    "extract",
+    "inject",
+    "same_trace",
+    "shutdown",
+    "span",
+    "trace_id",
+]

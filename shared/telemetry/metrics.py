@@ -1,0 +1,71 @@
+"""Figures for Prometheus: rate, errors and duration of every operation, and the three ages that tell of trouble.
+
+Exemplars lead from a figure to a trace (in the OpenMetrics format only, which Prometheus asks for).
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import REGISTRY, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
+
+from shared.telemetry.tracing import trace_id
+
+PLAIN_TEXT = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_METRICS = "application/openmetrics-text"
+
+_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_OPERATIONS = Counter(
+    "muster_operations", "Operations done, by outcome", ["service", "operation", "outcome"]
+)
+_SECONDS = Histogram(
+    "muster_operation_seconds", "How long operations took", ["service", "operation"], buckets=_BUCKETS_S
+)
+_OUTBOX_AGE = Gauge("muster_outbox_age_seconds", "Age of the oldest message not yet published", ["service"])
+_CONSUMER_LAG = Gauge("muster_consumer_lag", "Messages that wait for a consumer", ["consumer"])
+_LEASE_AGE = Gauge("muster_lease_age_seconds", "Time since a lease was last renewed by its holder here", ["lease"])
+
+
+@contextmanager
+def observed(service: str, operation: str) -> Iterator[None]:
+    """Count what happens inside, its duration, and whether it raised."""
+    started = time.perf_counter()
+    outcome = "ok"
+    try:
+        yield
+    except BaseException as error:
+        outcome = getattr(error, "kind", "error" if isinstance(error, Exception) else "cancelled")
+        raise
+    finally:
+        observe(service, operation, outcome, time.perf_counter() - started)
+
+
+def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
+    """Count one operation that was timed elsewhere; `outcome` is `ok` or the error's branch."""
+    trace = trace_id()
+    exemplar = {"trace_id": trace} if trace else None
+    _OPERATIONS.labels(service, operation, outcome).inc(exemplar=exemplar)
+    _SECONDS.labels(service, operation).observe(seconds, exemplar=exemplar)
+
+
+def outbox_age(service: str, age_s: float) -> None:
+    """Say how old the oldest unpublished row of a service's outbox is; 0 when there is none."""
+    _OUTBOX_AGE.labels(service).set(age_s)
+
+
+def consumer_lag(consumer: str, waiting: int) -> None:
+    """Say how many messages wait for a consumer."""
+    _CONSUMER_LAG.labels(consumer).set(waiting)
+
+
+def lease_age(lease: str, age_s: float) -> None:
+    """Say how long ago the holder renewed a lease."""
+    _LEASE_AGE.labels(lease).set(age_s)
+
+
+def exposition(accept: str) -> tuple[bytes, str]:
+    """Return all figures and their content type; with exemplars for who accepts OpenMetrics."""
+    if OPEN_METRICS in accept:
+        return openmetrics.generate_latest(REGISTRY), openmetrics.CONTENT_TYPE_LATEST
+    return generate_latest(REGISTRY), PLAIN_TEXT

@@ -1,0 +1,137 @@
+"""Spans by OpenTelemetry, and the W3C `traceparent` that carries them through message headers."""
+
+import re
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from opentelemetry import context as contexts
+from opentelemetry import trace
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, StatusCode, TraceFlags
+
+from shared.settings import TelemetrySettings
+from shared.telemetry.files import FileSpanExporter
+
+TRACEPARENT = "traceparent"
+TRACE_HEADERS = (TRACEPARENT,)
+
+ATTRIBUTES = frozenset(
+    {"tenant", "experiment", "trial", "run", "allocation", "worker", "pool", "instance", "checkpoint", "model"}
+    | {"operation", "message", "subject", "consumer", "outcome", "state", "code", "status", "method", "route"}
+    | {"count", "bytes", "attempt", "rank", "size", "slots", "step", "epoch", "generation", "number", "driver"}
+)
+"""What a span may carry: ids, counts and our own words. Nothing of what users own, however it is called."""
+
+Value = str | int | float | bool | UUID | None
+
+_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_SCOPE = "muster"
+_QUEUE_SPANS = 8192
+_EXPORT_EVERY_MS = 500
+
+_provider: TracerProvider | None = None
+_tracer: trace.Tracer = trace.NoOpTracer()
+
+
+def configure(service: str, settings: TelemetrySettings) -> None:
+    """Send this process's spans where the settings say; without a place they only carry the trace onward."""
+    global _provider, _tracer
+    shutdown()
+    exporter = _exporter(service, settings)
+    if exporter is None:
+        return
+    _provider = TracerProvider(resource=Resource.create({"service.name": f"muster-{service}"}))
+    _provider.add_span_processor(
+        BatchSpanProcessor(exporter, max_queue_size=_QUEUE_SPANS, schedule_delay_millis=_EXPORT_EVERY_MS)
+    )
+    _tracer = _provider.get_tracer(_SCOPE)
+
+
+def shutdown() -> None:
+    """Write out what waits, and record no more."""
+    global _provider, _tracer
+    if _provider is not None:
+        _provider.shutdown()
+    _provider, _tracer = None, trace.NoOpTracer()
+
+
+@contextmanager
+def span(
+    name: str,
+    parent: Mapping[str, str] | None = None,
+    links: Sequence[Mapping[str, str]] = (),
+    **attributes: Value,
+) -> Iterator[Span]:
+    """Record what happens inside as one span; an exception marks it as failed and goes on.
+
+    Args:
+        name: What is done, constant: `launch run`, `answer allocation`.
+        parent: Headers of the message that caused it; default is the current span. Headers without a trace begin one.
+        links: Headers of messages that it belongs to besides: the other traces of a batch, an earlier run.
+        attributes: On the allow-list `ATTRIBUTES`; others are dropped.
+    """
+    context = None if parent is None else extract(parent)
+    kept: dict[str, str | int | float | bool] = {
+        key: str(value) if isinstance(value, UUID) else value
+        for key, value in attributes.items()
+        if value is not None and key in ATTRIBUTES
+    }
+    others = [Link(found) for found in map(_span_context, links) if found is not None]
+    started = _tracer.start_span(name, context, attributes=kept, links=others)
+    token = contexts.attach(trace.set_span_in_context(started, context))
+    try:
+        yield started
+    except BaseException as error:
+        if isinstance(error, Exception):
+            started.set_status(StatusCode.ERROR, f"{type(error).__name__}: {error}"[:300])
+        raise
+    finally:
+        contexts.detach(token)
+        started.end()
+
+
+def inject(headers: MutableMapping[str, str]) -> None:
+    """Put the current trace into a message's headers; nothing when there is none."""
+    found = trace.get_current_span().get_span_context()
+    if found.is_valid:
+        headers[TRACEPARENT] = f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}"
+
+
+def extract(headers: Mapping[str, str]) -> contexts.Context:
+    """Return the context that a message's headers carry; an empty one when they carry none."""
+    found = _span_context(headers)
+    return trace.set_span_in_context(NonRecordingSpan(found), contexts.Context()) if found else contexts.Context()
+
+
+def same_trace(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether both headers belong to one trace; headers without a trace belong to any."""
+    mine, theirs = _span_context(one), _span_context(other)
+    return mine is None or theirs is None or mine.trace_id == theirs.trace_id
+
+
+def trace_id() -> str | None:
+    """The current trace's id in hexadecimal, for logs and exemplars."""
+    found = trace.get_current_span().get_span_context()
+    return f"{found.trace_id:032x}" if found.is_valid else None
+
+
+def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
+    if settings.otlp_endpoint:
+        # Imported here: it brings requests and protobuf, which a process without an endpoint need not load.
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+
+        return OTLPSpanExporter(endpoint=f"{settings.otlp_endpoint.rstrip('/')}/v1/traces")
+    if settings.directory:
+        return FileSpanExporter(settings.directory, service, settings.file_bytes)
+    return None
+
+
+def _span_context(headers: Mapping[str, str]) -> SpanContext | None:
+    found = _TRACEPARENT.fullmatch(headers.get(TRACEPARENT, ""))
+    if found is None:
+        return None
+    context = SpanContext(int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16)))
+    return context if context.is_valid else None
