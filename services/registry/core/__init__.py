@@ -1,0 +1,1 @@
+"""Decisions of the registry: pure functions over plain data."""

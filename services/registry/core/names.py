@@ -1,0 +1,159 @@
+"""What may be called how: metrics, models, files of a manifest. Each refusal has a stable code and a reason."""
+
+import re
+from dataclasses import dataclass
+
+METRIC_NAME_BYTES = 256
+METRICS_PER_REPORT = 1_000
+SERIES_PER_RUN = 10_000
+MODEL_NAME_CHARACTERS = 128
+PATH_BYTES = 1024
+FILES_PER_MANIFEST = 10_000
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why something is not taken."""
+
+    code: str
+    reason: str
+
+
+def refuse_metric_name(name: str) -> Refusal | None:
+    """Return why a metric may not be called so; None when it may."""
+    if not name.strip():
+        return Refusal("metric_name_blank", "A metric needs a name.")
+    if len(name.encode("utf-8", "surrogatepass")) > METRIC_NAME_BYTES:
+        return Refusal(
+            "metric_name_long",
+            f"The metric name {name[:40]!r}… has more than {METRIC_NAME_BYTES} bytes; shorten it.",
+        )
+    if _CONTROL.search(name) or not _is_text(name):
+        return Refusal(
+            "metric_name_characters",
+            f"The metric name {name!r} has characters that cannot be shown.",
+        )
+    return None
+
+
+def refuse_report(names: int) -> Refusal | None:
+    """Return why a report with so many metrics is not taken; None when it is."""
+    if names <= METRICS_PER_REPORT:
+        return None
+    return Refusal(
+        "metrics_too_many",
+        f"One report holds {names} metrics; at most {METRICS_PER_REPORT} are taken. "
+        "Save large tables as files of a checkpoint.",
+    )
+
+
+def refuse_new_series(known: int, new: int) -> Refusal | None:
+    """Return why a run may not begin further series; None when it may."""
+    if known + new <= SERIES_PER_RUN:
+        return None
+    return Refusal(
+        "series_too_many",
+        f"The run would have {known + new} metric names; at most {SERIES_PER_RUN} are kept. "
+        "Use few names and many steps.",
+    )
+
+
+def refuse_model_name(name: str) -> Refusal | None:
+    """Return why a model may not be called so; None when it may. (Determined 0.38: no slash, not digits, not blank)"""
+    if not name.strip():
+        return Refusal("model_name_blank", "A model needs a name.")
+    if name != name.strip():
+        return Refusal("model_name_blank", f"The model name {name!r} begins or ends with a space.")
+    if len(name) > MODEL_NAME_CHARACTERS:
+        return Refusal(
+            "model_name_long",
+            f"A model name has at most {MODEL_NAME_CHARACTERS} characters.",
+        )
+    if any(mark in name for mark in "/\\@:") or _CONTROL.search(name) or not _is_text(name):
+        return Refusal(
+            "model_name_characters",
+            f"The model name {name!r} may not hold / \\ @ : or control characters.",
+        )
+    if name.isdigit():
+        return Refusal(
+            "model_name_digits",
+            f"The model name {name!r} is only digits, which would read as an id.",
+        )
+    if name in (".", ".."):
+        return Refusal("model_name_characters", "A model may not be called '.' or '..'.")
+    return None
+
+
+def refuse_alias(alias: str) -> Refusal | None:
+    """Return why an alias may not be called so; None when it may."""
+    if not _ALIAS.fullmatch(alias) or alias.isdigit() or alias.lower() == "latest":
+        return Refusal(
+            "alias_characters",
+            f"The alias {alias[:64]!r} must be letters, digits, '.', '_' or '-', not only digits, and not 'latest'.",
+        )
+    return None
+
+
+def model_key(name: str) -> str:
+    """Return the form in which names are compared: two models differ in more than case."""
+    return name.casefold()
+
+
+def refuse_path(path: str) -> Refusal | None:
+    """Return why a manifest may not hold a file under this path; None when it may.
+
+    Paths are data here (keys come from ids), but they become paths again on whoever downloads them.
+    """
+    parts = path.split("/")
+    if not path or len(path.encode("utf-8", "surrogatepass")) > PATH_BYTES or not _is_text(path):
+        return Refusal("path_length", f"A path of a manifest has 1 to {PATH_BYTES} bytes of text.")
+    if path.startswith("/") or "\\" in path or _CONTROL.search(path):
+        return Refusal(
+            "path_unsafe",
+            f"The path {path!r} must be relative, with '/' between plain names.",
+        )
+    if any(part in ("", ".", "..") for part in parts):
+        return Refusal("path_unsafe", f"The path {path!r} must not hold empty parts, '.' or '..'.")
+    return None
+
+
+def refuse_manifest(files: list[tuple[str, int, str]]) -> Refusal | None:
+    """Return why a manifest of (path, size in bytes, SHA-256 in hex) is not taken; None when it is."""
+    if not 0 < len(files) <= FILES_PER_MANIFEST:
+        return Refusal(
+            "manifest_length",
+            f"A manifest holds 1 to {FILES_PER_MANIFEST} files, not {len(files)}.",
+        )
+    seen: set[str] = set()
+    for path, size_bytes, sha256 in files:
+        if refusal := refuse_path(path):
+            return refusal
+        if path in seen:
+            return Refusal("path_twice", f"The path {path!r} stands twice in the manifest.")
+        if size_bytes < 0 or not _SHA256.fullmatch(sha256):
+            return Refusal(
+                "manifest_entry",
+                f"The file {path!r} needs a size and a SHA-256 of 64 hex digits.",
+            )
+        seen.add(path)
+    for path in seen:
+        if any(parent in seen for parent in _parents(path)):
+            return Refusal(
+                "path_twice",
+                f"The path {path!r} lies under another file of the manifest.",
+            )
+    return None
+
+
+def _parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
+def _is_text(name: str) -> bool:
+    """Postgres stores neither NUL nor lone surrogates."""
+    return "\x00" not in name and not any("\ud800" <= mark <= "\udfff" for mark in name)
