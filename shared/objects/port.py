@@ -1,0 +1,88 @@
+"""What the platform asks of an object store: only what S3 and its imitations all do."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from muster.errors import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectStat:
+    """What a store says of an object without giving it out."""
+
+    key: str
+    size_bytes: int
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What an object's bytes are: their number, and their SHA-256 in hex."""
+
+    size_bytes: int
+    sha256: str
+
+
+class ObjectStore(Protocol):
+    """One bucket. Every call raises `Transient` while the server is away or asks to slow down.
+
+    An object is visible whole or not at all; a repeated call has the effect of one.
+    """
+
+    async def ensure_bucket(self) -> None:
+        """Create the bucket unless it exists."""
+
+    async def put(self, key: str, content: bytes) -> None:
+        """Store the object, in place of an older one."""
+
+    async def put_if_absent(self, key: str, content: bytes) -> bool:
+        """Store the object unless one is there; return whether it was stored."""
+
+    def get(self, key: str) -> AsyncIterator[bytes]:
+        """Yield the object's bytes in pieces; raises `NotFound` at the first without an object."""
+
+    async def stat(self, key: str) -> ObjectStat | None:
+        """Return size and age of the object, or None without one."""
+
+    async def delete(self, key: str) -> None:
+        """Remove the object; no error without one."""
+
+    def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
+        """Yield the objects whose keys begin so, in the order of their keys."""
+
+    def presign_get(self, key: str, life: timedelta) -> str:
+        """Return a URL that reads this one object for a while. Pure: no server is asked."""
+
+    def presign_put(self, key: str, life: timedelta) -> str:
+        """Return a URL that writes this one object for a while. Pure: no server is asked."""
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+
+
+async def read_all(store: ObjectStore, key: str, most_bytes: int) -> bytes:
+    """Return a small object whole; raises `NotFound` without one, `Rejected` when it is larger than allowed."""
+    pieces: list[bytes] = []
+    total = 0
+    async for piece in store.get(key):
+        total += len(piece)
+        if total > most_bytes:
+            raise Rejected(
+                "object_too_large",
+                f"An object has more than the {most_bytes} bytes allowed for it.",
+            )
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def sha256_of(store: ObjectStore, key: str) -> Digest:
+    """Read the object once and return what it is; raises `NotFound` without one."""
+    digest = hashlib.sha256()
+    total = 0
+    async for piece in store.get(key):
+        digest.update(piece)
+        total += len(piece)
+    return Digest(total, digest.hexdigest())

@@ -1,0 +1,185 @@
+"""Any S3 server, by the `minio` client. The client blocks, so its calls run in a few threads; signing needs no server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from io import BytesIO
+from typing import TypeVar
+
+import urllib3
+from minio import Minio
+from minio.datatypes import Object
+from minio.error import InvalidResponseError, MinioException, S3Error, ServerError
+from urllib3.exceptions import HTTPError
+
+from muster.errors import Broken, MusterError, NotFound, Transient
+from shared.clock import Clock
+from shared.objects.port import ObjectStat
+
+THREADS = 4
+PIECE_BYTES = 1024 * 1024
+CONNECT_S = 5.0
+READ_S = 60.0
+SIGN_FOR_SELF = timedelta(minutes=1)
+
+_ABSENT = frozenset({"NoSuchKey", "NoSuchObject", "NotFound", "ResourceNotFound"})
+_EXISTS = frozenset({"BucketAlreadyOwnedByYou", "BucketAlreadyExists"})
+_LATER = frozenset(
+    {
+        "SlowDown",
+        "ServiceUnavailable",
+        "InternalError",
+        "RequestTimeout",
+        "OperationAborted",
+    }
+)
+_LATER_STATUS = frozenset({429, 500, 502, 503, 504})
+
+Result = TypeVar("Result")
+
+
+class S3Objects:
+    """One bucket of an S3 server.
+
+    The region is given, so that signing never asks the server for it: a URL is made in memory, in some 0.1 ms.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        access_key: str,
+        secret_key: str,
+        bucket: str,
+        *,
+        clock: Clock,
+        region: str = "us-east-1",
+    ) -> None:
+        self._bucket = bucket
+        self._clock = clock
+        self._pool = urllib3.PoolManager(
+            maxsize=THREADS * 2,
+            timeout=urllib3.Timeout(connect=CONNECT_S, read=READ_S),
+            retries=urllib3.Retry(total=2, backoff_factor=0.1, status_forcelist=[500, 502, 503, 504]),
+        )
+        endpoint = url.removeprefix("http://").removeprefix("https://").rstrip("/")
+        self._client = Minio(
+            endpoint,
+            access_key=access_key,
+            secret_key=secret_key,
+            secure=url.startswith("https://"),
+            region=region,
+            http_client=self._pool,
+        )
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
+
+    async def ensure_bucket(self) -> None:
+        def create() -> None:
+            if self._client.bucket_exists(self._bucket):
+                return
+            try:
+                self._client.make_bucket(self._bucket)
+            except S3Error as error:
+                if error.code not in _EXISTS:
+                    raise
+
+        await self._run(create)
+
+    async def put(self, key: str, content: bytes) -> None:
+        await self._run(lambda: self._client.put_object(self._bucket, key, BytesIO(content), len(content)))
+
+    async def put_if_absent(self, key: str, content: bytes) -> bool:
+        # The client's put_object takes no condition in all its versions; a URL signed for ourselves does everywhere.
+        url = self.presign_put(key, SIGN_FOR_SELF)
+
+        def send() -> int:
+            response = self._pool.request("PUT", url, body=content, headers={"If-None-Match": "*"})
+            return response.status
+
+        status = await self._run(send)
+        if status in (409, 412):
+            return False
+        if status in _LATER_STATUS:
+            raise Transient(f"The object store answered {status} to a write; it is tried again.")
+        if status != 200:
+            raise Broken(f"The object store answered {status} to a conditional write of {key}.")
+        return True
+
+    async def get(self, key: str) -> AsyncIterator[bytes]:
+        response = await self._run(lambda: self._client.get_object(self._bucket, key))
+        try:
+            while piece := await self._run(lambda: bytes(response.read(PIECE_BYTES))):
+                yield piece
+        finally:
+            # A body that was not read to its end must not go back to the pool.
+            await self._run(response.close)
+
+    async def stat(self, key: str) -> ObjectStat | None:
+        try:
+            found = await self._run(lambda: self._client.stat_object(self._bucket, key))
+        except NotFound:
+            return None
+        return self._stat(found)
+
+    async def delete(self, key: str) -> None:
+        try:
+            await self._run(lambda: self._client.remove_object(self._bucket, key))
+        except NotFound:
+            return
+
+    async def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
+        pages = iter(self._client.list_objects(self._bucket, prefix=prefix, recursive=True))
+        while page := await self._run(lambda: _take(pages, 1000)):
+            for found in page:
+                yield self._stat(found)
+
+    def presign_get(self, key: str, life: timedelta) -> str:
+        return self._sign("GET", key, life)
+
+    def presign_put(self, key: str, life: timedelta) -> str:
+        return self._sign("PUT", key, life)
+
+    async def close(self) -> None:
+        self._pool.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _sign(self, method: str, key: str, life: timedelta) -> str:
+        return str(
+            self._client.get_presigned_url(
+                method, self._bucket, key, expires=life, request_date=self._clock.now()
+            )
+        )
+
+    def _stat(self, found: Object) -> ObjectStat:
+        modified: datetime | None = found.last_modified
+        return ObjectStat(str(found.object_name), found.size or 0, modified or self._clock.now())
+
+    async def _run(self, call: Callable[[], Result]) -> Result:
+        with _translated():
+            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+def _take(pages: Iterator[Object], most: int) -> list[Object]:
+    return [found for found, _ in zip(pages, range(most), strict=False)]
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn the client's errors into those of our tree."""
+    try:
+        yield
+    except S3Error as error:
+        raise _translate(error) from error
+    except (ServerError, InvalidResponseError, HTTPError, OSError) as error:
+        raise Transient(f"The object store cannot be reached ({type(error).__name__}).") from error
+    except MinioException as error:
+        raise Broken(f"The object store's client failed: {error}") from error
+
+
+def _translate(error: S3Error) -> MusterError:
+    if error.code in _ABSENT:
+        return NotFound("the object")
+    if error.code in _LATER:
+        return Transient(f"The object store asks to wait ({error.code}).")
+    return Broken(f"The object store refused a request ({error.code}): {error.message}")

@@ -1,0 +1,122 @@
+"""Daily range partitions: made ahead, dropped when old. The planning is pure; `keep_partitions` is the loop round it.
+
+A partitioned table has a column `day date`; the partition of a day is called `<table>_p20261121`. Dropping a partition
+is how old rows go: no DELETE, no vacuum.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from shared.clock import Clock
+
+AHEAD_DAYS = 3
+EVERY = timedelta(hours=1)
+_LOCK = 7_240_511
+"""Advisory lock: replicas take turns, and the later one finds nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioned:
+    """A table of daily partitions.
+
+    Attributes:
+        keep: age at which a whole day goes; None keeps all.
+        writers: roles that may insert into partitions directly (COPY is refused on a parent under row-level security).
+    """
+
+    schema: str
+    table: str
+    keep: timedelta | None = None
+    writers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The days for which a partition is to be made, and those whose partition is to be dropped, both ascending."""
+
+    make: tuple[date, ...] = ()
+    drop: tuple[date, ...] = ()
+
+
+def plan_partitions(
+    existing: Iterable[date],
+    today: date,
+    keep: timedelta | None,
+    ahead_days: int = AHEAD_DAYS,
+) -> Plan:
+    """Plan from yesterday (a transaction may begin before midnight) to `ahead_days` from today.
+
+    A day is dropped when it lies wholly before `today - keep`; days that are still wanted are never dropped.
+    """
+    present = set(existing)
+    wanted = {today + timedelta(days=offset) for offset in range(-1, ahead_days + 1)}
+    oldest = today - keep if keep is not None else None
+    old = {day for day in present if oldest is not None and day < oldest} - wanted
+    return Plan(tuple(sorted(wanted - present)), tuple(sorted(old)))
+
+
+def partition_name(table: str, day: date) -> str:
+    """Return the name of the day's partition."""
+    return f"{table}_p{day:%Y%m%d}"
+
+
+def partition_day(table: str, name: str) -> date | None:
+    """Return the day of a partition by its name; None for a name that is not ours."""
+    prefix, _, digits = name.rpartition("_p")
+    if prefix != table or len(digits) != 8 or not digits.isdigit():
+        return None
+    return date.fromisoformat(digits)
+
+
+async def apply_partitions(connection: AsyncConnection, table: Partitioned, today: date) -> Plan:
+    """Bring one table's partitions up to date inside the caller's transaction; the caller is the schema's owner."""
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+    plan = plan_partitions(await load_days(connection, table), today, table.keep)
+    for day in plan.make:
+        for statement in _making(table, day):
+            await connection.execute(text(statement))
+    for day in plan.drop:
+        await connection.execute(text(f'DROP TABLE "{table.schema}"."{partition_name(table.table, day)}"'))
+    return plan
+
+
+async def load_days(connection: AsyncConnection, table: Partitioned) -> list[date]:
+    """Return the days that have a partition."""
+    rows = await connection.execute(
+        text(
+            "SELECT child.relname FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid "
+            "WHERE inhparent = to_regclass(:parent)"
+        ),
+        {"parent": f'"{table.schema}"."{table.table}"'},
+    )
+    days = (partition_day(table.table, name) for (name,) in rows)
+    return sorted(day for day in days if day is not None)
+
+
+async def keep_partitions(
+    engine: AsyncEngine,
+    tables: Sequence[Partitioned],
+    clock: Clock,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Make and drop partitions now and every hour, for as long as the task lives."""
+    while True:
+        for table in tables:
+            async with engine.begin() as connection:
+                await apply_partitions(connection, table, clock.now().date())
+        await sleep(EVERY.total_seconds())
+
+
+def _making(table: Partitioned, day: date) -> list[str]:
+    """SQL of one partition. Names are of the code and digits, never of a user."""
+    name = f'"{table.schema}"."{partition_name(table.table, day)}"'
+    statements = [
+        f'CREATE TABLE {name} PARTITION OF "{table.schema}"."{table.table}" '
+        f"FOR VALUES FROM ('{day:%Y-%m-%d}') TO ('{day + timedelta(days=1):%Y-%m-%d}')"
+    ]
+    return statements + [f'GRANT INSERT ON {name} TO "{role}"' for role in table.writers]
