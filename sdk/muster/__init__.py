@@ -1,0 +1,21 @@
+"""Muster's SDK. Inside a trial: `muster.trial()`. Everything is imported when it is first used: a rank pays for nothing else."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from muster._trial import Trial, trial
+
+__all__ = ["Trial", "trial"]
+
+_HOME = {"trial": "muster._trial", "Trial": "muster._trial"}
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'muster' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(home), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,230 @@
+"""The API inside a trial. One object per process; the same calls work with and without a platform."""
+
+import atexit
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster import _clock, wire
+from muster._trial import alone
+from muster._trial.channel import Channel
+from muster._trial.settings import Surroundings, load_surroundings
+from muster._trial.values import Hyperparameters, check_metrics, check_step, directory_size
+from muster.errors import Rejected
+from muster.wire import Json
+
+if TYPE_CHECKING:
+    from muster._trial.horovod import Gang
+
+__all__ = ["Trial", "trial"]
+
+_current: "Trial | None" = None
+
+
+def trial(defaults: Mapping[str, Json] | None = None) -> "Trial":
+    """Return this process's trial; the first call joins it to its worker and, with several ranks, starts Horovod.
+
+    Without a platform, hyperparameters come from `defaults`, `MUSTER_HPARAMS` and `--hparams '{"lr": 0.1}'`
+    (later ones win), metrics are printed, and checkpoints go to ./checkpoints.
+
+    Args:
+        defaults: Hyperparameters for names that the experiment does not give.
+
+    Raises:
+        Rejected: The worker refuses this process, or Horovod is needed and missing.
+    """
+    global _current
+    if _current is None or _current._pid != os.getpid():
+        _current = _start(load_surroundings(), defaults or {})
+    return _current
+
+
+class Trial:
+    """What user code sees of its trial.
+
+    Attributes:
+        hparams: The hyperparameters, as written in the config.
+        rank: This process's number in the gang, from 0.
+        size: Number of ranks of the gang.
+        local_rank: This process's number on its machine: the GPU to take.
+        seed: The trial's seed, equal on all ranks and for every run of the trial.
+        data: The config's `data` section.
+        latest_checkpoint: A directory to resume from, or None for a fresh start.
+    """
+
+    def __init__(
+        self,
+        description: wire.TrialFile,
+        surroundings: Surroundings,
+        channel: Channel | None,
+        gang: "Gang | None",
+    ) -> None:
+        self.hparams: Mapping[str, Json] = Hyperparameters(description.hparams)
+        self.data = description.data
+        self.seed = description.seed
+        self.rank = gang.rank if gang else surroundings.rank
+        self.local_rank = gang.local_rank if gang else surroundings.local_rank
+        self.size = gang.size if gang else 1
+        self.latest_checkpoint = (
+            Path(description.latest_checkpoint) if description.latest_checkpoint else None
+        )
+        self._description = description
+        self._channel = channel
+        self._gang = gang
+        self._pid = os.getpid()
+        self._console = alone.Console()
+        self._counts = channel or self._console
+        self._awaited: tuple[int, float] | None = None
+        self._stopping = False
+
+    def report(self, step: int, **metrics: float) -> None:
+        """Record training metrics at `step`. Only rank 0's count; it costs some microseconds.
+
+        Raises:
+            Rejected: The step is no whole number of at least 0, or a metric is not one number.
+        """
+        number, values = check_step(step), check_metrics(metrics)
+        if self.rank == 0:
+            self._report(number, values, validation=0, decision=False)
+
+    def validate(self, step: int, **metrics: float) -> None:
+        """Record validation metrics at `step`: what the search decides on. Only rank 0's count.
+
+        Raises:
+            Rejected: As `report`.
+        """
+        number, values = check_step(step), check_metrics(metrics)
+        if self.rank != 0:
+            return
+        self._counts.validations += 1
+        at = values.get(self._description.time_metric or "", float(number))
+        decide_at = self._channel.decide_at if self._channel else None
+        decision = decide_at is not None and at >= decide_at
+        self._report(number, values, self._counts.validations, decision)
+        if self._gang:
+            self._gang.on_validation(at)
+        if decision:
+            self._awaited = self._counts.validations, at
+
+    def should_stop(self) -> bool:
+        """Say whether the training should save and end now. True acknowledges: after it, save and return.
+
+        With several ranks every rank must call it equally often; they get the same answer.
+        After a validation on which the search decides, it waits up to two seconds for the verdict.
+        """
+        if self._gang is None:
+            self._stopping = self._stopping or self._answer()
+        elif not self._stopping and self._gang.asks_now():
+            stop = self._answer() if self.rank == 0 else False
+            self._stopping = self._gang.agree(stop, self._channel.decide_at if self._channel else None)
+        if self._stopping and self._channel:
+            self._channel.acknowledge(self._channel.signal)
+        return self._stopping
+
+    @contextmanager
+    def checkpoint(self, step: int, **metadata: Json) -> Iterator[Path]:
+        """Yield a directory to write a checkpoint of `step` into; at the end of the block it is announced.
+
+        Every rank enters it; ranks on one machine share the directory. It is uploaded while training goes on.
+        An exception in the block discards it.
+
+        Raises:
+            Rejected: The block wrote nothing.
+        """
+        number = self._counts.checkpoints + 1
+        if self._gang:
+            number = self._gang.number("checkpoint", number)
+        self._counts.checkpoints = number
+        directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
+        directory.mkdir(parents=True, exist_ok=True)
+        yield directory
+        if self._gang:
+            self._gang.barrier("checkpoint")
+        if self.rank == 0:
+            self._announce(number, int(step), directory, metadata)
+
+    def close(self) -> None:
+        """Hand over everything that was reported; called by itself when the process ends."""
+        if self._channel and not self._channel.closed:
+            self._channel.close()
+
+    def _report(self, step: int, values: dict[str, float], validation: int, decision: bool) -> None:
+        if self._channel is None:
+            self._console.print_metrics("validation" if validation else "training", step, values)
+            return
+        self._channel.reports += 1
+        group = "validation" if validation else "training"
+        point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
+        self._channel.report(point, urgent=decision)
+
+    def _announce(self, number: int, step: int, directory: Path, metadata: dict[str, Json]) -> None:
+        if not directory_size(str(directory)):
+            raise Rejected("checkpoint_empty", f"nothing was written into the checkpoint of step {step}")
+        if self._channel is None:
+            self._console.print_checkpoint(step, str(directory))
+            return
+        announced = wire.Checkpoint(number, step, str(directory), self._channel.reports, metadata)
+        self._channel.announce(announced)
+
+    def _answer(self) -> bool:
+        """Rank 0: what the worker asks for now, after the verdict that is due."""
+        channel = self._channel
+        if channel is None:
+            return False
+        channel.poll()
+        if self._awaited and not self._settled():
+            if not channel.wait(self._settled, wire.DECISION_WAIT_S):
+                text = f"muster: no verdict on validation {self._awaited[0]} within 2 s; training goes on"
+                print(text, file=sys.stderr, flush=True)
+            self._awaited = None
+        return channel.signal != "run"
+
+    def _settled(self) -> bool:
+        channel = self._channel
+        if channel is None or self._awaited is None:
+            return True
+        number, at = self._awaited
+        moved_on = channel.decide_at is None or at < channel.decide_at
+        if channel.signal != "run" or channel.decided >= number or moved_on:
+            self._awaited = None
+            return True
+        return False
+
+
+def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
+    if not surroundings.trial_path:
+        return _start_alone(surroundings, defaults)
+    description = wire.read_trial_file(surroundings.trial_path)
+    description.hparams.update(
+        {name: value for name, value in defaults.items() if name not in description.hparams}
+    )
+    gang = _join_gang() if description.size > 1 else None
+    channel = None
+    if surroundings.rank == 0:
+        channel = Channel(description, surroundings.trial_path, surroundings.token)
+        channel.start()
+    started = Trial(description, surroundings, channel, gang)
+    atexit.register(started.close)
+    return started
+
+
+def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
+    gang = _join_gang() if surroundings.size > 1 else None
+    description = wire.TrialFile(
+        socket="",
+        size=surroundings.size,
+        hparams={**defaults, **alone.load_hparams(surroundings.variables, alone.arguments())},
+        seed=0,
+        checkpoints=alone.checkpoint_root(),
+        latest_checkpoint=surroundings.latest_checkpoint,
+    )
+    return Trial(description, surroundings, None, gang)
+
+
+def _join_gang() -> "Gang":
+    from muster._trial.horovod import Gang
+
+    return Gang()

@@ -1,0 +1,67 @@
+"""The same script without a platform: metrics are printed, checkpoints stay in ./checkpoints."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from muster.errors import Rejected
+from muster.wire import Json
+
+ENV_HPARAMS = "MUSTER_HPARAMS"
+ENV_LATEST = "MUSTER_LATEST_CHECKPOINT"
+FLAG = "--hparams"
+
+
+def load_hparams(environment: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Json]:
+    """Hyperparameters of `MUSTER_HPARAMS`, then of `--hparams` (JSON, or @file with JSON); the later wins.
+
+    Raises:
+        Rejected: What was given is not a JSON object.
+    """
+    given = _parse(environment.get(ENV_HPARAMS, ""), ENV_HPARAMS)
+    for index, argument in enumerate(arguments):
+        if argument == FLAG and index + 1 < len(arguments):
+            given |= _parse(arguments[index + 1], FLAG)
+        elif argument.startswith(FLAG + "="):
+            given |= _parse(argument.removeprefix(FLAG + "="), FLAG)
+    return given
+
+
+def _parse(text: str, place: str) -> dict[str, Json]:
+    if not text:
+        return {}
+    try:
+        value = json.loads(Path(text[1:]).read_text() if text.startswith("@") else text)
+    except (ValueError, OSError) as error:
+        raise Rejected("hparams_invalid", f"this is not JSON: {error}", place=place) from error
+    if not isinstance(value, dict):
+        raise Rejected("hparams_invalid", "hyperparameters are a JSON object", place=place)
+    return value
+
+
+class Console:
+    """Stands where the worker would: prints what is reported. There are no signals and no decisions."""
+
+    def __init__(self) -> None:
+        self.reports = self.validations = self.checkpoints = 0
+
+    def print_metrics(self, kind: str, step: int, metrics: Mapping[str, float]) -> None:
+        """One line per report."""
+        text = "  ".join(f"{name}={value:.6g}" for name, value in metrics.items())
+        print(f"[muster] {kind:<10} step {step}  {text}", flush=True)
+
+    def print_checkpoint(self, step: int, directory: str) -> None:
+        """One line per checkpoint."""
+        print(f"[muster] checkpoint step {step}  {directory}", flush=True)
+
+
+def checkpoint_root() -> str:
+    """./checkpoints, where a script run by hand leaves them."""
+    return os.path.abspath("checkpoints")
+
+
+def arguments() -> list[str]:
+    """The script's arguments."""
+    return sys.argv[1:]

@@ -1,0 +1,266 @@
+"""Rank 0's connection to its worker: numbered reports out, signals and verdicts in. No thread.
+
+Reports stay here until the worker has them on its disk; what the worker's daemon missed while it was
+restarted is sent again. See `muster.wire` for the two connections and the bell.
+"""
+
+import os
+import select
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from muster import wire
+from muster.errors import Broken, Rejected
+
+RING_S = 0.1
+RETRY_S = 0.5
+FIRST_CONTACT_S = 1800.0
+CLOSE_S = 3.0
+MAX_HELD_BYTES = 64 * 1024 * 1024
+UNSENT_NAME = "unsent.frames"
+
+
+class Channel:
+    """The worker's word on this run (`signal`, `decide_at`, counts), and the way to it."""
+
+    def __init__(self, trial: wire.TrialFile, trial_path: str, token: str) -> None:
+        """Connect, waiting as long as it takes for a worker that is being restarted.
+
+        Raises:
+            Rejected: The worker refuses this rank, or stays away for half an hour.
+        """
+        self._path = trial.socket
+        self._token = token
+        self._unsent_path = Path(trial_path).with_name(UNSENT_NAME)
+        self._lock = threading.RLock()
+        self._reports: deque[tuple[int, bytes]] = deque()
+        self._checkpoints: deque[tuple[int, bytes]] = deque()
+        self._held_bytes = 0
+        self._socket: socket.socket | None = None
+        self._bell: socket.socket | None = None
+        self._decoder = wire.Decoder(wire.WORKER_FRAMES)
+        self._rang_at = 0.0
+        self._retry_at = 0.0
+        self._pid = os.getpid()
+        self.closed = False
+        self.reports = self.validations = self.checkpoints = 0
+        self.signal = "run"
+        self.decide_at: float | None = None
+        self.decided = 0
+        self._acknowledged = ""
+        self._make_contact()
+
+    def start(self) -> None:
+        """Say that user code is past `muster.trial()`."""
+        with self._lock:
+            self._send(wire.encode(wire.Started()), urgent=True)
+
+    def report(self, point: wire.Point, urgent: bool) -> None:
+        """Send and keep a report; `urgent` wakes the worker at once."""
+        with self._lock:
+            self._keep(self._reports, point.number, wire.encode(point), urgent)
+
+    def announce(self, checkpoint: wire.Checkpoint) -> None:
+        """Say that a checkpoint's files are complete."""
+        with self._lock:
+            self._keep(self._checkpoints, checkpoint.number, wire.encode(checkpoint), urgent=True)
+
+    def acknowledge(self, signal: str) -> None:
+        """Say, once per signal, that user code was told to stop."""
+        with self._lock:
+            if self._acknowledged != signal:
+                self._acknowledged = signal
+                self._send(wire.encode(wire.Acknowledge(signal)), urgent=True)
+
+    def poll(self) -> None:
+        """Take in what the worker said, without waiting; reconnect when it is time."""
+        with self._lock:
+            if self._socket is None:
+                self._reconnect()
+            if self._socket is not None:
+                self._read(self._socket)
+
+    def wait(self, until: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until the worker's word fulfils `until`; False when the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self.poll()
+            if until():
+                return True
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if self._socket is None:
+                time.sleep(min(left, 0.05))
+            else:
+                select.select([self._socket], [], [], min(left, 0.5))
+
+    def close(self) -> None:
+        """Wait shortly until the worker has everything on its disk; leave the rest in a file beside the run."""
+        if self.closed or os.getpid() != self._pid:
+            return
+        self.closed = True
+        self._ring()
+        if not self.wait(lambda: not self._reports and not self._checkpoints, CLOSE_S):
+            with suppress(OSError), self._unsent_path.open("ab") as unsent:
+                for _, frame in (*self._reports, *self._checkpoints):
+                    unsent.write(frame)
+        self._disconnect()
+
+    def _make_contact(self) -> None:
+        started = warned = time.monotonic()
+        while not self._reconnect():
+            now = time.monotonic()
+            if now - started > FIRST_CONTACT_S:
+                raise Rejected(
+                    "worker_away", f"no worker answered at {self._path} for {FIRST_CONTACT_S:.0f} s"
+                )
+            if now - warned > 10:
+                warned = now
+                print("muster: waiting for this machine's worker", file=sys.stderr, flush=True)
+            time.sleep(0.05)
+
+    def _keep(self, queue: deque[tuple[int, bytes]], number: int, frame: bytes, urgent: bool) -> None:
+        if self.closed:
+            raise Rejected("trial_closed", "the trial has ended: nothing can be reported any more")
+        if os.getpid() != self._pid:
+            raise Rejected("trial_forked", "only the process that called muster.trial() may report")
+        queue.append((number, frame))
+        self._held_bytes += len(frame)
+        self._send(frame, urgent)
+        while (
+            self._held_bytes > MAX_HELD_BYTES
+        ):  # the worker is away: memory is not endless, so training waits
+            self.wait(lambda: self._held_bytes <= MAX_HELD_BYTES // 2, 10)
+
+    def _send(self, frame: bytes, urgent: bool) -> None:
+        if self._socket is None:
+            self._reconnect()
+            return
+        try:
+            sent = self._socket.send(frame)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._disconnect()
+            return
+        if sent < len(frame):
+            self._send_rest(memoryview(frame)[sent:])
+        now = time.monotonic()
+        if urgent or now - self._rang_at > RING_S:
+            self._rang_at = now
+            self._ring()
+            if self._socket is not None:
+                self._read(self._socket)
+
+    def _send_rest(self, rest: memoryview) -> None:
+        """The kernel's buffer is full: ring, and wait for room."""
+        self._ring()
+        while rest and self._socket is not None:
+            _, writable, _ = select.select([], [self._socket], [], 1.0)
+            try:
+                if writable:
+                    rest = rest[self._socket.send(rest) :]
+                else:
+                    self._ring()
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._disconnect()
+
+    def _ring(self) -> None:
+        if self._bell is not None:
+            with suppress(BlockingIOError):  # a full bell is a rung bell
+                try:
+                    self._bell.send(b"!")
+                except BlockingIOError:
+                    raise
+                except OSError:
+                    self._disconnect()
+
+    def _read(self, connection: socket.socket) -> None:
+        try:
+            while data := connection.recv(64 * 1024):
+                for frame in self._decoder.feed(data):
+                    self._on_frame(frame)
+        except BlockingIOError:
+            return
+        except OSError:
+            pass
+        self._disconnect()
+
+    def _on_frame(self, frame: wire.Frame) -> None:
+        match frame:
+            case wire.Journaled():
+                self._forget(self._reports, frame.reports)
+                self._forget(self._checkpoints, frame.checkpoints)
+            case wire.Signalled():
+                self.signal = frame.signal
+            case wire.Decided():
+                self.signal = frame.signal
+                self.decide_at = frame.decide_at
+                self.decided = max(self.decided, frame.validation)
+            case wire.Refused():
+                print(f"muster: the worker ended the connection: {frame.reason}", file=sys.stderr, flush=True)
+            case _:
+                raise Broken(f"unexpected {frame!r} from the worker")
+
+    def _forget(self, queue: deque[tuple[int, bytes]], number: int) -> None:
+        while queue and queue[0][0] <= number:
+            self._held_bytes -= len(queue.popleft()[1])
+
+    def _reconnect(self) -> bool:
+        now = time.monotonic()
+        if now < self._retry_at or os.getpid() != self._pid:
+            return False
+        self._retry_at = now + RETRY_S
+        try:
+            data, decoder, welcome = self._greet(bell=False)
+            bell, _, _ = self._greet(bell=True)
+        except OSError:
+            return False
+        data.setblocking(False)
+        bell.setblocking(False)
+        self._socket, self._bell, self._decoder = data, bell, decoder
+        self._on_welcome(welcome)
+        return True
+
+    def _greet(self, bell: bool) -> tuple[socket.socket, wire.Decoder, wire.Welcome]:
+        connection = wire.connect(self._path, timeout_s=5.0)
+        decoder = wire.Decoder(wire.WORKER_FRAMES)
+        try:
+            connection.sendall(wire.encode(wire.Hello(self._token, 0, self._pid, bell)))
+            frame = wire.receive(connection, decoder)
+            if frame is None:
+                raise ConnectionResetError("the worker closed the connection")
+            return connection, decoder, wire.expect(frame, wire.Welcome)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _on_welcome(self, welcome: wire.Welcome) -> None:
+        self._forget(self._reports, welcome.reports)
+        self._forget(self._checkpoints, welcome.checkpoints)
+        self.reports = max(self.reports, welcome.reports)
+        self.validations = max(self.validations, welcome.validations)
+        self.checkpoints = max(self.checkpoints, welcome.checkpoints)
+        self.signal, self.decide_at = welcome.signal, welcome.decide_at
+        self.decided = max(self.decided, welcome.decided)
+        resend = b"".join(frame for _, frame in (*self._reports, *self._checkpoints))
+        if self._acknowledged and self._acknowledged == self.signal:
+            resend += wire.encode(wire.Acknowledge(self._acknowledged))
+        if resend:
+            self._send_rest(memoryview(resend))
+            self._ring()
+
+    def _disconnect(self) -> None:
+        for connection in (self._socket, self._bell):
+            if connection is not None:
+                connection.close()
+        self._socket = self._bell = None

@@ -1,0 +1,58 @@
+"""What user code hands in, checked in its own process: the message then points at the user's line."""
+
+import os
+from collections.abc import Mapping
+
+from muster.errors import Rejected
+from muster.wire import Json
+
+_PLAIN = (float, int)
+
+
+class Hyperparameters(dict[str, Json]):
+    """The trial's point of the search space; a missing name is an error that says how to give it."""
+
+    def __missing__(self, name: str) -> Json:
+        known = ", ".join(sorted(self)) or "none"
+        raise KeyError(
+            f"hyperparameter {name!r} is not given (given: {known}); add it to `hyperparameters` of the "
+            "experiment, to muster.trial(defaults={…}), or to --hparams '{…}' when you run the script yourself"
+        )
+
+
+def check_step(step: object) -> int:
+    """The step as an int of at least 0."""
+    try:
+        number = step if type(step) is int else step.__index__()  # type: ignore[attr-defined]
+    except AttributeError:
+        raise Rejected("step_invalid", f"a step is a whole number, not {step!r}", place="step") from None
+    if number < 0:
+        raise Rejected("step_invalid", f"a step is at least 0, not {number}", place="step")
+    return int(number)
+
+
+def check_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
+    """Every metric as a float: numbers, numpy scalars and tensors of one element are taken; NaN is a number here."""
+    if not metrics:
+        raise Rejected("metric_missing", "give at least one metric, e.g. report(step, loss=0.3)")
+    return {name: _number(name, value) for name, value in metrics.items()}
+
+
+def _number(name: str, value: object) -> float:
+    if type(value) in _PLAIN:
+        return float(value)  # type: ignore[arg-type]
+    if not isinstance(value, str | bytes | bytearray):
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError, RuntimeError):
+            pass
+    raise Rejected(
+        "metric_invalid",
+        f"a metric is one number, not {type(value).__name__} {str(value)[:60]!r}",
+        place=name,
+    )
+
+
+def directory_size(path: str) -> int:
+    """Number of files below `path`; an empty checkpoint is a mistake worth an error."""
+    return sum(len(names) for _, _, names in os.walk(path))

@@ -1,0 +1,72 @@
+"""Frames to bytes and back."""
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+
+from muster.errors import Rejected
+from muster.wire.frames import Frame, TrialFile
+
+MAX_FRAME_BYTES = 4 * 1024 * 1024
+_LENGTH = struct.Struct(">I")
+
+
+def encode(frame: Frame) -> bytes:
+    """The frame's bytes. Infinities and NaN travel as Python's JSON writes them."""
+    values = {part.name: getattr(frame, part.name) for part in fields(frame)}  # type: ignore[arg-type]
+    body = json.dumps({"t": frame.TAG, **values}, separators=(",", ":")).encode()
+    if len(body) > MAX_FRAME_BYTES:
+        raise Rejected("frame_too_large", f"a message of {len(body)} bytes is over {MAX_FRAME_BYTES}")
+    return _LENGTH.pack(len(body)) + body
+
+
+class Decoder:
+    """Cuts a stream of bytes into the frames it was told to expect."""
+
+    def __init__(self, expected: tuple[type[Frame], ...]) -> None:
+        self._types = {frame.TAG: frame for frame in expected}
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """Yield every whole frame so far.
+
+        Raises:
+            Rejected: The bytes are no frame, too large a frame, or one of an unexpected type.
+        """
+        self._buffer += data
+        while len(self._buffer) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._buffer)
+            if length > MAX_FRAME_BYTES:
+                raise Rejected("frame_too_large", f"a frame of {length} bytes is over {MAX_FRAME_BYTES}")
+            end = _LENGTH.size + length
+            if len(self._buffer) < end:
+                return
+            body = bytes(self._buffer[_LENGTH.size : end])
+            del self._buffer[:end]
+            yield self._decode(body)
+
+    def _decode(self, body: bytes) -> Frame:
+        try:
+            content = json.loads(body)
+            kind = self._types[content.pop("t")]
+            known = {part.name for part in fields(kind)}  # type: ignore[arg-type]
+            return kind(**{name: value for name, value in content.items() if name in known})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise Rejected("frame_invalid", f"no message of this protocol: {error!r}") from error
+
+
+def read_trial_file(path: str) -> TrialFile:
+    """Raises Rejected where the file is not a description of a trial."""
+    try:
+        with open(path, encoding="utf-8") as source:
+            content = json.load(source)
+        known = {part.name for part in fields(TrialFile)}
+        return TrialFile(**{name: value for name, value in content.items() if name in known})
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise Rejected("trial_file", f"{path} does not describe a trial: {error}") from error
+
+
+def trial_file_text(trial: TrialFile) -> str:
+    """The file's text."""
+    return json.dumps(asdict(trial))

@@ -1,0 +1,248 @@
+"""Every frame, and the file that describes a trial to its ranks."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+VERSION = 1
+ENV_TRIAL = "MUSTER_TRIAL"
+"""Path of the rank's description (`TrialFile`)."""
+ENV_TOKEN = "MUSTER_TOKEN"
+ENV_RANK = "MUSTER_RANK"
+ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
+DECISION_WAIT_S = 2.0
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+class Frame(Protocol):
+    """A message: a frozen dataclass with a `TAG`."""
+
+    TAG: ClassVar[str]
+
+
+# --- rank → worker ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The first frame of both connections of a rank (`bell` tells them apart)."""
+
+    TAG: ClassVar[str] = "hello"
+    token: str
+    rank: int
+    pid: int
+    bell: bool = False
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Report number `number` of the run, counted from 1 without gaps: plain points, or a validation when `validation` counts one."""
+
+    TAG: ClassVar[str] = "point"
+    number: int
+    step: int
+    time_ms: int
+    values: dict[str, float]
+    group: str = "training"
+    validation: int = 0
+    decision: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The files in `directory` are complete; `after_report` is the last report before it."""
+
+    TAG: ClassVar[str] = "checkpoint"
+    number: int
+    step: int
+    directory: str
+    after_report: int
+    metadata: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """`should_stop()` has answered True for this signal."""
+
+    TAG: ClassVar[str] = "acknowledge"
+    signal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Rank 0 is past `muster.trial()`."""
+
+    TAG: ClassVar[str] = "started"
+
+
+# --- worker → rank ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """What the worker knows: the last report, validation, checkpoint and verdict it holds, the present signal and `decide_at`."""
+
+    TAG: ClassVar[str] = "welcome"
+    reports: int = 0
+    validations: int = 0
+    checkpoints: int = 0
+    decided: int = 0
+    signal: str = "run"
+    decide_at: float | None = None
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The connection ends: a wrong token or version, or the run is over."""
+
+    TAG: ClassVar[str] = "refused"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """All reports up to this number, and checkpoints up to that, are on the worker's disk."""
+
+    TAG: ClassVar[str] = "journaled"
+    reports: int
+    checkpoints: int
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """What is asked of the run now: run, preempt, pause, stop, cancel."""
+
+    TAG: ClassVar[str] = "signalled"
+    signal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Validation number `validation` has its verdict: go on, or what `signal` says; the next decision is at `decide_at`."""
+
+    TAG: ClassVar[str] = "decided"
+    validation: int
+    signal: str
+    decide_at: float | None = None
+
+
+# --- daemon → warm parent --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """The daemon's first frame."""
+
+    TAG: ClassVar[str] = "greeting"
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Start one process of run `run` as `name` (unique): a rank, or the rendezvous.
+
+    `command` is what the user wrote (a string is read as a shell would); a Python command runs in a fork of the
+    warm parent, unless `cold`. `limits` maps names such as `nofile` to soft limits.
+    """
+
+    TAG: ClassVar[str] = "launch"
+    name: str
+    run: str
+    command: str | list[str]
+    directory: str
+    stdout: str
+    stderr: str
+    environment: dict[str, str]
+    token: str = ""
+    threads: int = 0
+    cold: bool = False
+    user: int | None = None
+    group: int | None = None
+    limits: dict[str, int] = field(default_factory=dict)
+    network: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRendezvous:
+    """Hold Horovod's rendezvous of `run` as process `name` for hosts `a:2,b:1` and `size` ranks, bound to `address`."""
+
+    TAG: ClassVar[str] = "open_rendezvous"
+    name: str
+    run: str
+    hosts: str
+    size: int
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """Send `number` to every process of the run; 9 also takes what left its sessions. `name` narrows it to one process."""
+
+    TAG: ClassVar[str] = "kill"
+    run: str
+    number: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """The daemon has kept the exits of this run: drop them from disk."""
+
+    TAG: ClassVar[str] = "forget"
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quit:
+    """End: every process of every run is killed first."""
+
+    TAG: ClassVar[str] = "quit"
+
+
+# --- warm parent → daemon --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process the parent started. `exit_code` None: it runs; negative: the signal that ended it; `port` of a rendezvous."""
+
+    TAG: ClassVar[str] = "process"
+    name: str
+    run: str
+    pid: int
+    exit_code: int | None = None
+    port: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Answers the greeting, after one `Process` for each it knows; `warm` lists what it has imported."""
+
+    TAG: ClassVar[str] = "ready"
+    pid: int
+    warm: list[str]
+    version: int = VERSION
+
+
+RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started)
+WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided)
+DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
+PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialFile:
+    """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`."""
+
+    socket: str
+    size: int
+    hparams: dict[str, Json]
+    seed: int
+    checkpoints: str
+    latest_checkpoint: str | None = None
+    time_metric: str | None = None
+    data: dict[str, Json] = field(default_factory=dict)
+    horovod: bool = False
