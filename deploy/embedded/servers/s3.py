@@ -1,0 +1,127 @@
+"""The object store: MinIO's server where one is installed, else SeaweedFS with all its parts on loopback.
+
+SeaweedFS speaks to itself over ports of its own: volumes and filer demand tokens signed with random keys,
+the master's HTTP interface is off.
+"""
+
+import json
+import shutil
+import signal
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from deploy.embedded.ports import LOOPBACK, accepts
+from deploy.embedded.processes import Command
+from deploy.embedded.servers.base import (
+    Home,
+    Server,
+    StopSigns,
+    executable,
+    plain_environment,
+    write_private,
+)
+
+BUCKET = "muster"
+PORTS_NEEDED = 8
+_SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
+
+
+class S3Server(Server):
+    """Code, checkpoints and model files, over S3's API.
+
+    Two identities: the administrator makes buckets, the platform's own reaches its bucket only.
+    """
+
+    name = "s3"
+    stop_signs: StopSigns = ((signal.SIGTERM, 1.0),)
+
+    def __init__(self, home: Home, ports: tuple[int, ...]) -> None:
+        super().__init__(home)
+        self.minio = shutil.which("minio")
+        self._ports = ports
+        self.port = ports[0]
+        self.administrator = ("muster-admin", home.secret("s3-admin-key"))
+        self.platform = self.administrator if self.minio else ("muster", home.secret("s3-key"))
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}"
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return self._ports[:2] if self.minio else self._ports
+
+    def prepare(self) -> None:
+        self.home.data("s3").mkdir(parents=True, exist_ok=True)
+        if not self.minio:
+            write_private(self._identities, json.dumps({"identities": self._identity_rows()}))
+
+    def command(self) -> Command:
+        directory = self.home.data("s3")
+        arguments, extra = self._minio(self.minio) if self.minio else self._weed()
+        return Command(
+            arguments=arguments,
+            environment=plain_environment(directory, extra),
+            log=self.log,
+            directory=directory,
+        )
+
+    def ready(self) -> bool:
+        """Whether the S3 gateway answers a stranger, with a refusal."""
+        if not accepts(self.port):
+            return False
+        try:
+            urllib.request.urlopen(f"{self.url}/", timeout=1.0).close()
+        except urllib.error.HTTPError as refusal:
+            return refusal.code in (403, 401)
+        except OSError:
+            return False
+        return False
+
+    def clean(self) -> None:
+        for port in self._ports:
+            for leftover in Path(tempfile.gettempdir()).glob(f"seaweedfs-*-{port}.sock"):
+                leftover.unlink(missing_ok=True)
+
+    @property
+    def _identities(self) -> Path:
+        return self.home.run / "s3.json"
+
+    def _identity_rows(self) -> list[dict[str, object]]:
+        own = [f"{action}:{BUCKET}" for action in ("Read", "Write", "List", "Tagging")]
+        return [
+            _identity("admin", self.administrator, ["Admin", "Read", "Write", "List", "Tagging"]),
+            _identity("platform", self.platform, own),
+        ]
+
+    def _weed(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        s3, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = self._ports
+        arguments = (
+            executable("weed"), "-logtostderr=true", "server", f"-dir={self.home.data('s3')}",
+            f"-ip={LOOPBACK}", f"-ip.bind={LOOPBACK}", "-disableHttp", "-idleTimeout=30",
+            "-s3", f"-s3.config={self._identities}", f"-s3.port={s3}", f"-s3.port.grpc={s3_grpc}",
+            "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.iam=false", "-s3.autoCreateBucket=false",
+            "-s3.cacheCapacityMB=0", "-s3.readerCacheSizeMB=64",
+            f"-master.port={master}", f"-master.port.grpc={master_grpc}", "-master.telemetry=false",
+            "-master.volumeSizeLimitMB=1024", "-master.electionTimeout=1s",
+            f"-volume.port={volume}", f"-volume.port.grpc={volume_grpc}", "-volume.max=0",
+            "-volume.preStopSeconds=0",
+            f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", "-filer.exposeDirectoryData=false",
+        )  # fmt: skip
+        keys = {f"WEED_{name}_KEY": self.home.secret(f"s3-{name.lower()}") for name in _SIGNING_KEYS}
+        return arguments, {**keys, "GOGC": "50", "GOMEMLIMIT": "200MiB"}
+
+    def _minio(self, program: str) -> tuple[tuple[str, ...], dict[str, str]]:
+        arguments = (
+            program, "server", "--quiet", "--address", f"{LOOPBACK}:{self._ports[0]}",
+            "--console-address", f"{LOOPBACK}:{self._ports[1]}", str(self.home.data("s3")),
+        )  # fmt: skip
+        user, password = self.administrator
+        return arguments, {"MINIO_ROOT_USER": user, "MINIO_ROOT_PASSWORD": password, "MINIO_BROWSER": "off"}
+
+
+def _identity(name: str, pair: tuple[str, str], actions: list[str]) -> dict[str, object]:
+    credentials = [{"accessKey": pair[0], "secretKey": pair[1]}]
+    return {"name": name, "credentials": credentials, "actions": actions}

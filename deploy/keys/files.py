@@ -1,0 +1,199 @@
+"""The deployment's NATS identities as files: `muster keys init` makes what is missing and keeps what is there.
+
+operator.seed  operator.jwt          who vouches for the accounts; the server knows its token
+system.seed    system.jwt            the account SYS, reached by nobody
+account.seed   account.jwt           the account MUSTER: streams, services, workers
+worker-issuer.json                   the scoped signing key, for the scheduler alone
+<service>.seed <service>.creds       one user per service, and `admin` for the operator's tools
+server.conf                          what the server's configuration includes
+"""
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from deploy.keys.permissions import (
+    ADMIN,
+    SERVICES,
+    WORKER_ROLE,
+    admin_permissions,
+    service_permissions,
+    worker_template,
+)
+from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, decode, encode, new_seed, public_key
+
+Claims = dict[str, JsonValue]
+
+_NO_LIMITS: Claims = {"subs": -1, "data": -1, "payload": -1}
+_ACCOUNT_LIMITS: Claims = {
+    **_NO_LIMITS, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1,
+}  # fmt: skip
+_JETSTREAM_LIMITS: Claims = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A directory of identities."""
+
+    directory: Path
+
+    @property
+    def server_conf(self) -> Path:
+        """What the NATS server's configuration includes: operator, accounts, resolver."""
+        return self.directory / "server.conf"
+
+    @property
+    def worker_issuer(self) -> Path:
+        """The scoped signing key; given to the scheduler only."""
+        return self.directory / "worker-issuer.json"
+
+    def credentials(self, identity: str) -> Path:
+        """The `.creds` file of a service, or of `admin`."""
+        return self.directory / f"{identity}.creds"
+
+
+def init_keys(directory: Path, now: datetime) -> Keys:
+    """Make every identity that is missing; seeds are kept, tokens are signed anew only when their claims changed.
+
+    All files are readable by their owner alone.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    directory.chmod(0o700)
+    keys = Keys(directory)
+    operator, system, account = (
+        _seed(directory, name, kind)
+        for name, kind in (
+            ("operator", KeyKind.OPERATOR),
+            ("system", KeyKind.ACCOUNT),
+            ("account", KeyKind.ACCOUNT),
+        )
+    )
+    issuer = _issuer(keys, public_key(account))
+    signed = _Signer(directory, int(now.timestamp()))
+    signed.file("operator.jwt", _operator_claims(public_key(operator), public_key(system)), operator)
+    signed.file("system.jwt", _account_claims("SYS", public_key(system), {}, []), operator)
+    signed.file("account.jwt", _muster_claims(public_key(account), issuer), operator)
+    for identity in (*SERVICES, ADMIN):
+        permissions = admin_permissions() if identity == ADMIN else service_permissions(identity)
+        seed = _seed(directory, identity, KeyKind.USER)
+        token = signed.token(
+            _existing_token(keys.credentials(identity)),
+            _user_claims(identity, public_key(seed), permissions),
+            account,
+        )
+        _write(keys.credentials(identity), credentials_text(token, seed))
+    _write(keys.server_conf, _server_conf(directory, public_key(system), public_key(account)))
+    return keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Signer:
+    directory: Path
+    issued_at: int
+
+    def file(self, name: str, claims: Claims, seed: str) -> None:
+        path = self.directory / name
+        _write(path, self.token(path.read_text() if path.exists() else None, claims, seed))
+
+    def token(self, existing: str | None, claims: Claims, seed: str) -> str:
+        if existing is not None and _same(existing, claims, public_key(seed)):
+            return existing
+        return encode({**claims, "iat": self.issued_at}, seed)
+
+
+def _operator_claims(operator: str, system: str) -> Claims:
+    return {
+        "sub": operator,
+        "name": "muster",
+        "nats": {"type": "operator", "version": 2, "system_account": system},
+    }
+
+
+def _account_claims(
+    name: str, key: str, limits: Mapping[str, JsonValue], signing_keys: list[JsonValue]
+) -> Claims:
+    return {
+        "sub": key,
+        "name": name,
+        "nats": {
+            "type": "account",
+            "version": 2,
+            "limits": {**_ACCOUNT_LIMITS, **limits},
+            "signing_keys": signing_keys,
+        },
+    }
+
+
+def _muster_claims(account: str, issuer: WorkerIssuer) -> Claims:
+    scope: Claims = {
+        "kind": "user_scope",
+        "key": public_key(issuer.seed),
+        "role": WORKER_ROLE,
+        "template": worker_template(),
+    }
+    return _account_claims("MUSTER", account, _JETSTREAM_LIMITS, [scope])
+
+
+def _user_claims(name: str, key: str, permissions: Mapping[str, JsonValue]) -> Claims:
+    return {
+        "sub": key,
+        "name": name,
+        "nats": {"type": "user", "version": 2, **_NO_LIMITS, **permissions},
+    }
+
+
+def _server_conf(directory: Path, system: str, account: str) -> str:
+    return (
+        f'operator: "{directory / "operator.jwt"}"\n'
+        f"system_account: {system}\n"
+        "resolver: MEMORY\n"
+        "resolver_preload: {\n"
+        f'  {system}: "{(directory / "system.jwt").read_text().strip()}"\n'
+        f'  {account}: "{(directory / "account.jwt").read_text().strip()}"\n'
+        "}\n"
+    )
+
+
+def _issuer(keys: Keys, account: str) -> WorkerIssuer:
+    if keys.worker_issuer.exists():
+        return WorkerIssuer.from_json(keys.worker_issuer.read_text())
+    issuer = WorkerIssuer(account=account, seed=new_seed(KeyKind.ACCOUNT, secrets.token_bytes(32)))
+    _write(keys.worker_issuer, issuer.to_json())
+    return issuer
+
+
+def _seed(directory: Path, name: str, kind: KeyKind) -> str:
+    path = directory / f"{name}.seed"
+    if not path.exists():
+        _write(path, new_seed(kind, secrets.token_bytes(32)) + "\n")
+    return path.read_text().strip()
+
+
+def _existing_token(credentials: Path) -> str | None:
+    return credentials.read_text().splitlines()[1] if credentials.exists() else None
+
+
+def _same(token: str, claims: Claims, issuer: str) -> bool:
+    with suppress(ValueError, IndexError):
+        held = {name: value for name, value in decode(token).items() if name not in ("iat", "jti")}
+        return held == {**claims, "iss": issuer}
+    return False
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a secret file at once, so that a reader sees the old text or the new; leave it alone when equal."""
+    if path.exists() and path.read_text() == text:
+        return
+    fresh = path.with_suffix(path.suffix + ".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -1,0 +1,145 @@
+"""The real servers for integration tests: each started at its first use, once per session, on free ports, in a folder of their own."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import nats
+from nats.js.errors import NotFoundError
+
+from deploy.database.roles import ServiceUrls, create_database, drop_database, role_names
+from deploy.embedded.buckets import make_bucket
+from deploy.embedded.environment import Addresses, S3Address, service_environment
+from deploy.embedded.ports import free_ports
+from deploy.embedded.servers import Home, NatsServer, PostgresServer, RedisServer, S3Server, Server
+from deploy.embedded.servers.s3 import PORTS_NEEDED
+from deploy.keys.files import Keys, init_keys
+from deploy.keys.permissions import ADMIN, inbox
+from shared.clock import SystemClock
+
+T = TypeVar("T")
+BUCKET = "muster"
+
+
+@dataclass(frozen=True, slots=True)
+class TestDatabase:
+    """A fresh database with every service's schema and roles; `urls["searcher"].tenant` and so on."""
+
+    __test__ = False
+
+    name: str
+    administrator_url: str
+    urls: dict[str, ServiceUrls]
+
+
+class Servers:
+    """NATS, Postgres, Redis, S3; whoever asks for one waits for that one only."""
+
+    def __init__(self) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="muster-tests-"))
+        self.home = Home(self.root)
+        self.home.make()
+        self._databases = 0
+        self._started: list[Server] = []
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The identities of this session's bus."""
+        return init_keys(self.root / "keys", SystemClock().now())
+
+    @cached_property
+    def nats(self) -> NatsServer:
+        server = NatsServer(self.home, free_ports(1)[0], self.keys)
+        self._start(server)
+        return server
+
+    @cached_property
+    def postgres(self) -> PostgresServer:
+        server = PostgresServer(self.home, durable=False)
+        self._start(server)
+        return server
+
+    @cached_property
+    def redis(self) -> RedisServer:
+        server = RedisServer(self.home, free_ports(1)[0])
+        self._start(server)
+        return server
+
+    @cached_property
+    def s3(self) -> S3Server:
+        server = S3Server(self.home, free_ports(PORTS_NEEDED))
+        self._start(server)
+        make_bucket(server.url, *server.administrator, BUCKET)
+        return server
+
+    def new_database(self) -> TestDatabase:
+        """A database of its own, with the roles of all services."""
+        self._databases += 1
+        name = f"muster_{self._databases}"
+        passwords = {role: self.home.secret(f"postgres-{role}") for role in role_names()}
+        administrator = self.postgres.administrator_url
+        return TestDatabase(name, administrator, apart(create_database(administrator, passwords, name)))
+
+    def drop(self, database: TestDatabase) -> None:
+        """Remove a database, whoever still uses it."""
+        apart(drop_database(database.administrator_url, database.name))
+
+    def clear_bus(self) -> None:
+        """Delete all streams, as if the server were new."""
+        apart(_delete_streams(self.nats.url, str(self.keys.credentials(ADMIN))))
+
+    def environment(self, service: str, database: TestDatabase) -> dict[str, str]:
+        """The settings of a service, as its process finds them in the environment."""
+        s3 = self.s3 if service == "registry" else None
+        addresses = Addresses(
+            nats_url=self.nats.url,
+            credentials={service: self.keys.credentials(service)},
+            worker_issuer=self.keys.worker_issuer,
+            postgres=database.urls,
+            redis_url=self.redis.url if service == "gateway" else "",
+            s3=S3Address(s3.url, *s3.platform, BUCKET) if s3 else S3Address("", "", "", ""),
+        )
+        return service_environment(service, addresses)
+
+    def restart(self, server: Server) -> None:
+        """Start a stopped or killed server again, at its old address, with its data."""
+        server.prepare()
+        server.start()
+        server.wait_ready()
+
+    def close(self) -> None:
+        """End what was started and remove everything."""
+        for server in reversed(self._started):
+            server.stop()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def _start(self, server: Server) -> None:
+        server.prepare()
+        self._started.append(server)
+        server.start()
+        server.wait_ready()
+
+
+def apart(work: Coroutine[None, None, T]) -> T:
+    """Run a coroutine to its end in a thread of its own, whatever loop this one has."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(asyncio.run, work).result()
+
+
+async def _delete_streams(url: str, credentials: str) -> None:
+    client = await nats.connect(url, user_credentials=credentials, inbox_prefix=inbox(ADMIN).encode())
+    try:
+        stream_api = client.jetstream()
+        for stream in await stream_api.streams_info():
+            if stream.config.name:
+                await stream_api.delete_stream(stream.config.name)
+    except NotFoundError:
+        pass
+    finally:
+        await client.close()
