@@ -38,7 +38,9 @@ class Event(Message):
     ENTITY: ClassVar[str] = ""
 
     @classmethod
-    def __pydantic_init_subclass__(cls, entity: str = "", happened: str = "", **kwargs: Any) -> None:
+    def __pydantic_init_subclass__(
+        cls, entity: str = "", happened: str = "", **kwargs: Any
+    ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if happened:
             cls.ENTITY, cls.TYPE = entity, f"{entity}.{happened}"
@@ -60,7 +62,9 @@ class Command(Message):
     expected_version: int | None = None
 
     @classmethod
-    def __pydantic_init_subclass__(cls, owner: str = "", verb: str = "", **kwargs: Any) -> None:
+    def __pydantic_init_subclass__(
+        cls, owner: str = "", verb: str = "", **kwargs: Any
+    ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if verb:
             cls.OWNER, cls.TYPE = owner, f"{owner}.{verb}"
@@ -80,7 +84,9 @@ class Query(Message, Generic[Reply]):
     REPLY: ClassVar[type[BaseModel]]
 
     @classmethod
-    def __pydantic_init_subclass__(cls, owner: str = "", name: str = "", **kwargs: Any) -> None:
+    def __pydantic_init_subclass__(
+        cls, owner: str = "", name: str = "", **kwargs: Any
+    ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if name:
             cls.OWNER, cls.TYPE, cls.REPLY = owner, f"{owner}.{name}", _reply_type(cls)
@@ -106,7 +112,12 @@ class WorkerRequest(Message, Generic[Reply]):
     ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if kind:
-            cls.FAMILY, cls.OWNER, cls.TYPE, cls.REPLY = family, owner, kind, _reply_type(cls)
+            cls.FAMILY, cls.OWNER, cls.TYPE, cls.REPLY = (
+                family,
+                owner,
+                kind,
+                _reply_type(cls),
+            )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__()

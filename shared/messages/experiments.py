@@ -11,9 +11,26 @@ from shared.messages.base import Command, Event, Query, Record, ToWorker
 from shared.messages.specs import TrialSpec, Wanted
 
 ExperimentState = Literal[
-    "active", "paused", "stopping", "completed", "error", "cancelled", "rejected", "deleting", "deleted"
+    "active",
+    "paused",
+    "stopping",
+    "completed",
+    "error",
+    "cancelled",
+    "rejected",
+    "deleting",
+    "deleted",
 ]
-TrialState = Literal["queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled"]
+TrialState = Literal[
+    "queued",
+    "running",
+    "parked",
+    "stopping",
+    "completed",
+    "stopped",
+    "error",
+    "cancelled",
+]
 
 
 class SubmissionCommitted(Event, entity="submission", happened="committed"):
@@ -200,5 +217,3 @@ class GetReferences(Query[Referenced], owner="searcher", name="references"):
     """Which of these checkpoints a wanted trial still names: the registry asks before it deletes."""
 
     checkpoints: tuple[CheckpointId, ...]
-
-

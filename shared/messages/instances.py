@@ -9,7 +9,16 @@ from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Event, Query, Record
 
 InstanceState = Literal[
-    "wanted", "launching", "joining", "ready", "draining", "drained", "terminating", "gone", "lost", "failed"
+    "wanted",
+    "launching",
+    "joining",
+    "ready",
+    "draining",
+    "drained",
+    "terminating",
+    "gone",
+    "lost",
+    "failed",
 ]
 
 

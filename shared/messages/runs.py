@@ -4,17 +4,26 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record, ToWorker, WorkerRequest
 from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
 
 RunOutcome = Literal[
-    "completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"
+    "completed",
+    "stopped",
+    "parked",
+    "preempted",
+    "cancelled",
+    "killed",
+    "failed",
+    "lost",
 ]
 """How a run ended: `failed` is the user's code, `lost` is machines or the platform."""
-RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
+RequestOutcome = Literal[
+    "completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"
+]
 
 
 class RunState(Event):
@@ -150,7 +159,7 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     drained: bool = True
     isolated_user: bool = False
     version: str = ""
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default_factory=dict)
 
 
 class WorkerJoined(Event, entity="worker", happened="joined"):
@@ -313,7 +322,7 @@ class Explanation(BaseModel):
     state: Literal["waiting", "running", "closed", "unknown"]
     code: str
     message: str
-    facts: dict[str, JsonValue] = {}
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Explain(Query[Explanation], owner="scheduler", name="explain"):

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import Literal
 from uuid import UUID
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
@@ -58,9 +58,9 @@ class TrialSpec(Record):
     trial_number: int
     code_hash: str | None = None
     entrypoint: str | tuple[str, ...]
-    environment: dict[str, str] = {}
-    hyperparameters: dict[str, JsonValue] = {}
-    data: dict[str, JsonValue] = {}
+    environment: dict[str, str] = Field(default_factory=dict)
+    hyperparameters: dict[str, JsonValue] = Field(default_factory=dict)
+    data: dict[str, JsonValue] = Field(default_factory=dict)
     seed: int
     metric: str
     smaller_is_better: bool = True
@@ -71,7 +71,7 @@ class TrialSpec(Record):
     max_restarts: int = 5
     preemption_timeout_s: float = 3600.0
     upload_timeout_s: float = 300.0
-    optimizations: dict[str, JsonValue] = {}
+    optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     start_checkpoint: UUID | None = None
 
 

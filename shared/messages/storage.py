@@ -6,7 +6,15 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
-from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId, VersionId, WorkerId
+from shared.ids import (
+    CheckpointId,
+    ExperimentId,
+    ModelId,
+    RunId,
+    TrialId,
+    VersionId,
+    WorkerId,
+)
 from shared.messages.base import Command, Event, Query, Record, WorkerRequest
 
 Stream = Literal["reports", "logs"]
@@ -149,7 +157,7 @@ class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"
     run_id: RunId
     checkpoint_id: CheckpointId
     after_report: int
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class CheckpointEvent(Event):
@@ -189,7 +197,7 @@ class CreateModel(Command, owner="registry", verb="create_model"):
     model_id: ModelId
     name: str
     description: str = ""
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     by: str
 
 
@@ -199,7 +207,7 @@ class CreateVersion(Command, owner="registry", verb="create_version"):
     checkpoint_id: CheckpointId
     name: str = ""
     comment: str = ""
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     by: str
 
 
@@ -210,7 +218,7 @@ class ModelChanged(Event, entity="model", happened="changed"):
     description: str
     metadata: dict[str, JsonValue]
     versions: int
-    aliases: dict[str, int] = {}
+    aliases: dict[str, int] = Field(default_factory=dict)
     created_at: datetime
     by: str
     operation_id: UUID | None = None
@@ -351,8 +359,8 @@ class CheckpointView(Record):
     state: CheckpointState
     files: tuple[FileEntry, ...]
     size_bytes: int
-    metrics: dict[str, float] = {}
-    metadata: dict[str, JsonValue] = {}
+    metrics: dict[str, float] = Field(default_factory=dict)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     created_at: datetime
     reason: str | None = None
 

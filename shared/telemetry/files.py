@@ -4,8 +4,9 @@ A line holds `trace_id`, `span_id`, `parent_id` (null at a root), `name`, `servi
 (null when it went well), `attributes`, and `links` as `[trace_id, span_id]` pairs. `muster trace` reads them.
 """
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -73,11 +74,16 @@ def _line(span: ReadableSpan, service: str) -> bytes:
 
 
 def _drop_oldest(directory: Path, most_bytes: int) -> None:
-    """Delete what processes of long ago left, oldest first, until the rest fits."""
-    found = sorted(((path.stat(), path) for path in directory.glob("*.jsonl*")), key=lambda each: each[0].st_mtime)
-    total = sum(stat.st_size for stat, _ in found)
-    for stat, path in found:
-        if total <= most_bytes:
-            return
-        path.unlink(missing_ok=True)
-        total -= stat.st_size
+    """Delete what processes of long ago left, oldest first, until the rest fits; another process may do so at once."""
+    total = 0
+    for size, path in sorted(_ages(directory), reverse=True):
+        total += size[1]
+        if total > most_bytes:
+            path.unlink(missing_ok=True)
+
+
+def _ages(directory: Path) -> Iterator[tuple[tuple[float, int], Path]]:
+    for path in directory.glob("*.jsonl*"):
+        with contextlib.suppress(FileNotFoundError):
+            stat = path.stat()
+            yield (stat.st_mtime, stat.st_size), path

@@ -25,6 +25,7 @@ _SECONDS = Histogram(
 _OUTBOX_AGE = Gauge("muster_outbox_age_seconds", "Age of the oldest message not yet published", ["service"])
 _CONSUMER_LAG = Gauge("muster_consumer_lag", "Messages that wait for a consumer", ["consumer"])
 _LEASE_AGE = Gauge("muster_lease_age_seconds", "Time since a lease was last renewed by its holder here", ["lease"])
+_DEAD_LETTERS = Counter("muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"])
 
 
 @contextmanager
@@ -57,6 +58,11 @@ def outbox_age(service: str, age_s: float) -> None:
 def consumer_lag(consumer: str, waiting: int) -> None:
     """Say how many messages wait for a consumer."""
     _CONSUMER_LAG.labels(consumer).set(waiting)
+
+
+def dead_letter(consumer: str) -> None:
+    """Count a message that no handler could take."""
+    _DEAD_LETTERS.labels(consumer).inc()
 
 
 def lease_age(lease: str, age_s: float) -> None:

@@ -10,7 +10,14 @@ from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
-from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, StatusCode, TraceFlags
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    StatusCode,
+    TraceFlags,
+)
 
 from shared.settings import TelemetrySettings
 from shared.telemetry.files import FileSpanExporter
@@ -121,7 +128,9 @@ def trace_id() -> str | None:
 def _exporter(service: str, settings: TelemetrySettings) -> SpanExporter | None:
     if settings.otlp_endpoint:
         # Imported here: it brings requests and protobuf, which a process without an endpoint need not load.
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+            OTLPSpanExporter,
+        )
 
         return OTLPSpanExporter(endpoint=f"{settings.otlp_endpoint.rstrip('/')}/v1/traces")
     if settings.directory:

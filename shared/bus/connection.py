@@ -1,0 +1,259 @@
+"""The connection to NATS: endless reconnect, an inbox prefix of its own, questions with deadlines. One per process."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Self, TypeVar
+
+import orjson
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.js import JetStreamContext
+from pydantic import BaseModel
+
+from shared import telemetry
+from shared.bus import envelope as headers
+from shared.bus import streams
+from shared.errors import Transient, from_problem
+from shared.ids import TenantId, WorkerId
+from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
+from shared.messages.runs import DesiredSet, ObservedSet
+
+R = TypeVar("R", bound=BaseModel)
+Handler = Callable[[Msg], Awaitable[None]]
+
+MAX_PAYLOAD_BYTES = 1024 * 1024
+_PENDING_BYTES = 32 * 1024 * 1024
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """How a worker proves itself: its JWT as it is now (it is renewed), and the signature of the server's nonce."""
+
+    jwt: Callable[[], bytes]
+    sign: Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """Which incarnation of a stream this is, and how far it goes."""
+
+    created: datetime
+    last_sequence: int
+
+
+class Bus:
+    """Asks, answers and publishes. What must not be lost goes through the outbox instead."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._publisher: JetStreamContext | None = None
+        self.on_reconnect: list[Callable[[], None]] = []
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        name: str,
+        credentials: Path | None = None,
+        identity: Identity | None = None,
+    ) -> "Bus":
+        """Connects and stays connected for ever. Raises Transient when no server answers within 10 s."""
+        client = Client()
+        bus = cls(client)
+        proof: dict[str, object] = {}
+        if credentials is not None:
+            proof["user_credentials"] = str(credentials)
+        if identity is not None:
+            proof |= {
+                "user_jwt_cb": lambda: bytearray(identity.jwt()),
+                "signature_cb": identity.sign,
+            }
+        try:
+            async with asyncio.timeout(10):
+                await client.connect(
+                    url.split(","),
+                    name=name,
+                    max_reconnect_attempts=-1,
+                    reconnect_time_wait=0.25,  # type: ignore[arg-type]  # nats-py sleeps fractions as well
+                    connect_timeout=2,
+                    ping_interval=5,
+                    max_outstanding_pings=2,
+                    pending_size=_PENDING_BYTES,
+                    inbox_prefix=f"_INBOX_{name}",
+                    error_cb=bus._on_error,
+                    disconnected_cb=bus._on_disconnect,
+                    reconnected_cb=bus._on_reconnect,
+                    **proof,  # type: ignore[arg-type]
+                )
+        except (TimeoutError, OSError, NatsError) as error:
+            with contextlib.suppress(Exception):
+                await client.close()
+            raise Transient(
+                f"NATS at {url} does not take {name} in: {error!r}", retry_after_s=1.0
+            ) from error
+        return bus
+
+    @property
+    def client(self) -> Client:
+        """For this package only."""
+        return self._client
+
+    @property
+    def connected(self) -> bool:
+        return self._client.is_connected
+
+    @property
+    def jetstream(self) -> JetStreamContext:
+        """For this package only: no service speaks to JetStream by itself."""
+        return self._client.jetstream(timeout=5)
+
+    @property
+    def jetstream_publisher(self) -> JetStreamContext:
+        """One context for all pipelined publishes: it owns the inbox of their acknowledgements."""
+        if self._publisher is None:
+            self._publisher = self._client.jetstream(timeout=5)
+        return self._publisher
+
+    async def ensure_streams(self) -> None:
+        """Creates the platform's streams where they are missing. Raises Transient while JetStream is away."""
+        with _transient("JetStream does not answer"):
+            await streams.ensure_streams(self.jetstream)
+
+    async def stream_state(self, name: str) -> StreamState:
+        """Raises Transient while JetStream is away or the stream is missing."""
+        with _transient(f"the stream {name} cannot be read"):
+            found = await self.jetstream.stream_info(name)
+        if found.created is None:
+            raise Transient(f"the stream {name} does not say when it was created")
+        return StreamState(found.created, found.state.last_seq)
+
+    async def ask(self, query: Query[R], tenant: TenantId, timeout_s: float = 5.0) -> R:
+        """Asks the owner and returns its answer.
+
+        Raises:
+            MusterError: what the owner refused with; Transient when nobody answers in time.
+        """
+        extra = {
+            headers.TENANT: str(tenant),
+            headers.DEADLINE: str(int(timeout_s * 1000)),
+        }
+        message = await self._request(
+            query.subject(), query.to_bytes(), extra, timeout_s
+        )
+        return query.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
+
+    async def request(
+        self, request: WorkerRequest[R], worker: WorkerId, timeout_s: float = 5.0
+    ) -> R:
+        """A worker's request to its owner; raises like `ask`."""
+        message = await self._request(
+            request.subject(worker), request.to_bytes(), {}, timeout_s
+        )
+        return request.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
+
+    async def desire(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
+        """Sends a worker its desired set; the answer is what it has."""
+        message = await self._request(
+            DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s
+        )
+        return ObservedSet.from_bytes(message.data)
+
+    async def tell(self, message: ToWorker, worker: WorkerId) -> None:
+        """A core message to one worker; lost when it is away."""
+        await self._publish(message.subject(worker), message.to_bytes())
+
+    async def hint(self, hint: Hint, tenant: TenantId) -> None:
+        await self._publish(hint.subject(tenant), hint.to_bytes())
+
+    async def echo(self, subject: str) -> None:
+        """Publishes nothing on a subject that the sender listens to: hearing it proves that the way there and back is open."""
+        await self._publish(subject, b"")
+
+    async def bury(self, subject: str, payload: bytes, extra: dict[str, str]) -> None:
+        """Stores a message that nobody can handle. Raises Transient while JetStream is away, so that it is not lost instead."""
+        with _transient("the dead letter was not stored"):
+            await self.jetstream_publisher.publish(subject, payload, headers=extra)
+
+    async def subscribe(
+        self, subject: str, handler: Handler, queue: str = ""
+    ) -> Subscription:
+        """Core subscription; the handler is awaited message by message. It survives reconnects."""
+        return await self._client.subscribe(subject, queue=queue, cb=handler)
+
+    async def flush(self) -> None:
+        with contextlib.suppress(NatsError, TimeoutError):
+            await self._client.flush(timeout=2)
+
+    async def close(self) -> None:
+        with contextlib.suppress(NatsError, TimeoutError, OSError):
+            await self._client.flush(timeout=1)
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _publish(self, subject: str, payload: bytes) -> None:
+        extra: dict[str, str] = {}
+        telemetry.inject(extra)
+        try:
+            await self._client.publish(subject, payload, headers=extra or None)
+        except NatsError as error:
+            raise Transient(f"NATS did not take {subject}: {error!r}") from error
+
+    async def _request(
+        self, subject: str, payload: bytes, extra: dict[str, str], timeout_s: float
+    ) -> Msg:
+        telemetry.inject(extra)
+        try:
+            message = await self._client.request(
+                subject, payload, timeout=timeout_s, headers=extra or None
+            )
+        except NoRespondersError as error:
+            raise Transient(
+                f"nobody answers {subject}; its owner is not running",
+                code="no_responder",
+            ) from error
+        except (TimeoutError, NatsError) as error:
+            raise Transient(
+                f"{subject} was not answered within {timeout_s:g} s", code="timeout"
+            ) from error
+        problem = _header(message, headers.ERROR)
+        if problem is not None:
+            raise from_problem(orjson.loads(problem))
+        return message
+
+    async def _on_error(self, error: Exception) -> None:
+        _log.warning("nats reported an error", error=repr(error))
+
+    async def _on_disconnect(self) -> None:
+        _log.warning("nats connection was lost")
+
+    async def _on_reconnect(self) -> None:
+        _log.info("nats connection was restored")
+        for callback in self.on_reconnect:
+            callback()
+
+
+@contextlib.contextmanager
+def _transient(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (TimeoutError, OSError, NatsError) as error:
+        raise Transient(f"{what}: {error!r}", retry_after_s=0.5) from error
+
+
+def _header(message: Msg, name: str) -> str | None:
+    found: Mapping[str, str] | None = message.headers
+    return found.get(name) if found else None

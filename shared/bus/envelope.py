@@ -1,0 +1,83 @@
+"""What stands on the outside of a message: its headers. Filled by the outbox, read by the consumer; nobody fills them by hand."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from shared import telemetry
+from shared.errors import Rejected
+from shared.ids import TenantId
+from shared.messages.base import Message
+
+M = TypeVar("M", bound=Message)
+
+ID = "Nats-Msg-Id"
+TYPE = "Muster-Type"
+VERSION = "Muster-Version"
+TENANT = "Muster-Tenant"
+CORRELATION = "Muster-Correlation"
+CAUSATION = "Muster-Causation"
+ERROR = "Muster-Error"
+DEADLINE = "Muster-Deadline-Ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Identity, type and causes of a message, with the trace it belongs to."""
+
+    id: UUID
+    type: str
+    version: int
+    tenant: TenantId
+    correlation: UUID | None = None
+    causation: UUID | None = None
+    trace: Mapping[str, str] = field(default_factory=dict)
+
+    def to_headers(self) -> dict[str, str]:
+        headers = {
+            ID: str(self.id),
+            TYPE: self.type,
+            VERSION: str(self.version),
+            TENANT: str(self.tenant),
+        }
+        if self.correlation is not None:
+            headers[CORRELATION] = str(self.correlation)
+        if self.causation is not None:
+            headers[CAUSATION] = str(self.causation)
+        headers.update(self.trace)
+        return headers
+
+    @classmethod
+    def from_headers(cls, headers: Mapping[str, str]) -> "Envelope":
+        """Raises Rejected (`bad_envelope`) where a header is missing or cannot be read."""
+        try:
+            return cls(
+                id=UUID(headers[ID]),
+                type=headers[TYPE],
+                version=int(headers[VERSION]),
+                tenant=TenantId(UUID(headers[TENANT])),
+                correlation=_optional(headers.get(CORRELATION)),
+                causation=_optional(headers.get(CAUSATION)),
+                trace={
+                    key: headers[key]
+                    for key in telemetry.TRACE_HEADERS
+                    if key in headers
+                },
+            )
+        except (KeyError, ValueError) as error:
+            raise Rejected(
+                "bad_envelope", f"the message's headers cannot be read: {error!r}"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Generic[M]):
+    """One message as its handler sees it."""
+
+    message: M
+    envelope: Envelope
+
+
+def _optional(text: str | None) -> UUID | None:
+    return UUID(text) if text else None

@@ -1,0 +1,159 @@
+"""A durable pull that never goes silent: one request stays outstanding, is renewed before it is used up, and sent again after a reconnect.
+
+nats-py's own `fetch` waits for a full batch or its deadline, and its outstanding requests are not sent again after a reconnect.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+
+import orjson
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext, api
+from nats.js.errors import BadRequestError, NotFoundError
+
+from shared.errors import Transient
+
+_BATCH = 256
+_EXPIRES_S = 20.0
+_HEARTBEAT_S = 2.0
+_ACK_WAIT_S = 30.0
+_MAX_ACK_PENDING = 2000
+_CONTROL = {"100", "404", "408", "409", "503"}
+_log = structlog.get_logger()
+
+
+class Pull:
+    """Messages of one durable consumer, in batches of whatever has arrived."""
+
+    def __init__(
+        self,
+        client: Client,
+        jetstream: JetStreamContext,
+        stream: str,
+        durable: str,
+        filters: Sequence[str],
+    ) -> None:
+        self._client = client
+        self._jetstream = jetstream
+        self._stream = stream
+        self._durable = durable
+        self._filters = sorted(filters)
+        self._arrived: deque[Msg] = deque()
+        self._something = asyncio.Event()
+        self._woken = False
+        self._outstanding = 0
+        self._heard = 0.0
+        self._inbox = client.new_inbox()
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator["Pull"]:
+        """Makes the consumer where it is missing, and subscribes."""
+        subscription: Subscription = await self._client.subscribe(
+            self._inbox, cb=self._receive
+        )
+        try:
+            yield self
+        finally:
+            with contextlib.suppress(NatsError):
+                await subscription.unsubscribe()
+
+    async def next_batch(self, most: int = _BATCH) -> list[Msg]:
+        """Waits for at least one message and returns all that are here, at most `most`, in the stream's order; nothing when woken.
+
+        Raises:
+            Transient: NATS or the consumer is away; call again.
+        """
+        while not self._arrived and not self._woken:
+            await self._keep_asking()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HEARTBEAT_S):
+                    await self._something.wait()
+            self._something.clear()
+        return self._rest(most)
+
+    def wake(self) -> None:
+        """Ends a `next_batch` that waits."""
+        self._woken = True
+        self._something.set()
+
+    async def ensure(self) -> None:
+        """Creates the durable consumer, or widens its filter when this version of the service listens to more."""
+        config = api.ConsumerConfig(
+            durable_name=self._durable,
+            filter_subjects=self._filters,
+            ack_policy=api.AckPolicy.EXPLICIT,
+            ack_wait=_ACK_WAIT_S,
+            max_deliver=-1,
+            max_ack_pending=_MAX_ACK_PENDING,
+            deliver_policy=api.DeliverPolicy.ALL,
+        )
+        try:
+            try:
+                found = await self._jetstream.consumer_info(self._stream, self._durable)
+                if sorted(found.config.filter_subjects or []) == self._filters:
+                    return
+            except NotFoundError:
+                pass
+            await self._jetstream.add_consumer(self._stream, config)
+        except BadRequestError as error:
+            raise Transient(
+                f"consumer {self._durable} on {self._stream} was not made: {error}"
+            ) from error
+        except (TimeoutError, OSError, NatsError) as error:
+            raise Transient(
+                f"JetStream does not answer for {self._durable}: {error!r}"
+            ) from error
+
+    def ask_again(self) -> None:
+        """After a reconnect: what was outstanding is gone on the server."""
+        self._outstanding = 0
+
+    def _rest(self, most: int) -> list[Msg]:
+        return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
+
+    async def _keep_asking(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._outstanding > _BATCH // 2 and now - self._heard < 3 * _HEARTBEAT_S:
+            return
+        if self._outstanding and now - self._heard >= 3 * _HEARTBEAT_S:
+            # Silence beyond the heartbeat: the server, the stream or the consumer was lost.
+            await self.ensure()
+        request = {
+            "batch": _BATCH,
+            "expires": int(_EXPIRES_S * 1e9),
+            "idle_heartbeat": int(_HEARTBEAT_S * 1e9),
+        }
+        subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._durable}"
+        try:
+            await self._client.publish(
+                subject, orjson.dumps(request), reply=self._inbox
+            )
+        except NatsError as error:
+            raise Transient(
+                f"the pull of {self._durable} could not be sent: {error!r}"
+            ) from error
+        self._outstanding, self._heard = _BATCH, now
+
+    async def _receive(self, message: Msg) -> None:
+        self._heard = asyncio.get_running_loop().time()
+        status = (message.headers or {}).get("Status")
+        if status is None:
+            self._outstanding -= 1
+            self._arrived.append(message)
+            self._something.set()
+        elif status in _CONTROL and status != "100":
+            # Expired, or refused: the next look asks again.
+            self._outstanding = 0
+            if status in ("409", "503"):
+                _log.info(
+                    "a pull ended",
+                    durable=self._durable,
+                    status=status,
+                    text=message.headers,
+                )

@@ -1,0 +1,161 @@
+"""Answers questions: queries of other services (`qry`), reports and requests of workers (`rpt`, `wrq`), shared out among replicas."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from uuid import UUID
+
+import orjson
+import structlog
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from pydantic import BaseModel, ValidationError
+
+from shared import telemetry
+from shared.bus import envelope as headers
+from shared.bus.connection import Bus
+from shared.errors import Broken, MusterError, Rejected, Transient
+from shared.ids import SITE, TenantId, WorkerId
+from shared.messages.base import Query, WorkerRequest
+from shared.telemetry import metrics
+
+MAX_REPLY_BYTES = 512 * 1024
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Who asks: a tenant's service request, or a worker whose subject proves it. `deadline_s` is what the asker waits."""
+
+    tenant: TenantId
+    worker: WorkerId
+    deadline_s: float
+
+
+Answer = Callable[[Ask, Any], Awaitable[BaseModel]]
+Question = type[Query[Any]] | type[WorkerRequest[Any]]
+
+
+class Responder:
+    """Subscribes one queue group per question type and answers each in a task of its own, at most `limit` at once."""
+
+    def __init__(
+        self, bus: Bus, owner: str, answers: Mapping[Question, Answer], limit: int = 64
+    ) -> None:
+        self._bus = bus
+        self._owner = owner
+        self._answers = answers
+        self._free = asyncio.Semaphore(limit)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._subscriptions: list[Subscription] = []
+
+    async def __aenter__(self) -> Self:
+        for question, answer in self._answers.items():
+            self._subscriptions.append(
+                await self._bus.subscribe(
+                    _subject(question),
+                    self._receiver(question, answer),
+                    queue=self._owner,
+                )
+            )
+        await self._bus.flush()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Takes no further question and lets those in hand be answered."""
+        for subscription in self._subscriptions:
+            try:
+                await subscription.unsubscribe()
+            except Exception as error:  # noqa: BLE001 - a closed connection has no subscriptions left
+                _log.debug("unsubscribing failed", error=repr(error))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
+
+    def _receiver(
+        self, question: Question, answer: Answer
+    ) -> Callable[[Msg], Awaitable[None]]:
+        async def receive(message: Msg) -> None:
+            await self._free.acquire()
+            task = asyncio.create_task(self._respond(question, answer, message))
+            self._tasks.add(task)
+            task.add_done_callback(self._done)
+
+        return receive
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._free.release()
+
+    async def _respond(self, question: Question, answer: Answer, message: Msg) -> None:
+        found = message.headers or {}
+        with (
+            telemetry.span(f"answer {question.TYPE}", parent=found),
+            metrics.observed(self._owner, question.TYPE),
+        ):
+            try:
+                reply = await self._answer(question, answer, message, found)
+                payload = reply.__pydantic_serializer__.to_json(reply)
+                if len(payload) > MAX_REPLY_BYTES * 2:
+                    raise Rejected(
+                        "reply_too_large",
+                        f"the answer has {len(payload)} bytes; ask for less at once",
+                    )
+                await message.respond(payload)
+            except MusterError as error:
+                await _refuse(message, error)
+            except Exception as error:  # noqa: BLE001 - an answer may fail in any way
+                _log.exception("a question failed", question=question.TYPE)
+                await _refuse(
+                    message,
+                    Broken(
+                        f"{self._owner} failed on {question.TYPE}: {type(error).__name__}"
+                    ),
+                )
+
+    async def _answer(
+        self, question: Question, answer: Answer, message: Msg, found: Mapping[str, str]
+    ) -> BaseModel:
+        deadline_s = int(found.get(headers.DEADLINE, "5000")) / 1000
+        ask = Ask(_tenant(found), _worker(question, message.subject), deadline_s)
+        try:
+            query = question.from_bytes(message.data)
+        except ValidationError as error:
+            raise Rejected(
+                "bad_request",
+                f"{question.TYPE} cannot be read: {error.error_count()} faults",
+            ) from error
+        try:
+            async with asyncio.timeout(deadline_s):
+                return await answer(ask, query)
+        except TimeoutError as error:
+            raise Transient(
+                f"{question.TYPE} took longer than {deadline_s:g} s", code="timeout"
+            ) from error
+
+
+def _subject(question: Question) -> str:
+    return (
+        question.subject("*")
+        if issubclass(question, WorkerRequest)
+        else question.subject()
+    )
+
+
+def _tenant(found: Mapping[str, str]) -> TenantId:
+    text = found.get(headers.TENANT)
+    return TenantId(UUID(text)) if text else SITE
+
+
+def _worker(question: Question, subject: str) -> WorkerId:
+    return WorkerId(
+        subject.split(".")[2] if issubclass(question, WorkerRequest) else ""
+    )
+
+
+async def _refuse(message: Msg, error: MusterError) -> None:
+    if not message.reply:
+        return
+    problem = orjson.dumps(error.to_problem()).decode().replace("\n", " ")
+    # `respond` carries no headers; errors travel in one.
+    await message._client.publish(message.reply, b"", headers={headers.ERROR: problem})

@@ -1,0 +1,73 @@
+"""The streams, as data. Every service may create what is missing; none updates or deletes."""
+
+from dataclasses import dataclass
+
+from nats.js import JetStreamContext, api
+from nats.js.errors import BadRequestError, NotFoundError
+
+_DAY_S = 86_400.0
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream of the platform. Full means refused (DiscardNew), never silently lost."""
+
+    name: str
+    subjects: tuple[str, ...]
+    retention: api.RetentionPolicy
+    max_bytes: int
+    max_age_s: float
+    duplicate_window_s: float = 120.0
+    replicas: int = 1
+
+
+EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S)
+COMMANDS = Stream(
+    "CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S
+)
+DEAD_LETTERS = Stream(
+    "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S
+)
+ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
+
+
+def stream_of(subject: str) -> Stream:
+    """The stream that keeps what is published on `subject`."""
+    for stream in ALL:
+        if any(
+            subject.startswith(pattern.removesuffix(">")) for pattern in stream.subjects
+        ):
+            return stream
+    raise ValueError(f"no stream keeps {subject}")
+
+
+async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None:
+    """Creates the streams that are missing; two services doing so at once both succeed."""
+    for stream in ALL:
+        try:
+            await jetstream.stream_info(stream.name)
+        except NotFoundError:
+            await _create(jetstream, stream, replicas)
+
+
+async def _create(jetstream: JetStreamContext, stream: Stream, replicas: int) -> None:
+    try:
+        await jetstream.add_stream(
+            api.StreamConfig(
+                name=stream.name,
+                subjects=list(stream.subjects),
+                retention=stream.retention,
+                storage=api.StorageType.FILE,
+                discard=api.DiscardPolicy.NEW,
+                max_bytes=stream.max_bytes,
+                max_age=stream.max_age_s,
+                duplicate_window=stream.duplicate_window_s,
+                num_replicas=replicas,
+                deny_delete=True,
+                deny_purge=True,
+            )
+        )
+    except BadRequestError:
+        # Another service created it between the look and the call.
+        await jetstream.stream_info(stream.name)

@@ -1,0 +1,182 @@
+"""The unit of work: one transaction that holds state, inbox and outbox together, and what happens right after its commit."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+import orjson
+import structlog
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared import faults, telemetry
+from shared.bus.envelope import Delivery, Envelope
+from shared.clock import Clock
+from shared.db import Database
+from shared.errors import Broken
+from shared.ids import TenantId, derived_id, new_id
+from shared.messages.base import Command, Event
+
+BEFORE_COMMIT = faults.register("unit.before_commit")
+AFTER_COMMIT = faults.register("unit.after_commit")
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A message that was committed and waits to be published."""
+
+    id: UUID
+    tenant: TenantId
+    subject: str
+    headers: dict[str, str]
+    payload: bytes
+
+
+class Publisher(Protocol):
+    """Takes over rows whose transaction has been committed."""
+
+    def hand_over(self, rows: list[OutboxRow]) -> None: ...
+
+
+class Unit:
+    """What a handler works in. Everything emitted is stored with the state, and published once the transaction is committed."""
+
+    def __init__(
+        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock
+    ) -> None:
+        self.connection = connection
+        self.tenant = tenant
+        self.now: datetime = clock.now()
+        self._clock = clock
+        self._rows: list[OutboxRow] = []
+        self._then: list[Callable[[], Awaitable[None]]] = []
+        self._emitted: Counter[UUID] = Counter()
+
+    def emit(
+        self,
+        *messages: Event | Command,
+        tenant: TenantId | None = None,
+        cause: Delivery[Any] | None = None,
+    ) -> None:
+        """Puts messages into the outbox, in this order.
+
+        Args:
+            tenant: needed in a system unit only; `ids.SITE` for what belongs to no tenant.
+            cause: the message that led to these; their ids then derive from its id.
+        """
+        whose = tenant or self.tenant
+        if whose is None:
+            raise Broken(
+                "a message was emitted without a tenant in a system transaction"
+            )
+        self._rows.extend(self._row(message, whose, cause) for message in messages)
+
+    def then(self, action: Callable[[], Awaitable[None]]) -> None:
+        """Runs after the commit; for fast paths only, because a crash in between forgets it."""
+        self._then.append(action)
+
+    def _row(
+        self, message: Event | Command, tenant: TenantId, cause: Delivery[Any] | None
+    ) -> OutboxRow:
+        envelope = Envelope(
+            id=self._next_id(cause),
+            type=message.TYPE,
+            version=message.VERSION,
+            tenant=tenant,
+            correlation=_correlation(message, cause),
+            causation=cause.envelope.id if cause else None,
+            trace=_trace(cause),
+        )
+        subject = (
+            message.subject(tenant) if isinstance(message, Event) else message.subject()
+        )
+        return OutboxRow(
+            envelope.id, tenant, subject, envelope.to_headers(), message.to_bytes()
+        )
+
+    def _next_id(self, cause: Delivery[Any] | None) -> UUID:
+        if cause is None:
+            return new_id(self._clock)
+        self._emitted[cause.envelope.id] += 1
+        return derived_id(cause.envelope.id, self._emitted[cause.envelope.id])
+
+
+class Units:
+    """Opens units of work for one service."""
+
+    def __init__(
+        self, database: Database, publisher: Publisher, schema: str, clock: Clock
+    ) -> None:
+        self._database = database
+        self._publisher = publisher
+        self._clock = clock
+        self._insert = text(
+            f"INSERT INTO {schema}.outbox (id, tenant, subject, headers, payload)"
+            " SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tenants AS uuid[]), CAST(:subjects AS text[]),"
+            " CAST(:headers AS text[]), CAST(:payloads AS bytea[]))"
+        )
+
+    def tenant(self, tenant: TenantId) -> AbstractAsyncContextManager[Unit]:
+        """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities)."""
+        return self._open(self._database.tenant(tenant), tenant)
+
+    def system(self) -> AbstractAsyncContextManager[Unit]:
+        """Over all tenants; each emitted message names its tenant."""
+        return self._open(self._database.system(), None)
+
+    @asynccontextmanager
+    async def _open(
+        self,
+        transaction: AbstractAsyncContextManager[AsyncConnection],
+        tenant: TenantId | None,
+    ) -> AsyncIterator[Unit]:
+        async with transaction as connection:
+            unit = Unit(connection, tenant, self._clock)
+            yield unit
+            if unit._rows:
+                await self._store(connection, unit._rows)
+            faults.point(BEFORE_COMMIT)
+        faults.point(AFTER_COMMIT)
+        if unit._rows:
+            self._publisher.hand_over(unit._rows)
+        for action in unit._then:
+            await _attempt(action)
+
+    async def _store(self, connection: AsyncConnection, rows: list[OutboxRow]) -> None:
+        await connection.execute(
+            self._insert,
+            {
+                "ids": [row.id for row in rows],
+                "tenants": [row.tenant for row in rows],
+                "subjects": [row.subject for row in rows],
+                "headers": [orjson.dumps(row.headers).decode() for row in rows],
+                "payloads": [row.payload for row in rows],
+            },
+        )
+
+
+def _correlation(message: Event | Command, cause: Delivery[Any] | None) -> UUID | None:
+    experiment: UUID | None = getattr(message, "experiment_id", None)
+    return experiment or (cause.envelope.correlation if cause else None)
+
+
+def _trace(cause: Delivery[Any] | None) -> dict[str, str]:
+    """The current span's, unless it handles a batch of several traces: then the cause's own."""
+    headers: dict[str, str] = {}
+    telemetry.inject(headers)
+    if cause is None or telemetry.same_trace(headers, cause.envelope.trace):
+        return headers
+    return dict(cause.envelope.trace)
+
+
+async def _attempt(action: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await action()
+    except Exception as error:  # noqa: BLE001 - the commit stands whatever happens here
+        # The transaction stands: what this would have hastened comes by the guaranteed path.
+        _log.warning("an action after a commit failed", error=repr(error))

@@ -1,0 +1,197 @@
+"""Postgres: two pools for each service (tenant role under row-level security, system role for its loops), and its migrations.
+
+Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Self
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from shared.errors import Transient
+from shared.ids import SITE, TenantId
+from shared.settings import PostgresSettings
+
+_SET_TENANT = text("SELECT set_config('muster.tenant', :tenant, true)")
+_RETRIED_STATES = {
+    "40001",
+    "40P01",
+    "55P03",
+    "53300",
+    "57P01",
+    "57P02",
+    "57P03",
+    "08006",
+    "08003",
+    "08001",
+}
+_PLACE = Path(__file__).parent
+
+
+class Database:
+    """Opens transactions as the tenant's role or as the system role. Driver trouble becomes Transient."""
+
+    def __init__(self, settings: PostgresSettings, service: str) -> None:
+        self._tenant = _engine(
+            settings.tenant_url.get_secret_value(), settings.pool_size, service
+        )
+        self._system = _engine(
+            settings.system_url.get_secret_value(), settings.pool_size, service
+        )
+
+    @asynccontextmanager
+    async def tenant(self, tenant: TenantId | UUID) -> AsyncIterator[AsyncConnection]:
+        """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error."""
+        if tenant == SITE:
+            async with self.system() as connection:
+                yield connection
+            return
+        async with _translated(), self._tenant.begin() as connection:
+            await connection.execute(_SET_TENANT, {"tenant": str(tenant)})
+            yield connection
+
+    @asynccontextmanager
+    async def system(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction over all tenants: for relay, cycle and reconcile modules, and for the site's own entities."""
+        async with _translated(), self._system.begin() as connection:
+            yield connection
+
+    async def close(self) -> None:
+        await self._tenant.dispose()
+        await self._system.dispose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+async def migrate(settings: PostgresSettings, service: str) -> None:
+    """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one."""
+    engine = create_async_engine(
+        _driver_url(settings.owner_url.get_secret_value()), pool_size=1
+    )
+    try:
+        async with _translated(), engine.connect() as connection:
+            key = {"key": f"muster:{service}"}
+            await connection.execute(
+                text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key
+            )
+            await connection.commit()
+            try:
+                await connection.run_sync(lambda sync: _upgrade(sync, service))
+                await connection.commit()
+            finally:
+                await connection.execute(
+                    text("SELECT pg_advisory_unlock(hashtextextended(:key, 0))"), key
+                )
+                await connection.commit()
+    finally:
+        await engine.dispose()
+
+
+def protect(op: Any, schema: str, table: str) -> None:
+    """In a migration: forces row-level security on a tenant table, and grants it to the schema's tenant and system roles."""
+    name = f'{schema}."{table}"'
+    op.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
+    op.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
+    mine = "tenant = nullif(current_setting('muster.tenant', true), '')::uuid"
+    op.execute(
+        f"CREATE POLICY own ON {name} TO {schema}_tenant USING ({mine}) WITH CHECK ({mine})"
+    )
+    op.execute(
+        f"CREATE POLICY every ON {name} TO {schema}_system USING (true) WITH CHECK (true)"
+    )
+    op.execute(
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {schema}_tenant, {schema}_system"
+    )
+
+
+def open_to_system(op: Any, schema: str, table: str) -> None:
+    """In a migration: grants a table without tenants to the system role alone."""
+    op.execute(
+        f'GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}."{table}" TO {schema}_system'
+    )
+
+
+def delivery_tables(op: Any, schema: str) -> None:
+    """In a migration: the inbox and outbox that the delivery loop uses."""
+    op.execute(
+        f"CREATE TABLE {schema}.outbox ("
+        " id uuid PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY, tenant uuid NOT NULL,"
+        " subject text NOT NULL, headers text NOT NULL, payload bytea NOT NULL,"
+        " created_at timestamptz NOT NULL DEFAULT now(), published_at timestamptz,"
+        " stream text, stream_created timestamptz, stream_sequence bigint)"
+    )
+    op.execute(
+        f"CREATE INDEX outbox_waiting ON {schema}.outbox (position) WHERE published_at IS NULL"
+    )
+    op.execute(f"CREATE INDEX outbox_age ON {schema}.outbox (created_at)")
+    op.execute(
+        f"CREATE TABLE {schema}.inbox ("
+        " tenant uuid NOT NULL, consumer text NOT NULL, message_id uuid NOT NULL,"
+        " received_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (tenant, consumer, message_id))"
+    )
+    op.execute(f"CREATE INDEX inbox_age ON {schema}.inbox (received_at)")
+    for table in ("outbox", "inbox"):
+        protect(op, schema, table)
+
+
+def _engine(url: str, size: int, service: str) -> AsyncEngine:
+    arguments = {
+        "server_settings": {"application_name": f"muster-{service}", "jit": "off"},
+        "timeout": 10,
+    }
+    return create_async_engine(
+        _driver_url(url),
+        pool_size=size,
+        max_overflow=size,
+        pool_use_lifo=True,
+        connect_args=arguments,
+    )
+
+
+def _driver_url(url: str) -> str:
+    return url.replace("postgresql://", "postgresql+asyncpg://", 1)
+
+
+def _upgrade(connection: Any, service: str) -> None:
+    # Imported here: a start that finds nothing to do should not pay for Alembic twice, and no handler needs it.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(_PLACE / "migrations"))
+    config.set_main_option(
+        "version_locations",
+        str(_PLACE.parent / "services" / service / "migrations" / "versions"),
+    )
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["schema"] = service
+    command.upgrade(config, "head")
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    try:
+        yield
+    except (OSError, ConnectionError, TimeoutError) as error:
+        raise Transient(
+            f"Postgres does not answer: {error}", retry_after_s=0.5
+        ) from error
+    except (OperationalError, InterfaceError) as error:
+        raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None)
+        if error.connection_invalidated or state in _RETRIED_STATES:
+            raise Transient(
+                f"Postgres asked to try again: {error.orig}", retry_after_s=0.1
+            ) from error
+        raise

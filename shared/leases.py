@@ -1,0 +1,215 @@
+"""A lease in Postgres: one holder at a time, with an epoch that rises at each change of holder and stands in the guard of every write.
+
+Judged by Postgres' clock alone. The holder counts its own time by its monotonic clock from before it asked, so it stops before the
+row's deadline; a holder that was frozen finds its epoch passed, because its writes carry it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared.clock import Clock
+from shared.db import Database, open_to_system
+from shared.errors import Conflict, Transient
+from shared.telemetry import metrics
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A lease in hand: valid while the monotonic clock is before `until`."""
+
+    name: str
+    epoch: int
+    until: float
+
+
+class Lease:
+    """Takes, renews and gives back one named lease of a service's schema.
+
+    Args:
+        life_s: from the last renewal until another may take it; renewed at a third of it.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        schema: str,
+        name: str,
+        holder: str,
+        clock: Clock,
+        life_s: float = 3.0,
+    ) -> None:
+        self._database = database
+        self._schema = schema
+        self._name = name
+        self._holder = holder
+        self._clock = clock
+        self._life_s = life_s
+        self._held: Held | None = None
+
+    @property
+    def epoch(self) -> int:
+        """Of the lease in hand; raises Conflict (`not_leader`) when there is none or it has run out."""
+        if self._held is None or self._clock.monotonic() >= self._held.until:
+            raise Conflict("not_leader", f"the lease {self._name} is not held here")
+        return self._held.epoch
+
+    @property
+    def held(self) -> bool:
+        return self._held is not None and self._clock.monotonic() < self._held.until
+
+    async def lead(
+        self,
+        term: Callable[[int, asyncio.Event], Awaitable[None]],
+        stopping: asyncio.Event,
+    ) -> None:
+        """Waits for the lease, runs `term(epoch, ended)` while it is held, and so on until `stopping`.
+
+        `ended` is set when the lease is lost or the process stops; the term must return soon after. The lease is given back then.
+        """
+        while not stopping.is_set():
+            if await self._take():
+                await self._run_term(term, stopping)
+            else:
+                await _wait(stopping, self._life_s / 3)
+
+    async def guard(self, connection: AsyncConnection) -> None:
+        """In the leader's transaction: raises Conflict (`not_leader`) unless the row still has this epoch; holds it until the commit."""
+        found = await connection.execute(
+            text(
+                f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR SHARE"
+            ),
+            {"name": self._name},
+        )
+        if found.scalar_one_or_none() != self.epoch:
+            raise Conflict(
+                "not_leader", f"the lease {self._name} has passed to another"
+            )
+
+    async def _run_term(
+        self,
+        term: Callable[[int, asyncio.Event], Awaitable[None]],
+        stopping: asyncio.Event,
+    ) -> None:
+        ended = asyncio.Event()
+        _log.info("a lease was taken", lease=self._name, epoch=self.epoch)
+        work = asyncio.ensure_future(term(self.epoch, ended))
+        stop = asyncio.ensure_future(stopping.wait())
+        try:
+            while not work.done() and self.held and not stopping.is_set():
+                await _first(work, stop, self._life_s / 3)
+                await self._renew()
+        finally:
+            stop.cancel()
+            ended.set()
+            try:
+                await work
+            finally:
+                await self._give_back()
+
+    async def _take(self) -> bool:
+        asked = self._clock.monotonic()
+        try:
+            async with self._database.system() as connection:
+                found = await connection.execute(
+                    text(
+                        f"INSERT INTO {self._schema}.lease AS l (name, holder, epoch, expires_at)"
+                        " VALUES (:name, :holder, 1, now() + make_interval(secs => :life))"
+                        " ON CONFLICT (name) DO UPDATE SET holder = :holder, epoch = l.epoch + 1,"
+                        " expires_at = now() + make_interval(secs => :life) WHERE l.expires_at < now()"
+                        " RETURNING epoch"
+                    ),
+                    {"name": self._name, "holder": self._holder, "life": self._life_s},
+                )
+                epoch = found.scalar_one_or_none()
+        except Transient as error:
+            _log.warning(
+                "a lease could not be asked for", lease=self._name, error=str(error)
+            )
+            return False
+        self._held = (
+            Held(self._name, epoch, asked + self._life_s) if epoch is not None else None
+        )
+        return self._held is not None
+
+    async def _renew(self) -> None:
+        """Extends the lease in hand; a failure leaves it to run out."""
+        held, asked = self._held, self._clock.monotonic()
+        if held is None:
+            return
+        metrics.lease_age(self._name, asked - (held.until - self._life_s))
+        try:
+            async with (
+                asyncio.timeout(self._life_s / 3),
+                self._database.system() as connection,
+            ):
+                found = await connection.execute(
+                    text(
+                        f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => :life)"
+                        " WHERE name = :name AND holder = :holder AND epoch = :epoch RETURNING epoch"
+                    ),
+                    {
+                        "name": self._name,
+                        "holder": self._holder,
+                        "epoch": held.epoch,
+                        "life": self._life_s,
+                    },
+                )
+                renewed = found.scalar_one_or_none() is not None
+        except (Transient, TimeoutError) as error:
+            _log.warning(
+                "a lease could not be renewed", lease=self._name, error=repr(error)
+            )
+            return
+        self._held = (
+            Held(held.name, held.epoch, asked + self._life_s) if renewed else None
+        )
+
+    async def _give_back(self) -> None:
+        held, self._held = self._held, None
+        if held is None:
+            return
+        try:
+            async with self._database.system() as connection:
+                await connection.execute(
+                    text(
+                        f"UPDATE {self._schema}.lease SET expires_at = now() - interval '1 second'"
+                        " WHERE name = :name AND holder = :holder AND epoch = :epoch"
+                    ),
+                    {"name": self._name, "holder": self._holder, "epoch": held.epoch},
+                )
+        except Transient as error:
+            _log.warning(
+                "a lease was left to run out", lease=self._name, error=str(error)
+            )
+
+
+def lease_table(op: Any, schema: str) -> None:
+    """In a migration: the table of the schema's leases."""
+    op.execute(
+        f"CREATE TABLE {schema}.lease (name text PRIMARY KEY, holder text NOT NULL, epoch bigint NOT NULL,"
+        " expires_at timestamptz NOT NULL)"
+    )
+    open_to_system(op, schema, "lease")
+
+
+async def _first(
+    work: "asyncio.Future[Any]", stop: "asyncio.Future[Any]", seconds: float
+) -> None:
+    await asyncio.wait(
+        {work, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+    )
+
+
+async def _wait(stopping: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stopping.wait(), seconds)
+    except TimeoutError:
+        return

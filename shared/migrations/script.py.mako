@@ -1,0 +1,14 @@
+"""${message}"""
+
+from alembic import op
+
+from shared.db import delivery_tables, protect
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    ${upgrades if upgrades else "pass"}
