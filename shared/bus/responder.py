@@ -21,6 +21,7 @@ from shared.messages.base import Query, WorkerRequest
 from shared.telemetry import metrics
 
 MAX_REPLY_BYTES = 512 * 1024
+INBOXES = "_INBOX"
 _log = structlog.get_logger()
 
 
@@ -76,6 +77,10 @@ class Responder:
         self, question: Question, answer: Answer
     ) -> Callable[[Msg], Awaitable[None]]:
         async def receive(message: Msg) -> None:
+            if message.reply and not message.reply.startswith(INBOXES):
+                # The server lets an answer go to any reply subject: a worker must not aim ours at somebody's work.
+                _log.warning("a question was dropped: its reply is no inbox", subject=message.subject)
+                return
             await self._free.acquire()
             task = asyncio.create_task(self._respond(question, answer, message))
             self._tasks.add(task)
