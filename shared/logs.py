@@ -1,0 +1,58 @@
+"""Logs: structured events on standard error, one JSON object a line, with the trace they belong to."""
+
+import logging
+import sys
+
+import orjson
+import structlog
+from structlog.typing import EventDict, WrappedLogger
+
+from shared.settings import LogSettings
+from shared.telemetry import trace_id
+
+
+def configure(process: str, settings: LogSettings) -> None:
+    """Send the events of this process, and what libraries log from `warning` on, to standard error."""
+    level = logging.getLevelNamesMapping()[settings.level.upper()]
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            _bind(process),
+            structlog.processors.JSONRenderer(serializer=_dumps),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(handlers=[_FromLibraries()], level=max(level, logging.WARNING), force=True)
+
+
+class _FromLibraries(logging.Handler):
+    """Turns a library's record into an event."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        log.log(
+            record.levelno,
+            "a library logged",
+            library=record.name,
+            text=record.getMessage(),
+            exc_info=record.exc_info or None,
+        )
+
+
+def _bind(process: str) -> structlog.typing.Processor:
+    def bind(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+        event["process"] = process
+        if trace := trace_id():
+            event["trace_id"] = trace
+        return event
+
+    return bind
+
+
+def _dumps(event: object, **_: object) -> bytes:
+    return orjson.dumps(event, default=str)

@@ -1,0 +1,180 @@
+"""The one skeleton of a process: settings, logs, traces, side port, a task group, and an end in order.
+
+`__main__.py` of a service calls `run`; its `service.py` composes the parts on the `Process` that it is given. At SIGTERM
+the tasks end in the reverse order of their start, each by its `stop` first (it takes no more work, finishes what is in
+hand), then what was entered closes in reverse. So start the relay before the consumers, whose handlers feed it.
+"""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+import structlog
+import uvloop
+
+from shared import logs, telemetry
+from shared.errors import MusterError, Rejected
+from shared.settings import ServiceSettings, load
+from shared.side_port import side_port
+
+Settings = TypeVar("Settings", bound=ServiceSettings)
+Value = TypeVar("Value")
+Compose = Callable[[Settings, "Process"], Coroutine[object, object, None]]
+Main = Callable[[], Coroutine[object, object, None]]
+Stop = Callable[[], Awaitable[None]]
+
+EXIT_FAILED = 1
+EXIT_BAD_SETTINGS = 2
+GRACE_S = 8.0
+"""How long one task may take to end by itself; then it is cancelled. Nothing is lost: the inbox and outbox are durable."""
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    name: str
+    task: asyncio.Task[None]
+    stop: Stop | None
+
+
+class Process:
+    """What a composition builds on."""
+
+    def __init__(self, name: str, group: asyncio.TaskGroup, stack: AsyncExitStack) -> None:
+        self.name = name
+        self._group = group
+        self._stack = stack
+        self._started: list[_Started] = []
+        self._checks: dict[str, Callable[[], bool]] = {}
+        self._composed = False
+        self._ending = asyncio.Event()
+
+    @property
+    def ending(self) -> bool:
+        """Whether the process was asked to end."""
+        return self._ending.is_set()
+
+    async def enter(self, part: AbstractAsyncContextManager[Value]) -> Value:
+        """Open `part`; it closes after every task has ended, in the reverse order of entering."""
+        return await self._stack.enter_async_context(part)
+
+    def on_close(self, action: Stop) -> None:
+        """Have `action` awaited where a part entered here would close."""
+        self._stack.push_async_callback(action)
+
+    def start(self, name: str, main: Main, stop: Stop | None = None) -> None:
+        """Start a top-level task; when it crashes, the process ends with it.
+
+        Args:
+            name: For logs.
+            main: Runs until it is stopped; it may also end by itself.
+            stop: Awaited at the end of the process, so that `main` finishes what it has in hand and returns. A task
+                without one is cancelled.
+        """
+        task = self._group.create_task(main(), name=name)
+        self._started.append(_Started(name, task, stop))
+
+    def check(self, name: str, holds: Callable[[], bool]) -> None:
+        """Make `/ready` depend on `holds`, which must not block."""
+        self._checks[name] = holds
+
+    def mark_ready(self) -> None:
+        """Say that everything is composed; `/ready` answers 200 from now on while its checks hold."""
+        self._composed = True
+        _log.info("the process became ready")
+
+    def readiness(self) -> dict[str, bool]:
+        """What `/ready` shows."""
+        checks = {name: holds() for name, holds in self._checks.items()}
+        return {"composed": self._composed, "stays": not self.ending, **checks}
+
+    def end(self) -> None:
+        """Ask the process to end in order, as SIGTERM does."""
+        self._ending.set()
+
+    async def _end_in_order(self, composing: asyncio.Task[None]) -> None:
+        await self._ending.wait()
+        _log.info("the process is ending")
+        composing.cancel()
+        for started in reversed(self._started):
+            await _finish(started)
+
+
+def run(name: str, settings_type: type[Settings], compose: Compose[Settings]) -> NoReturn:
+    """Run a process until SIGTERM or SIGINT (exit 0), a crash of one of its tasks (1), or bad settings (2)."""
+    parser = argparse.ArgumentParser(prog=name, description=f"Muster's {name}; settings come from the environment.")
+    parser.add_argument("--print-settings", action="store_true", help="show the settings, secrets masked, and end")
+    arguments = parser.parse_args()
+    try:
+        settings = load(settings_type)
+    except Rejected as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_SETTINGS)
+    if arguments.print_settings:
+        print(settings.masked())
+        sys.exit(0)
+    logs.configure(name, settings.log)
+    telemetry.configure(name, settings.telemetry)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        ended_well = runner.run(_main(name, settings, compose))
+    telemetry.shutdown()
+    sys.exit(0 if ended_well else EXIT_FAILED)
+
+
+async def _main(name: str, settings: Settings, compose: Compose[Settings]) -> bool:
+    """Run to the end, and return whether it was an end in order."""
+    try:
+        async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+            process = Process(name, group, stack)
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, process.end)
+            port = await process.enter(side_port(settings.side, process.readiness))
+            _log.info("the process started", pid=os.getpid(), side_port=port)
+            composing = group.create_task(compose(settings, process), name="compose")
+            group.create_task(process._end_in_order(composing), name="end")
+    except BaseExceptionGroup as group_error:
+        for error in _leaves(group_error):
+            _tell(error)
+        return False
+    except (OSError, MusterError) as error:
+        _tell(error)
+        return False
+    _log.info("the process ended")
+    return True
+
+
+async def _finish(started: _Started) -> None:
+    """End one task: by its `stop`, or by cancelling it after the grace."""
+    if started.stop is not None and not started.task.done():
+        try:
+            async with asyncio.timeout(GRACE_S):
+                await started.stop()
+                await asyncio.wait({started.task})
+        except TimeoutError:
+            _log.warning("a task did not end by itself and was cancelled", task=started.name, grace_s=GRACE_S)
+        except MusterError as error:
+            _log.warning("a task could not finish what it had in hand", task=started.name, error=str(error))
+    started.task.cancel()
+    await asyncio.wait({started.task})
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    leaves: list[BaseException] = []
+    for error in group.exceptions:
+        leaves.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return leaves
+
+
+def _tell(error: BaseException) -> None:
+    if isinstance(error, MusterError | OSError):
+        _log.error("the process failed", error=str(error))
+    else:
+        _log.error("the process crashed", exc_info=error)

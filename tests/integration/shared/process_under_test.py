@@ -1,0 +1,77 @@
+"""A small process on the skeleton, started by test_process.py; it tells on standard output what happens to it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from shared.errors import Transient
+from shared.process import Process, run
+from shared.settings import ServiceSettings
+
+
+def say(words: str) -> None:
+    print(words, flush=True)
+
+
+@asynccontextmanager
+async def part(name: str) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        say(f"closed the {name}")
+
+
+class Consumer:
+    """Takes work until it is stopped, then finishes what is in hand."""
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        await self._stopped.wait()
+        await asyncio.sleep(0.05)
+        say("finished the batch")
+
+    async def stop(self) -> None:
+        say("stopped fetching")
+        self._stopped.set()
+
+
+class Relay:
+    """Empties the outbox when it is stopped."""
+
+    def __init__(self) -> None:
+        self._stopped = asyncio.Event()
+
+    async def run(self) -> None:
+        await self._stopped.wait()
+
+    async def stop(self) -> None:
+        say("flushed the outbox")
+        self._stopped.set()
+
+
+async def crash() -> None:
+    await asyncio.sleep(0.05)
+    raise RuntimeError("the index is corrupt")
+
+
+async def compose(_: ServiceSettings, process: Process) -> None:
+    await process.enter(part("database"))
+    await process.enter(part("bus"))
+    mode = os.environ["MODE"]
+    if mode == "refuse":
+        raise Transient("the database does not answer")
+    if mode == "crash":
+        process.start("index", crash)
+    relayed = Relay()
+    process.start("relay", relayed.run, stop=relayed.stop)
+    consumer = Consumer()
+    process.start("consumer", consumer.run, stop=consumer.stop)
+    process.check("bus", lambda: mode != "unready")
+    process.mark_ready()
+
+
+if __name__ == "__main__":
+    run("tester", ServiceSettings, compose)

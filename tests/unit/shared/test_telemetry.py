@@ -1,0 +1,111 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared import telemetry
+from shared.errors import Transient
+from shared.settings import TelemetrySettings
+from shared.telemetry import metrics
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Iterator[Path]:
+    telemetry.configure("tester", TelemetrySettings(directory=tmp_path, file_bytes=4096))
+    yield tmp_path
+    telemetry.shutdown()
+
+
+def written(directory: Path) -> list[dict[str, Any]]:
+    telemetry.shutdown()
+    files = sorted(directory.glob("*.jsonl*"), reverse=True)
+    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+
+
+def test_headers_carry_one_trace_over_a_hop(traces: Path) -> None:
+    headers: dict[str, str] = {}
+    with telemetry.span("send", trial="7"):
+        telemetry.inject(headers)
+    with telemetry.span("receive", parent=headers):
+        assert telemetry.trace_id() == headers["traceparent"].split("-")[1]
+    send, receive = written(traces)
+    assert receive["trace_id"] == send["trace_id"]
+    assert receive["parent_id"] == send["span_id"]
+    assert send["attributes"] == {"trial": "7"}
+    assert send["service"] == "tester"
+    assert send["start_ns"] <= send["end_ns"] <= receive["start_ns"]
+
+
+def test_headers_without_a_trace_begin_one(traces: Path) -> None:
+    with telemetry.span("outer"), telemetry.span("inner", parent={"traceparent": "nonsense"}):
+        pass
+    inner, outer = written(traces)
+    assert inner["parent_id"] is None
+    assert inner["trace_id"] != outer["trace_id"]
+
+
+def test_links_join_other_traces(traces: Path) -> None:
+    headers: dict[str, str] = {}
+    with telemetry.span("earlier"):
+        telemetry.inject(headers)
+    with telemetry.span("later", parent={}, links=[headers, {}]):
+        pass
+    earlier, later = written(traces)
+    assert later["links"] == [[earlier["trace_id"], earlier["span_id"]]]
+
+
+def test_what_users_own_stays_out(traces: Path) -> None:
+    with telemetry.span("launch", run="r", learning_rate=0.1):
+        pass
+    assert written(traces)[0]["attributes"] == {"run": "r"}
+
+
+def test_a_failure_marks_the_span_and_goes_on(traces: Path) -> None:
+    with pytest.raises(Transient), telemetry.span("ask"):
+        raise Transient("nobody answers")
+    assert written(traces)[0]["error"] == "Transient: nobody answers"
+
+
+def test_files_stay_bounded(traces: Path) -> None:
+    for _ in range(40):
+        with telemetry.span("step"):
+            pass
+        telemetry.tracing._provider.force_flush()  # type: ignore[union-attr]
+    telemetry.shutdown()
+    sizes = [path.stat().st_size for path in traces.iterdir()]
+    assert len(sizes) == 2
+    assert sum(sizes) < 2 * (4096 + 1024)
+
+
+def test_unconfigured_telemetry_still_carries_the_trace_onward() -> None:
+    headers = {"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}
+    onward: dict[str, str] = {}
+    with telemetry.span("hop", parent=headers):
+        telemetry.inject(onward)
+    assert telemetry.same_trace(headers, onward)
+    assert onward
+
+
+def test_outcomes_are_counted_with_the_trace_as_exemplar(traces: Path) -> None:
+    with telemetry.span("ask"):
+        trace = telemetry.trace_id()
+        with metrics.observed("tester", "ask"):
+            pass
+        with pytest.raises(Transient), metrics.observed("tester", "ask"):
+            raise Transient("away")
+    text = metrics.exposition("application/openmetrics-text")[0].decode()
+    assert 'muster_operations_total{operation="ask",outcome="ok",service="tester"} 1.0' in text
+    assert 'muster_operations_total{operation="ask",outcome="transient",service="tester"} 1.0' in text
+    assert f'trace_id="{trace}"' in text
+
+
+def test_ages_are_shown_to_a_plain_reader_too() -> None:
+    metrics.outbox_age("tester", 1.5)
+    metrics.consumer_lag("tester_events", 3)
+    metrics.lease_age("cycle", 0.25)
+    text = metrics.exposition("text/plain")[0].decode()
+    assert 'muster_outbox_age_seconds{service="tester"} 1.5' in text
+    assert 'muster_consumer_lag{consumer="tester_events"} 3.0' in text
+    assert 'muster_lease_age_seconds{lease="cycle"} 0.25' in text
