@@ -78,6 +78,7 @@ def service_permissions(service: str) -> dict[str, JsonValue]:
         *row.publish,
         "qry.v1.>",
         "live.v1.>",
+        f"{inbox(service)}.>",
         f"dlq.v1.{service}",
         f"dlq.v1.{service}.>",
         *_jetstream(service),
