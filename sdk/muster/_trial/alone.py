@@ -1,7 +1,6 @@
 """The same script without a platform: metrics are printed, checkpoints stay in ./checkpoints."""
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -59,7 +58,7 @@ class Console:
 
 def checkpoint_root() -> str:
     """./checkpoints, where a script run by hand leaves them."""
-    return os.path.abspath("checkpoints")
+    return str(Path("checkpoints").absolute())
 
 
 def arguments() -> list[str]:

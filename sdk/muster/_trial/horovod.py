@@ -11,7 +11,7 @@ class Gang:
 
     def __init__(self) -> None:
         try:
-            import horovod.torch as hvd  # type: ignore[import-untyped]
+            import horovod.torch as hvd
             import torch
         except ImportError as error:
             raise Rejected(

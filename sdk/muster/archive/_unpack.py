@@ -61,7 +61,7 @@ def extract(packed: IO[bytes], directory: Path, limits: Limits = DEFAULT_LIMITS)
     """
     root = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.listdir(root):
+        if next(os.scandir(root), None) is not None:
             raise Rejected("code_not_empty", f"{directory} is not empty")
         files, directories, total = [], [], 0
         for member, content in _members(packed, limits):

@@ -4,6 +4,7 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import asdict, fields
+from pathlib import Path
 
 from muster.errors import Rejected
 from muster.wire.frames import Frame, TrialFile
@@ -59,7 +60,7 @@ class Decoder:
 def read_trial_file(path: str) -> TrialFile:
     """Raises Rejected where the file is not a description of a trial."""
     try:
-        with open(path, encoding="utf-8") as source:
+        with Path(path).open(encoding="utf-8") as source:
             content = json.load(source)
         known = {part.name for part in fields(TrialFile)}
         return TrialFile(**{name: value for name, value in content.items() if name in known})

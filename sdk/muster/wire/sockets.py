@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TypeVar
 
 from muster.errors import Rejected
@@ -26,15 +27,15 @@ def connect(path: str, timeout_s: float) -> socket.socket:
     return connection
 
 
-def listen(path: str) -> socket.socket:
-    """A listening, non-blocking stream socket at `path`, for this user only; a socket file left there is replaced."""
+def listen(path: str, mode: int = 0o600) -> socket.socket:
+    """A listening, non-blocking stream socket at `path`, by default for this user only; a socket left there is replaced."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     try:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            Path(path).unlink()
         with _address(path) as address:
             listener.bind(address)
-        os.chmod(path, 0o600)
+        Path(path).chmod(mode)
         listener.listen(128)
         listener.setblocking(False)
     except OSError:

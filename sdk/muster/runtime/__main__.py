@@ -1,0 +1,55 @@
+"""`python -m muster.runtime --directory D`: import what ranks need, then serve the worker's daemon."""
+
+import argparse
+import fcntl
+import gc
+import importlib
+import os
+import sys
+from pathlib import Path
+
+from muster.runtime.isolation import become_subreaper
+from muster.runtime.parent import WarmParent
+
+WARM = "torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
+
+
+def main() -> int:
+    """Return 0 also when another warm parent already serves this directory."""
+    parser = argparse.ArgumentParser(prog="muster.runtime", description=__doc__)
+    parser.add_argument("--directory", type=Path, required=True)
+    parser.add_argument(
+        "--warm", default=WARM, help="modules to import, by commas; what is missing is left out"
+    )
+    parser.add_argument("--idle-exit-s", type=float, default=60.0)
+    options = parser.parse_args()
+    options.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(options.directory / "parent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0
+    os.ftruncate(lock, 0)
+    os.write(lock, str(os.getpid()).encode())
+    become_subreaper()
+    warm = _import_all([name for name in options.warm.split(",") if name])
+    gc.collect()
+    gc.freeze()
+    WarmParent(options.directory, warm, options.idle_exit_s).run()
+    return 0
+
+
+def _import_all(names: list[str]) -> list[str]:
+    imported = []
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            print(f"{name} was not imported: {error}", file=sys.stderr, flush=True)
+        else:
+            imported.append(name)
+    return imported
+
+
+if __name__ == "__main__":
+    sys.exit(main())

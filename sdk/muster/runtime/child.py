@@ -1,0 +1,145 @@
+"""The life of a forked process, from the fork to its exit code. It never returns into the parent's loop."""
+
+import atexit
+import builtins
+import gc
+import io
+import os
+import runpy
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import NoReturn
+
+from muster.runtime import isolation
+from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
+from muster.wire import Launch
+
+CANNOT_START = 126
+
+
+def become_rank(launch: Launch) -> NoReturn:
+    """Turn this fresh fork into the process that `launch` describes."""
+    code = CANNOT_START
+    try:
+        _redirect(launch.stdout, launch.stderr)
+        os.closerange(3, 1 << 20)
+        isolation.reset_signals()
+        os.umask(0o022)
+        os.chdir(launch.directory)
+        os.environ.clear()
+        os.environ.update(launch.environment)
+        isolation.set_limits(launch.limits)
+        isolation.drop_privileges(launch.user, launch.group)
+        entrypoint = read_entrypoint(launch.command, sys.executable)
+        if isinstance(entrypoint, Command):
+            _execute(entrypoint.argv)
+        elif launch.cold or isolation.shadowed_modules(launch.directory):
+            _execute(_cold_argv(entrypoint))
+        else:
+            code = _run_warm(entrypoint, launch)
+    except OSError as error:
+        print(f"muster: the command cannot be started: {error}", file=sys.stderr)
+        code = 127 if isinstance(error, FileNotFoundError) else CANNOT_START
+    except BaseException:  # whatever it was, this fork must end here
+        traceback.print_exc()
+    finally:
+        _flush()
+        os._exit(code)
+
+
+def _redirect(stdout: str, stderr: str) -> None:
+    for descriptor, path in ((0, os.devnull), (1, stdout), (2, stderr)):
+        flags = os.O_RDONLY if descriptor == 0 else os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        opened = os.open(path, flags, 0o644)
+        os.dup2(opened, descriptor)
+        if opened > 2:
+            os.close(opened)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+
+
+def _execute(argv: tuple[str, ...]) -> NoReturn:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; other programs count on it
+    os.execvp(argv[0], argv)  # noqa: S606 - the fork is already there
+
+
+def _cold_argv(entrypoint: Script | Module) -> tuple[str, ...]:
+    if isinstance(entrypoint, Module):
+        return (sys.executable, "-u", "-m", entrypoint.name, *entrypoint.arguments)
+    return (sys.executable, "-u", entrypoint.path, *entrypoint.arguments)
+
+
+def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:
+    isolation.reset_randomness()
+    _limit_threads(launch.threads)
+    folder = launch.directory
+    if isinstance(entrypoint, Script):
+        folder = str(Path(entrypoint.path).absolute().parent)
+    sys.path[:] = [folder, *(entry for entry in sys.path if entry and entry != folder)]
+    isolation.hide_platform(folder)
+    gc.enable()
+    code = _exit_code_of(entrypoint)
+    # As at the end of the interpreter: threads, exit functions, buffers; but no teardown of a gigabyte of modules.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    return code
+
+
+def _exit_code_of(entrypoint: Script | Module) -> int:
+    try:
+        _run(entrypoint)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return (end.code or 0) & 0xFF
+        print(end.code, file=sys.stderr)
+        return 1
+    except BaseException as error:  # user code is called
+        kind, trace = type(error), _users_part(error.__traceback__)
+        sys.excepthook(kind, error.with_traceback(trace), trace)
+        return 1
+    return 0
+
+
+def _run(entrypoint: Script | Module) -> None:
+    if isinstance(entrypoint, Module):
+        sys.argv = [entrypoint.name, *entrypoint.arguments]
+        runpy.run_module(entrypoint.name, run_name="__main__", alter_sys=True)
+        return
+    sys.argv = [entrypoint.path, *entrypoint.arguments]
+    try:
+        with io.open_code(str(Path(entrypoint.path).absolute())) as source:
+            code = compile(source.read(), entrypoint.path, "exec")
+    except OSError as error:
+        print(f"muster: can't open file {entrypoint.path!r}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
+    # A true __main__, and one that stays: what the script defines can be pickled, and outlives its last line.
+    main = ModuleType("__main__")
+    main.__dict__.update(__file__=entrypoint.path, __builtins__=builtins, __cached__=None)
+    sys.modules["__main__"] = main
+    exec(code, main.__dict__)  # noqa: S102 - the user's script, in the user's process
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without the frames of this file."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return trace
+
+
+def _limit_threads(threads: int) -> None:
+    torch = sys.modules.get("torch")
+    if threads and torch is not None:
+        torch.set_num_threads(threads)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue

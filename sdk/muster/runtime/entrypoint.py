@@ -1,0 +1,77 @@
+"""What a user's command means: Python that a fork of the warm parent can run, or anything else. Pure."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+_SHELL_SIGNS = re.compile(r"[;&|<>$`\\\n*?\[\]{}()~#!]")
+_PYTHON = re.compile(r"python(3(\.\d+)?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """`python path arguments…`"""
+
+    path: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """`python -m name arguments…`"""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Anything else, executed from the start of a process."""
+
+    argv: tuple[str, ...]
+
+
+def read_entrypoint(command: str | Sequence[str], interpreter: str) -> Script | Module | Command:
+    """Read a command. A list is taken word by word; a string is what a shell would read.
+
+    Python is recognised by the names `python`, `python3`, `python3.x` and the path of `interpreter`, with `-u` as
+    the only flag; a bare `train.py` is run by Python too. What needs a shell (pipes, variables, patterns) gets one.
+    """
+    if isinstance(command, str):
+        if _SHELL_SIGNS.search(_without_quoted(command)) or _sets_variable(command):
+            return Command(("/bin/sh", "-c", command))
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return Command(("/bin/sh", "-c", command))
+    else:
+        words = list(command)
+    return _read_words(words, command, interpreter)
+
+
+def _read_words(
+    words: list[str], command: str | Sequence[str], interpreter: str
+) -> Script | Module | Command:
+    if words and words[0].endswith(".py") and "/" not in words[0].lstrip("./"):
+        return Script(words[0], tuple(words[1:]))
+    if not words or not (_PYTHON.fullmatch(words[0]) or words[0] == interpreter):
+        return Command(("/bin/sh", "-c", command) if isinstance(command, str) else tuple(words))
+    rest = words[1:]
+    while rest and rest[0] == "-u":
+        rest = rest[1:]
+    if len(rest) >= 2 and rest[0] == "-m":
+        return Module(rest[1], tuple(rest[2:]))
+    if rest and not rest[0].startswith("-") and PurePosixPath(rest[0]).suffix == ".py":
+        return Script(rest[0], tuple(rest[1:]))
+    return Command((interpreter, *words[1:]))
+
+
+def _without_quoted(command: str) -> str:
+    """The command without what stands in single quotes, where no sign has a meaning."""
+    return re.sub(r"'[^']*'", "", command)
+
+
+def _sets_variable(command: str) -> bool:
+    return re.match(r"\s*[A-Za-z_][A-Za-z0-9_]*=", command) is not None

@@ -1,0 +1,126 @@
+"""The processes of runs: who runs, how they ended, and what they left behind. Exits go to disk before they are told."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from muster.wire import Process
+
+
+class Family:
+    """All processes that the warm parent started, by name; it alone reaps them."""
+
+    def __init__(self, directory: Path) -> None:
+        """Load the exits that an earlier parent left."""
+        self._directory = directory
+        self._processes: dict[str, Process] = {}
+        self._strays: dict[int, frozenset[str]] = {}
+        directory.mkdir(mode=0o700, exist_ok=True)
+        for path in sorted(directory.glob("*.json")):
+            with suppress(OSError, ValueError, TypeError):
+                process = Process(**json.loads(path.read_text()))
+                # Its ranks died with the earlier parent, by the signal they asked the kernel for.
+                ended = process if process.exit_code is not None else replace(process, exit_code=-9)
+                self._processes[process.name] = ended
+
+    def __iter__(self) -> Iterator[Process]:
+        return iter(list(self._processes.values()))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._processes
+
+    def has_living(self) -> bool:
+        """Whether any process runs."""
+        return any(process.exit_code is None for process in self._processes.values())
+
+    def add(self, process: Process) -> Process:
+        """Keep a process, in memory and on disk."""
+        self._processes[process.name] = process
+        self._save(process)
+        return process
+
+    def reap(self) -> list[Process]:
+        """Collect all that ended, with their leftovers; orphans of no name are only waited for."""
+        ended = []
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                break
+            for process in self:
+                if process.pid == pid and process.exit_code is None:
+                    code = os.waitstatus_to_exitcode(status)
+                    ended.append(self.add(replace(process, exit_code=code)))
+                    kill_session(pid)
+        if ended:
+            self._kill_strays()
+        return ended
+
+    def kill(self, run: str, number: int, name: str = "") -> None:
+        """Signal the processes of a run, or the one of that name; 9 takes their whole sessions."""
+        for process in self:
+            if process.run != run or process.exit_code is not None or (name and process.name != name):
+                continue
+            if number == signal.SIGKILL:
+                kill_session(process.pid)
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, number)
+            with suppress(ProcessLookupError):  # a fresh fork may not lead its group yet
+                os.kill(process.pid, number)
+
+    def forget(self, run: str) -> None:
+        """Drop the ended processes of a run."""
+        for process in self:
+            if process.run == run and process.exit_code is not None:
+                del self._processes[process.name]
+                self._path(process.name).unlink(missing_ok=True)
+
+    def _kill_strays(self) -> None:
+        """End what left its session. It may belong to any run that lived when it was first seen: the last one's end takes it."""
+        me = os.getpid()
+        living = {process.name for process in self if process.exit_code is None}
+        known = {process.pid for process in self if process.exit_code is None}
+        strays = {pid for pid, parent, _ in running_processes() if parent == me and pid not in known}
+        self._strays = {pid: self._strays.get(pid, frozenset(living)) & living for pid in strays}
+        for pid, owners in self._strays.items():
+            if not owners:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _save(self, process: Process) -> None:
+        target = self._path(process.name)
+        temporary = target.with_suffix(".new")
+        temporary.write_text(json.dumps(asdict(process)))
+        temporary.replace(target)
+
+    def _path(self, name: str) -> Path:
+        return self._directory / f"{name.replace('/', '_')}.json"
+
+
+def running_processes() -> Iterator[tuple[int, int, int]]:
+    """(pid, parent, session) of every process, as far as /proc shows."""
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError, ValueError, IndexError):
+            stat = Path(entry.path, "stat").read_text()
+            fields = stat[stat.rindex(")") + 2 :].split()
+            if fields[0] != "Z":
+                yield int(entry.name), int(fields[1]), int(fields[3])
+
+
+def kill_session(session: int) -> None:
+    """SIGKILL to every process of a session; forks made meanwhile are caught by the second look."""
+    for _ in range(5):
+        members = [pid for pid, _, theirs in running_processes() if theirs == session]
+        for pid in members:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        if not members:
+            return

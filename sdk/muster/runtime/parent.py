@@ -1,0 +1,178 @@
+"""The warm parent's loop: one thread, one selector. Requests in, forks out, exits to disk and to who listens."""
+
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster import wire
+from muster.errors import Rejected
+from muster.runtime.child import become_rank
+from muster.runtime.family import Family
+from muster.runtime.rendezvous import serve
+
+SOCKET_NAME = "parent.sock"
+PORT_WAIT_S = 10.0
+
+
+@dataclass(slots=True)
+class _Peer:
+    connection: socket.socket
+    decoder: wire.Decoder = field(default_factory=lambda: wire.Decoder(wire.DAEMON_FRAMES))
+    greeted: bool = False
+
+
+class WarmParent:
+    """Serves the daemon of its directory. With neither daemon nor children for `idle_exit_s` it ends."""
+
+    def __init__(self, directory: Path, warm: list[str], idle_exit_s: float) -> None:
+        self._warm = warm
+        self._idle_exit_s = idle_exit_s
+        self._family = Family(directory / "processes")
+        self._selector = selectors.DefaultSelector()
+        self._listener = wire.listen(str(directory / SOCKET_NAME))
+        self._peers: dict[socket.socket, _Peer] = {}
+        self._running = True
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._idle_since = time.monotonic()
+
+    def run(self) -> None:
+        """Serve until told to quit or idle for too long."""
+        for end in (self._wake_read, self._wake_write):
+            end.setblocking(False)
+        signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_terminate)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._wake_read, selectors.EVENT_READ)
+        while self._running:
+            for key, _ in self._selector.select(timeout=1.0):
+                self._on_readable(key.fileobj)
+            self._reap()
+            self._check_idle()
+        self._end_all()
+
+    def _on_terminate(self, number: int, frame: object) -> None:
+        self._running = False
+
+    def _on_readable(self, source: object) -> None:
+        if source is self._listener:
+            connection, _ = self._listener.accept()
+            connection.settimeout(5.0)
+            self._peers[connection] = _Peer(connection)
+            self._selector.register(connection, selectors.EVENT_READ)
+        elif source is self._wake_read:
+            with suppress(BlockingIOError):
+                self._wake_read.recv(4096)
+        elif isinstance(source, socket.socket) and source in self._peers:
+            self._read(self._peers[source])
+
+    def _read(self, peer: _Peer) -> None:
+        try:
+            data = peer.connection.recv(256 * 1024)
+            for frame in peer.decoder.feed(data):
+                self._on_frame(peer, frame)
+        except (OSError, Rejected) as error:
+            print(f"the connection of a daemon broke: {error}", file=sys.stderr, flush=True)
+            data = b""
+        if not data:
+            self._drop(peer)
+
+    def _drop(self, peer: _Peer) -> None:
+        if self._peers.pop(peer.connection, None):
+            self._selector.unregister(peer.connection)
+            peer.connection.close()
+
+    def _on_frame(self, peer: _Peer, frame: wire.Frame) -> None:
+        match frame:
+            case wire.Greeting():
+                if frame.version != wire.VERSION:
+                    raise Rejected("version", f"protocol {frame.version} is not {wire.VERSION}")
+                peer.greeted = True
+                for process in self._family:
+                    self._tell(peer, process)
+                self._tell(peer, wire.Ready(os.getpid(), self._warm))
+            case wire.Launch():
+                self._launch(frame)
+            case wire.OpenRendezvous():
+                self._open_rendezvous(frame)
+            case wire.Kill():
+                self._family.kill(frame.run, frame.number, frame.name)
+            case wire.Forget():
+                self._family.forget(frame.run)
+            case wire.Quit():
+                self._running = False
+
+    def _launch(self, launch: wire.Launch) -> None:
+        if launch.name in self._family:
+            return  # a daemon that was restarted between asking and hearing asks again
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            become_rank(launch)
+        self._broadcast(self._family.add(wire.Process(launch.name, launch.run, pid)))
+
+    def _open_rendezvous(self, request: wire.OpenRendezvous) -> None:
+        if request.name in self._family:
+            return
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.setsid()
+            os.dup2(write, 3)
+            os.closerange(4, 1 << 20)
+            serve(request, 3)
+        os.close(write)
+        answer = _read_answer(read)
+        port = int(answer) if answer.isdigit() else 0
+        error = "" if port else answer or "the rendezvous did not start"
+        self._broadcast(
+            self._family.add(wire.Process(request.name, request.run, pid, port=port, error=error))
+        )
+
+    def _reap(self) -> None:
+        for process in self._family.reap():
+            self._broadcast(process)
+
+    def _check_idle(self) -> None:
+        now = time.monotonic()
+        if self._peers or self._family.has_living():
+            self._idle_since = now
+        elif now - self._idle_since > self._idle_exit_s:
+            self._running = False
+
+    def _broadcast(self, process: wire.Process) -> None:
+        for peer in list(self._peers.values()):
+            if peer.greeted:
+                self._tell(peer, process)
+
+    def _tell(self, peer: _Peer, frame: wire.Frame) -> None:
+        try:
+            peer.connection.sendall(wire.encode(frame))
+        except OSError:
+            self._drop(peer)
+
+    def _end_all(self) -> None:
+        for process in self._family:
+            self._family.kill(process.run, signal.SIGKILL)
+        deadline = time.monotonic() + 5
+        while self._family.has_living() and time.monotonic() < deadline:
+            self._reap()
+            time.sleep(0.01)
+
+
+def _read_answer(pipe: int) -> str:
+    """What the rendezvous wrote within its time; the loop waits, since a gang's start waits for it anyway."""
+    selector = selectors.DefaultSelector()
+    selector.register(pipe, selectors.EVENT_READ)
+    try:
+        return os.read(pipe, 4096).decode() if selector.select(PORT_WAIT_S) else ""
+    finally:
+        selector.close()
+        os.close(pipe)
