@@ -38,8 +38,8 @@ test: setup ## run every test but the benchmarks
 lint: setup ## check style, types and the borders between packages
 	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/lint-imports --no-logo --no-timings 2>/dev/null || $(BIN)/lint-imports
-	@$(BIN)/mypy
+	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said" >&2; exit 1; }
+	@$(BIN)/mypy --no-error-summary
 
 bench: setup ## run one benchmark: make bench NAME=turnaround
 	@$(BIN)/python -m tests.bench.run $(NAME)

@@ -1,13 +1,12 @@
 """State machines as literal tables: one per entity, in a file of its own. Nothing else assigns a state."""
 
 from collections.abc import Collection, Mapping
-from enum import StrEnum
 from typing import Generic, TypeVar
 
 from shared.errors import Broken
 
-S = TypeVar("S", bound=StrEnum)
-T = TypeVar("T", bound=StrEnum)
+S = TypeVar("S", bound=str)
+T = TypeVar("T", bound=str)
 
 
 class Machine(Generic[S, T]):

@@ -109,8 +109,12 @@ class Process:
 
 def run(name: str, settings_type: type[Settings], compose: Compose[Settings]) -> NoReturn:
     """Run a process until SIGTERM or SIGINT (exit 0), a crash of one of its tasks (1), or bad settings (2)."""
-    parser = argparse.ArgumentParser(prog=name, description=f"Muster's {name}; settings come from the environment.")
-    parser.add_argument("--print-settings", action="store_true", help="show the settings, secrets masked, and end")
+    parser = argparse.ArgumentParser(
+        prog=name, description=f"Muster's {name}; settings come from the environment."
+    )
+    parser.add_argument(
+        "--print-settings", action="store_true", help="show the settings, secrets masked, and end"
+    )
     arguments = parser.parse_args()
     try:
         settings = load(settings_type)

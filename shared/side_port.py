@@ -51,7 +51,9 @@ def _metrics(settings: SideSettings) -> Handler:
         if settings.token is not None:
             expected = f"Bearer {settings.token.get_secret_value()}".encode()
             if not hmac.compare_digest(expected, request.headers.get("Authorization", "").encode()):
-                return web.json_response({"detail": "metrics need the bearer token of MUSTER_SIDE__TOKEN"}, status=401)
+                return web.json_response(
+                    {"detail": "metrics need the bearer token of MUSTER_SIDE__TOKEN"}, status=401
+                )
         body, content_type = metrics.exposition(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
 

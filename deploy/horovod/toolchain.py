@@ -74,11 +74,15 @@ def require_compiler() -> None:
     """
     for tool in ("g++", "make"):
         if shutil.which(tool) is None:
-            raise SetupFailed(f"`{tool}` was not found; install it (`apt install g++ make`) and run `make setup` again")
+            raise SetupFailed(
+                f"`{tool}` was not found; install it (`apt install g++ make`) and run `make setup` again"
+            )
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
     if not headers.exists():
         package = f"python{sys.version_info.major}.{sys.version_info.minor}-dev"
-        raise SetupFailed(f"{headers} was not found; install it (`apt install {package}`) and run `make setup` again")
+        raise SetupFailed(
+            f"{headers} was not found; install it (`apt install {package}`) and run `make setup` again"
+        )
 
 
 def _find_nccl(site_packages: Path) -> Nccl | None:
@@ -88,8 +92,12 @@ def _find_nccl(site_packages: Path) -> Nccl | None:
         return None
     said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False).stdout
     release = re.search(r"release (\d+\.\d+)", said)
-    headers = next((d for d in (site_packages / "nvidia/nccl/include", *SYSTEM_NCCL_HEADERS) if _is_nccl(d)), None)
-    library = headers and next((lib for d in _library_folders(headers) for lib in sorted(d.glob("libnccl.so*"))), None)
+    headers = next(
+        (d for d in (site_packages / "nvidia/nccl/include", *SYSTEM_NCCL_HEADERS) if _is_nccl(d)), None
+    )
+    library = headers and next(
+        (lib for d in _library_folders(headers) for lib in sorted(d.glob("libnccl.so*"))), None
+    )
     if release is None or headers is None or library is None:
         return None
     return Nccl(_cuda_home(Path(nvcc)), release[1], headers, library)

@@ -81,12 +81,34 @@ def _built(folder: Path, toolchain: Toolchain) -> Path:
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder.parent) as scratch:
         work = Path(scratch)
         requirement = f"horovod=={HOROVOD_VERSION}"
-        archive = [*_pip("download"), "--no-deps", "--no-build-isolation", "--no-binary", "horovod", requirement]
+        archive = [
+            *_pip("download"),
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-binary",
+            "horovod",
+            requirement,
+        ]
         _run("fetching Horovod's source archive", archive, work, log)
-        _run("fetching cmake", [*_pip("install"), "--target", str(work / "tools"), CMAKE_REQUIREMENT], work, log)
+        _run(
+            "fetching cmake",
+            [*_pip("install"), "--target", str(work / "tools"), CMAKE_REQUIREMENT],
+            work,
+            log,
+        )
         source = _unpack(work, toolchain)
-        build = [*_pip("wheel"), "-v", "--no-deps", "--no-build-isolation", "-w", str(work / "built"), str(source)]
-        what = f"building Horovod {HOROVOD_VERSION} for torch {toolchain.torch_version} (once, some 3 minutes)"
+        build = [
+            *_pip("wheel"),
+            "-v",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            str(work / "built"),
+            str(source),
+        ]
+        what = (
+            f"building Horovod {HOROVOD_VERSION} for torch {toolchain.torch_version} (once, some 3 minutes)"
+        )
         _run(what, build, work, log, _environment(work, toolchain))
         (work / "built").rename(folder)
     if wheel := _wheel_in(folder):
@@ -143,11 +165,15 @@ def _gpu_environment(work: Path, nccl: Nccl) -> dict[str, str]:
     }
 
 
-def _run(what: str, command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None) -> None:
+def _run(
+    what: str, command: list[str], folder: Path, log: Path, environment: dict[str, str] | None = None
+) -> None:
     """Run `command` into `log`, saying every few seconds that it still runs."""
     started = time.monotonic()
     with log.open("ab") as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+        )
         while process.poll() is None:
             try:
                 process.wait(SPOKEN_EVERY_S)

@@ -67,7 +67,9 @@ def _line(span: ReadableSpan, service: str) -> bytes:
             "end_ns": span.end_time,
             "error": span.status.description if span.status.status_code is StatusCode.ERROR else None,
             "attributes": dict(span.attributes or {}),
-            "links": [[f"{link.context.trace_id:032x}", f"{link.context.span_id:016x}"] for link in span.links],
+            "links": [
+                [f"{link.context.trace_id:032x}", f"{link.context.span_id:016x}"] for link in span.links
+            ],
         },
         option=orjson.OPT_APPEND_NEWLINE,
     )

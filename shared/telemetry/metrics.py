@@ -16,16 +16,18 @@ PLAIN_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPEN_METRICS = "application/openmetrics-text"
 
 _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-_OPERATIONS = Counter(
-    "muster_operations", "Operations done, by outcome", ["service", "operation", "outcome"]
-)
+_OPERATIONS = Counter("muster_operations", "Operations done, by outcome", ["service", "operation", "outcome"])
 _SECONDS = Histogram(
     "muster_operation_seconds", "How long operations took", ["service", "operation"], buckets=_BUCKETS_S
 )
 _OUTBOX_AGE = Gauge("muster_outbox_age_seconds", "Age of the oldest message not yet published", ["service"])
 _CONSUMER_LAG = Gauge("muster_consumer_lag", "Messages that wait for a consumer", ["consumer"])
-_LEASE_AGE = Gauge("muster_lease_age_seconds", "Time since a lease was last renewed by its holder here", ["lease"])
-_DEAD_LETTERS = Counter("muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"])
+_LEASE_AGE = Gauge(
+    "muster_lease_age_seconds", "Time since a lease was last renewed by its holder here", ["lease"]
+)
+_DEAD_LETTERS = Counter(
+    "muster_dead_letters", "Messages given up and kept in the dead-letter stream", ["consumer"]
+)
 
 
 @contextmanager
@@ -73,5 +75,6 @@ def lease_age(lease: str, age_s: float) -> None:
 def exposition(accept: str) -> tuple[bytes, str]:
     """Return all figures and their content type; with exemplars for who accepts OpenMetrics."""
     if OPEN_METRICS in accept:
-        return openmetrics.generate_latest(REGISTRY), openmetrics.CONTENT_TYPE_LATEST
+        body: bytes = openmetrics.generate_latest(REGISTRY)  # type: ignore[no-untyped-call]
+        return body, openmetrics.CONTENT_TYPE_LATEST
     return generate_latest(REGISTRY), PLAIN_TEXT

@@ -26,9 +26,32 @@ TRACEPARENT = "traceparent"
 TRACE_HEADERS = (TRACEPARENT,)
 
 ATTRIBUTES = frozenset(
-    {"tenant", "experiment", "trial", "run", "allocation", "worker", "pool", "instance", "checkpoint", "model"}
+    {
+        "tenant",
+        "experiment",
+        "trial",
+        "run",
+        "allocation",
+        "worker",
+        "pool",
+        "instance",
+        "checkpoint",
+        "model",
+    }
     | {"operation", "message", "subject", "consumer", "outcome", "state", "code", "status", "method", "route"}
-    | {"count", "bytes", "attempt", "rank", "size", "slots", "step", "epoch", "generation", "number", "driver"}
+    | {
+        "count",
+        "bytes",
+        "attempt",
+        "rank",
+        "size",
+        "slots",
+        "step",
+        "epoch",
+        "generation",
+        "number",
+        "driver",
+    }
 )
 """What a span may carry: ids, counts and our own words. Nothing of what users own, however it is called."""
 
@@ -110,7 +133,11 @@ def inject(headers: MutableMapping[str, str]) -> None:
 def extract(headers: Mapping[str, str]) -> contexts.Context:
     """Return the context that a message's headers carry; an empty one when they carry none."""
     found = _span_context(headers)
-    return trace.set_span_in_context(NonRecordingSpan(found), contexts.Context()) if found else contexts.Context()
+    return (
+        trace.set_span_in_context(NonRecordingSpan(found), contexts.Context())
+        if found
+        else contexts.Context()
+    )
 
 
 def same_trace(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
@@ -142,5 +169,7 @@ def _span_context(headers: Mapping[str, str]) -> SpanContext | None:
     found = _TRACEPARENT.fullmatch(headers.get(TRACEPARENT, ""))
     if found is None:
         return None
-    context = SpanContext(int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16)))
+    context = SpanContext(
+        int(found[1], 16), int(found[2], 16), is_remote=True, trace_flags=TraceFlags(int(found[3], 16))
+    )
     return context if context.is_valid else None

@@ -50,7 +50,9 @@ def port_of(child: subprocess.Popen[str], until: str = "the process became ready
 
 def get(port: int, path: str, **headers: str) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
+        ) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refused:
         return refused.code, refused.read().decode()

@@ -16,6 +16,8 @@ from shared.errors import Broken, Conflict, NotFound, Rejected, Transient, meani
         (RuntimeError("unforeseen"), "nak", 500, "INTERNAL"),
     ],
 )
-def test_every_error_means_something_on_every_edge(error: Exception, settlement: str, http: int, grpc: str) -> None:
+def test_every_error_means_something_on_every_edge(
+    error: Exception, settlement: str, http: int, grpc: str
+) -> None:
     meaning = meaning_of(error)
     assert (meaning.settlement, meaning.http, meaning.grpc) == (settlement, http, grpc)

@@ -66,7 +66,7 @@ def test_every_missing_key_is_named(environment: pytest.MonkeyPatch) -> None:
 
 def test_a_value_of_another_type_is_refused_by_its_name(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("MUSTER_SEARCHER__CACHE", "many")
-    with pytest.raises(Rejected, match="MUSTER_SEARCHER__CACHE: .*integer"):
+    with pytest.raises(Rejected, match=r"MUSTER_SEARCHER__CACHE: .*integer"):
         load(Settings)
 
 
