@@ -1,0 +1,131 @@
+"""The root of `muster`: the nouns, the commands that other packages bring, and the one place where errors end."""
+
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from muster.cli import cluster, experiment, model, sign_in, trace, trial
+from muster.cli.failure import explain, explain_crash
+from muster.cli.frame import Command
+from muster.errors import MusterError, Rejected
+
+PLUGINS = "muster.commands"
+SHORTHANDS = {"e": "experiment", "exp": "experiment", "t": "trial", "m": "model", "w": "worker", "p": "pool"}
+ORDER = ("experiment", "trial", "model", "worker", "pool", "queue", "trace", "login", "whoami")
+KNOWN_HELP = {
+    "up": "Start the platform on this machine.",
+    "down": "Stop the platform on this machine.",
+    "status": "Show what runs on this machine, and its memory.",
+    "keys": "Make the keys that services and workers sign in with.",
+}
+EPILOG = (
+    "Every command takes --json and --debug. Exit codes: 0 done, 1 the experiment failed, 2 wrong command line, "
+    "3 refused, 4 not found, 5 conflict, 6 not reachable or busy (try again), 7 a fault of Muster, 130 interrupted."
+)
+
+
+class Root(TyperGroup):
+    """The root group: knows shorthands, and loads other packages' commands only when they are called."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        return [*ORDER, *sorted(_plugins())]
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:  # type: ignore[override]
+        name = SHORTHANDS.get(cmd_name, cmd_name)
+        own = super().get_command(ctx, name)
+        if own is not None:
+            return own  # type: ignore[return-value]
+        plugin = _plugins().get(name)
+        return None if plugin is None else Plugin(plugin)
+
+
+class Plugin(TyperCommand):
+    """Stands for a command of another package until it is called: `--help` of the root must stay quick."""
+
+    def __init__(self, entry: EntryPoint) -> None:
+        super().__init__(
+            entry.name, help=KNOWN_HELP.get(entry.name, f"From {entry.value.partition(':')[0]}.")
+        )
+        self._entry = entry
+
+    def make_context(self, info_name, args, parent=None, **extra):  # type: ignore[no-untyped-def]
+        """Parse `args` with the real command, and invoke that."""
+        return load_plugin(self._entry).make_context(info_name, args, parent=parent, **extra)
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run the real command, which the context was made by."""
+        return ctx.command.invoke(ctx)
+
+
+def load_plugin(entry: EntryPoint) -> TyperCommand | TyperGroup:
+    """Return the command that an entry point of `muster.commands` names: a function or a `typer.Typer`.
+
+    Raises:
+        Rejected: The package that brings it cannot be imported.
+    """
+    try:
+        target = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise Rejected(
+            "command_unavailable",
+            f"`muster {entry.name}` cannot be loaded: {error}",
+            hint="install the platform whole: `make setup` in its repository",
+        ) from error
+    app = target
+    if not isinstance(target, typer.Typer):
+        app = typer.Typer(add_completion=False)
+        app.command(entry.name, cls=Command)(target)
+    return typer.main.get_command(app)  # type: ignore[return-value]
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=PLUGINS)}
+
+
+app = typer.Typer(
+    cls=Root,
+    help="Muster: hyperparameter search, scheduling and Horovod training that survive whatever fails.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(experiment.app, name="experiment")
+app.add_typer(trial.app, name="trial")
+app.add_typer(model.app, name="model")
+app.add_typer(cluster.workers, name="worker")
+app.add_typer(cluster.pools, name="pool")
+app.command("queue", cls=Command)(cluster.queue)
+app.command("trace", cls=Command)(trace.trace)
+app.command("login", cls=Command)(sign_in.login)
+app.command("whoami", cls=Command)(sign_in.whoami)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        print(installed("muster"))
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    try:
+        app()
+    except MusterError as error:
+        sys.exit(explain(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    except Exception as error:  # the last place where a fault can become a sentence
+        sys.exit(explain_crash(error))

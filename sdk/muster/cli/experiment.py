@@ -1,0 +1,275 @@
+"""`muster experiment`: create, look at, steer and fork experiments."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Tail
+from muster.cli.output import bytes_bar, emit, facts, note, out, table
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import Experiment, ExperimentDetail
+
+FAILED = 1
+
+app = noun("Create, watch and steer experiments.")
+
+Wait = Annotated[bool, typer.Option("--wait", "-w", help="Stay until it has ended, showing how it goes.")]
+NewName = Annotated[str | None, typer.Option("--name", help="Replaces the config's name.")]
+Label = Annotated[list[str] | None, typer.Option("--label", help="A label to add. Repeatable.")]
+
+
+@verb(app, "create")
+def create(
+    config: Annotated[Path, typer.Argument(help="The config, YAML or JSON; - reads it from stdin.")],
+    folder: Annotated[
+        Path | None, typer.Argument(help="The model code; by default the config's folder.")
+    ] = None,
+    overrides: Overrides = None,
+    name: NewName = None,
+    label: Label = None,
+    wait: Wait = False,
+) -> None:
+    """Create an experiment from a config and a folder of code."""
+    from muster.client import connect
+    from muster.config.load import load_document, validate_document
+
+    text = _read(config)
+    document = load_document(text, overrides or ())
+    validate_document(document)
+    with connect() as client:
+        with bytes_bar("sending code") as on_bytes:
+            code = client.experiments.put_code(_code_folder(config, folder), on_bytes)
+        made = client.experiments.create(
+            document.root if overrides else text, code, name=name, labels=label or ()
+        )
+    _made(made, wait)
+
+
+@verb(app, "list")
+def list_(
+    state: Annotated[list[str] | None, typer.Option("--state", help="Only those. Repeatable.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="The archived ones instead.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 50,
+) -> None:
+    """List experiments, newest first."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.list(
+            states=state or (), labels=label or (), name_contains=name, archived=archived
+        ).first(limit)
+    columns = (">#", "name", "state", ">progress", "search", ">trials", ">best", "owner", "created")
+    rows = (
+        (
+            one.number, one.name, one.state, f"{one.progress:.0%}", one.searcher, _trial_count(one),
+            one.best.value if one.best else None, one.owner, one.created_at,
+        )
+        for one in found
+    )  # fmt: skip
+    emit(
+        found, lambda: table(columns, rows, "no experiments: make one with `muster experiment create CONFIG`")
+    )
+
+
+@verb(app, "describe")
+def describe(
+    experiment: Number,
+    config: Annotated[bool, typer.Option("--config-only", help="Only the config, as YAML.")] = False,
+) -> None:
+    """Show one experiment."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.get(experiment)
+    if config:
+        _print_config(found)
+        return
+    emit(found, lambda: facts(_facts(found)))
+
+
+@verb(app, "logs")
+def logs(
+    experiment: Number,
+    follow: Follow = False,
+    rank: Rank = None,
+    contains: Contains = None,
+    tail: Tail = None,
+) -> None:
+    """Print what the trials wrote."""
+    from muster.cli.output import emit_each
+    from muster.cli.views import print_log_line
+    from muster.client import connect
+
+    with connect() as client:
+        read = client.experiments.follow_logs if follow else client.experiments.logs
+        emit_each(read(experiment, rank=rank, contains=contains, tail=tail), print_log_line)
+
+
+@verb(app, "metrics")
+def metrics(
+    experiment: Number,
+    name: Names = None,
+    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+) -> None:
+    """Show the metrics of the best trials."""
+    from muster.cli.views import series_rows
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.metrics(experiment, names=name or (), group=group)
+        numbers = {trial.id: trial.number for trial in client.trials.list(experiment)}
+    columns = (">trial", "group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    rows = (
+        (numbers.get(trial.trial, trial.trial), *row)
+        for trial in found.trials
+        for row in series_rows(trial.series)
+    )
+    emit(found, lambda: table(columns, rows, "no metrics were reported yet"))
+
+
+@verb(app, "wait")
+def wait(
+    experiment: Number,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0, help="Seconds; by default no limit.")
+    ] = None,
+) -> None:
+    """Stay until an experiment has ended, showing how it goes; exit code 1 unless it completed."""
+    from muster.cli.watch import watch
+    from muster.client import connect
+
+    with connect() as client:
+        ended = watch(client, experiment, timeout)
+    emit(ended, lambda: facts(_facts(ended)))
+    if ended.state != "completed":
+        raise typer.Exit(FAILED)
+
+
+def _steering(name: str, said: str, help: str) -> None:
+    def steer(experiment: Number) -> None:
+        from muster.client import connect
+
+        with connect() as client:
+            found = getattr(client.experiments, name)(experiment)
+        emit(found, lambda: note(f"experiment {found.number} {said}; it is now [bold]{found.state}[/]"))
+
+    steer.__doc__ = help
+    verb(app, name)(steer)
+
+
+_steering("pause", "was asked to pause", "Let the trials save and give their slots back.")
+_steering("resume", "was asked to go on", "Let a paused experiment go on.")
+_steering("cancel", "was asked to end", "End an experiment; its trials may save a last checkpoint.")
+_steering("kill", "was told to end at once", "End an experiment at once.")
+_steering("archive", "is out of the lists", "Hide an ended experiment from lists.")
+_steering("unarchive", "is back in the lists", "Show an archived experiment in lists again.")
+
+
+@verb(app, "fork")
+def fork(
+    experiment: Number,
+    overrides: Overrides = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Train the best trial's hyperparameters once, without a search.")
+    ] = False,
+    name: NewName = None,
+    label: Label = None,
+    wait: Wait = False,
+) -> None:
+    """Create an experiment with the same code and a changed config."""
+    from muster.client import connect
+    from muster.client.forking import best_point, merge_patch
+    from muster.config.load import load_document, validate_document
+
+    with connect() as client:
+        source = client.experiments.get(experiment)
+        wanted = best_point(client, source) if best else source.config
+        document = load_document(wanted, overrides or ())
+        validate_document(document)
+        patch = merge_patch(source.config, document.root)
+        made = client.experiments.fork(experiment, patch, name=name, labels=label or ())
+    _made(made, wait)
+
+
+def _read(config: Path) -> str:
+    try:
+        content = sys.stdin.buffer.read() if str(config) == "-" else config.read_bytes()
+        return content.decode()
+    except OSError as error:
+        raise Rejected(
+            "config_missing", f"the config cannot be read: {error.strerror}", place=str(config)
+        ) from error
+    except UnicodeDecodeError as error:
+        raise Rejected(
+            "invalid_yaml", f"the config is not UTF-8 (byte {error.start})", place=str(config)
+        ) from error
+
+
+def _code_folder(config: Path, folder: Path | None) -> Path:
+    if folder is not None:
+        return folder
+    return Path.cwd() if str(config) == "-" else config.resolve().parent
+
+
+def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
+    for warning in made.warnings:
+        note(f"[yellow]{warning}[/]")
+    if wait_for_it:
+        note(f"created experiment [bold]{made.number}[/] ({made.name})")
+        wait(str(made.number))
+        return
+    said = f"created experiment [bold]{made.number}[/] ({made.name}): watch it with `muster experiment wait {made.number}`"
+    emit(made, lambda: note(said))
+
+
+def _print_config(found: "ExperimentDetail") -> None:
+    if out.json:
+        print(json.dumps(found.config))
+        return
+    import yaml
+
+    print(yaml.safe_dump(found.config, sort_keys=False, allow_unicode=True), end="")
+
+
+def _trial_count(found: "Experiment") -> str:
+    counts = found.trials
+    ended = counts.completed + counts.stopped + counts.error + counts.cancelled
+    return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)
+
+
+def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
+    counts = {name: count for name, count in found.trials if count and name != "planned"}
+    best = found.best
+    return [
+        ("experiment", found.number),
+        ("name", found.name),
+        ("description", found.description),
+        ("labels", ", ".join(found.labels)),
+        ("where", f"{found.workspace} / {found.project}"),
+        ("owner", found.owner),
+        ("state", found.state),
+        ("reason", found.reason),
+        ("progress", f"{found.progress:.0%}"),
+        ("search", f"{found.searcher} by {found.metric}" if found.metric else found.searcher),
+        (
+            "best",
+            f"{best.value:.4f} (trial {found.number}.{best.trial_number}, step {best.step})"
+            if best
+            else None,
+        ),
+        ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
+        ("planned", found.trials.planned),
+        ("created", found.created_at),
+        ("ended", found.ended_at),
+        ("code", found.code_sha256),
+        ("trace", found.trace_id),
+        ("id", found.id),
+    ]

@@ -1,0 +1,36 @@
+"""What every command has in common: `--json` and `--debug`."""
+
+from collections.abc import Callable
+from functools import cache
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from muster.cli.output import common
+
+
+class Command(TyperCommand):
+    """A command with the options that every command has, unless it brings its own of that name."""
+
+    def __init__(self, name: str | None, **attributes: object) -> None:
+        super().__init__(name, **attributes)  # type: ignore[arg-type]
+        own = {option for parameter in self.params for option in parameter.opts}
+        self.params.extend(option for option in _options() if not own & set(option.opts))
+
+
+def noun(help: str) -> typer.Typer:
+    """Return an app for the verbs of one noun."""
+    return typer.Typer(help=help, no_args_is_help=True)
+
+
+def verb(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a command with the common options to `app`."""
+    return app.command(name, cls=Command)
+
+
+@cache
+def _options() -> tuple[TyperOption, ...]:
+    template = typer.Typer(add_completion=False)
+    template.command()(common)
+    parameters = typer.main.get_command(template).params
+    return tuple(parameter for parameter in parameters if isinstance(parameter, TyperOption))

@@ -1,0 +1,117 @@
+"""`muster model`: name what training found, and take it home."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.output import bytes_bar, emit, facts, note, size, table
+from muster.errors import Rejected
+
+app = noun("Register, list and download models.")
+
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
+
+
+@verb(app, "create")
+def create(
+    name: Annotated[str, typer.Argument(help="Unique within the tenant.")],
+    description: Annotated[str, typer.Option("--description")] = "",
+) -> None:
+    """Create a model, to which versions can be added."""
+    from muster.client import connect
+
+    with connect() as client:
+        made = client.models.create(name, description=description)
+    emit(made, lambda: note(f"created model [bold]{made.name}[/]: add to it with `muster model register`"))
+
+
+@verb(app, "list")
+def list_(
+    name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
+) -> None:
+    """List models."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.models.list(name_contains=name).all()
+    columns = ("name", ">versions", "aliases", "description", "owner", "created")
+    rows = (
+        (one.name, one.versions, _aliases(one.aliases), one.description, one.owner, one.created_at)
+        for one in found
+    )
+    emit(found, lambda: table(columns, rows, "no models: make one with `muster model create NAME`"))
+
+
+@verb(app, "describe")
+def describe(model: ModelName) -> None:
+    """Show a model's versions and where they come from."""
+    from muster.client import connect
+
+    with connect() as client:
+        found, versions = client.models.get(model), client.models.versions(model).all()
+
+    def show() -> None:
+        facts(
+            [("model", found.name), ("description", found.description), ("aliases", _aliases(found.aliases))]
+        )
+        columns = (">version", ">step", ">files", ">size", "metrics", "comment", "created", "checkpoint")
+        rows = (
+            (
+                one.number, one.lineage.step, one.files, size(one.size_bytes),
+                ", ".join(f"{name} {value:.4g}" for name, value in one.lineage.metrics.items()),
+                one.comment, one.created_at, one.checkpoint,
+            )
+            for one in versions
+        )  # fmt: skip
+        table(columns, rows, "no versions yet: add one with `muster model register`")
+
+    emit([found, *versions], show)
+
+
+@verb(app, "register")
+def register(
+    model: ModelName,
+    checkpoint: Annotated[str | None, typer.Argument(help="A checkpoint's id.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", "-e", help="The best checkpoint of this experiment instead.")
+    ] = None,
+    name: Annotated[str, typer.Option("--name")] = "",
+    comment: Annotated[str, typer.Option("--comment")] = "",
+) -> None:
+    """Make a checkpoint the next version of a model."""
+    from muster.client import connect
+
+    if (checkpoint is None) == (experiment is None):
+        raise Rejected(
+            "usage", "give either a checkpoint's id or --experiment", hint="see `muster trial checkpoints`"
+        )
+    with connect() as client:
+        chosen = checkpoint or client.checkpoints.best_of(client.experiments.get(experiment or "")).id
+        made = client.models.register(model, chosen, name=name, comment=comment)
+    emit(
+        made,
+        lambda: note(
+            f"registered {made.model_name} version [bold]{made.number}[/] ({size(made.size_bytes)})"
+        ),
+    )
+
+
+@verb(app, "download")
+def download(
+    model: ModelName,
+    directory: Annotated[Path, typer.Argument(help="A fresh directory; it appears when all is checked.")],
+    version: Annotated[str, typer.Option("--version", help="A number, an alias, or latest.")] = "latest",
+) -> None:
+    """Fetch a version's files, checked by size and SHA-256."""
+    from muster.client import connect
+
+    with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:
+        got = client.models.download(model, directory, version, on_bytes)
+    total = sum(file.size_bytes for file in got.files)
+    emit(got, lambda: note(f"{len(got.files)} files ({size(total)}) are in {directory}, all hashes right"))
+
+
+def _aliases(aliases: dict[str, int]) -> str:
+    return ", ".join(f"{alias} → {number}" for alias, number in aliases.items())

@@ -1,0 +1,209 @@
+"""What a command prints: results on stdout (JSON with `--json`), everything for people on stderr or as tables.
+
+Heavy imports happen inside functions: `muster --help` must not pay for them.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster._clock import now_ms
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from rich.console import Console
+
+STATE_STYLES = {
+    "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
+    "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
+    "parked": "yellow", "stopping": "yellow", "draining": "yellow", "uploading": "blue",
+    "cancelled": "magenta", "error": "red", "rejected": "red", "lost": "red", "corrupt": "red",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Out:
+    """How this process prints; set once, by the options every command has."""
+
+    json: bool = False
+    debug: bool = False
+
+
+out = Out()
+
+
+def _want_json(value: bool) -> bool:
+    out.json = out.json or value
+    return value
+
+
+def _want_debug(value: bool) -> bool:
+    out.debug = out.debug or value
+    return value
+
+
+def common(
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print JSON on stdout and nothing else.", callback=_want_json, expose_value=False
+        ),
+    ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug", help="Show the traceback of an error.", callback=_want_debug, expose_value=False
+        ),
+    ] = False,
+) -> None:
+    """The options that every command has."""
+
+
+def console(stderr: bool = False) -> "Console":
+    """Return a console; wide enough for a table when the output is not a terminal."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=not stream.isatty(), width=None if stream.isatty() else 200
+    )
+
+
+def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> None:
+    """Print `value` as JSON when that is wanted, else call `show`."""
+    if not out.json:
+        show()
+        return
+    if isinstance(value, Sequence):
+        print(json.dumps([json.loads(item.model_dump_json()) for item in value]))
+    else:
+        print(value.model_dump_json())
+
+
+def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None]) -> None:
+    """Print values as they come: one JSON object a line, or by `show`."""
+    for value in values:
+        if out.json:
+            print(value.model_dump_json(), flush=True)
+        else:
+            show(value)
+
+
+def note(text: str) -> None:
+    """Say something to the person at the terminal; silent with `--json`."""
+    if not out.json:
+        console(stderr=True).print(text)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
+    """Print rows under column names (`>` in front of a name aligns it right), or the sentence `empty`."""
+    from rich.table import Table
+
+    view = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        view.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
+    count = 0
+    for row in rows:
+        view.add_row(*[cell(value) for value in row])
+        count += 1
+    if count:
+        console().print(view)
+    else:
+        note(f"[dim]{empty}[/]")
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> None:
+    """Print names and values, one pair a line; pairs without a value are left out."""
+    from rich.table import Table
+
+    view = Table(box=None, show_header=False, pad_edge=False)
+    view.add_column(style="dim")
+    view.add_column()
+    for name, value in pairs:
+        if value is not None and value != "" and value != []:
+            view.add_row(name, cell(value))
+    console().print(view)
+
+
+def cell(value: object) -> str:
+    """Return `value` as people read it, markup escaped."""
+    from rich.markup import escape
+
+    match value:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return number(value)
+        case datetime():
+            return when(value)
+        case str() if value in STATE_STYLES:
+            return f"[{STATE_STYLES[value]}]{escape(value)}[/]"
+        case _:
+            return escape(str(value))
+
+
+def number(value: float) -> str:
+    """Return a figure with four digits that count."""
+    return (
+        f"{value:.4g}"
+        if value and (abs(value) < 1e-3 or abs(value) >= 1e5)
+        else f"{value:.4f}".rstrip("0").rstrip(".")
+    )
+
+
+def when(moment: datetime) -> str:
+    """Return how long ago `moment` was, or its date when that is more than a week."""
+    seconds = now_ms() / 1000 - moment.timestamp()
+    if seconds < 60:
+        return f"{max(seconds, 0):.0f} s ago"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min ago"
+    if seconds < 86400:
+        return f"{seconds / 3600:.0f} h ago"
+    return f"{seconds / 86400:.0f} d ago" if seconds < 7 * 86400 else f"{moment:%Y-%m-%d}"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes with its unit."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} TiB"
+
+
+@contextmanager
+def bytes_bar(title: str) -> "Iterator[Callable[[int, int], None]]":
+    """Show a progress bar for moving bytes; yields what to call with (how many more, how many in all)."""
+    if out.json or not sys.stderr.isatty():
+        yield lambda more, total: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn(title), BarColumn(), DownloadColumn(binary_units=True), TransferSpeedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task(title, total=None)
+
+        def advance(more: int, total: int) -> None:
+            progress.update(task, total=total, advance=more)
+
+        yield advance
+
+
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Show that something is going on; for work without a known length."""
+    if out.json or not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(title):
+        yield

@@ -1,0 +1,41 @@
+"""`muster login` and `muster whoami`."""
+
+from typing import Annotated
+
+import typer
+
+from muster.cli.output import emit, facts, note
+
+
+def login(
+    url: Annotated[str, typer.Argument(help="Where the platform is, e.g. http://muster.example:8080.")],
+    token: Annotated[
+        str, typer.Option(prompt="token", hide_input=True, help="Your token; asked for when not given.")
+    ],
+) -> None:
+    """Keep a platform's address and your token for the next commands."""
+    from muster.client import Address, connect
+    from muster.client.settings import save
+
+    with connect(Address(url.rstrip("/"), token, "the command line")) as client:
+        me = client.me()
+    file = save(url, token)
+    emit(me, lambda: note(f"signed in to {url} as [bold]{me.name}[/] of {me.tenant_name}; kept in {file}"))
+
+
+def whoami() -> None:
+    """Show which platform is spoken to, and as whom."""
+    from muster.client import connect
+
+    with connect() as client:
+        me = client.me()
+        address = client.address
+    known: list[tuple[str, object]] = [
+        ("platform", address.url),
+        ("found in", address.source),
+        ("name", me.name),
+        ("tenant", me.tenant_name),
+        ("role", me.role),
+        ("token ends", me.expires_at),
+    ]
+    emit(me, lambda: facts(known))

@@ -1,0 +1,149 @@
+"""`muster trial`: one point of a search, its runs, metrics, logs and checkpoints."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.options import Contains, Follow, Names, Number, Rank, Tail, TrialName
+from muster.cli.output import emit, emit_each, facts, out, size, table
+
+if TYPE_CHECKING:
+    from muster.client.models import Run, Trial
+
+app = noun("Look at trials, their metrics, logs and checkpoints.")
+
+
+@verb(app, "list")
+def list_(
+    experiment: Number,
+    best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
+    state: Annotated[list[str] | None, typer.Option("--state", help="Only those. Repeatable.")] = None,
+) -> None:
+    """List an experiment's trials."""
+    from muster.cli.views import trial_columns, trial_row
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.trials.list(experiment, states=state or (), best_first=best).all()
+    rows = (trial_row(one, found) for one in found)
+    emit(found, lambda: table(trial_columns(found), rows, "no trials yet"))
+
+
+@verb(app, "describe")
+def describe(trial: TrialName) -> None:
+    """Show one trial and the attempts to train it."""
+    from muster.client import connect
+
+    with connect() as client:
+        found, runs = client.trials.get(trial), client.trials.runs(trial).all()
+    if out.json:
+        runs_json = [json.loads(run.model_dump_json()) for run in runs]
+        print(json.dumps(json.loads(found.model_dump_json()) | {"runs": runs_json}))
+        return
+    facts(_facts(found))
+    columns = (">run", "state", "outcome", "reason", ">exit", "charged", "on", "granted", "ended")
+    table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
+
+
+@verb(app, "logs")
+def logs(
+    trial: TrialName,
+    follow: Follow = False,
+    rank: Rank = None,
+    contains: Contains = None,
+    tail: Tail = None,
+) -> None:
+    """Print what a trial wrote."""
+    from muster.cli.views import print_log_line
+    from muster.client import connect
+
+    with connect() as client:
+        read = client.trials.follow_logs if follow else client.trials.logs
+        emit_each(read(trial, rank=rank, contains=contains, tail=tail), print_log_line)
+
+
+@verb(app, "metrics")
+def metrics(
+    trial: TrialName,
+    name: Names = None,
+    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+    points: Annotated[bool, typer.Option("--points", help="Every point instead of a summary.")] = False,
+) -> None:
+    """Show a trial's metrics."""
+    from muster.cli.views import series_rows
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.trials.metrics(trial, names=name or (), group=group)
+    if points and not out.json:
+        rows = (
+            (series.group, series.name, point.step, point.value, point.run, point.time)
+            for series in found.series
+            for point in series.points
+        )
+        table(("group", "metric", ">step", ">value", ">run", "time"), rows, "no metrics were reported yet")
+        return
+    columns = ("group", "metric", ">points", ">last", ">least", ">greatest", "course")
+    emit(found, lambda: table(columns, series_rows(found.series), "no metrics were reported yet"))
+
+
+@verb(app, "checkpoints")
+def checkpoints(trial: TrialName) -> None:
+    """List a trial's checkpoints, newest first."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.checkpoints.of_trial(trial).all()
+    columns = (">step", "state", ">run", ">files", ">size", "metrics", "created", "id")
+    rows = (
+        (
+            one.step, one.state, one.run, one.files, size(one.size_bytes),
+            ", ".join(f"{name} {value:.4g}" for name, value in one.metrics.items()), one.created_at, one.id,
+        )
+        for one in found
+    )  # fmt: skip
+    emit(found, lambda: table(columns, rows, "no checkpoints yet"))
+
+
+@verb(app, "explain")
+def explain(trial: TrialName) -> None:
+    """Tell why a trial waits, or that it runs."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.trials.explain(trial)
+    known: list[tuple[str, object]] = [("state", found.state), ("why", found.message), ("code", found.code)]
+    emit(found, lambda: facts([*known, *found.facts.items()]))
+
+
+def _facts(found: "Trial") -> list[tuple[str, object]]:
+    return [
+        ("trial", f"{found.experiment_number}.{found.number}"),
+        ("state", found.state),
+        ("reason", found.reason),
+        ("slots", found.slots),
+        ("seed", found.seed),
+        *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
+        ("best", f"{found.best.value} at step {found.best.step}" if found.best else None),
+        ("latest", f"{found.latest.value} at step {found.latest.step}" if found.latest else None),
+        ("created", found.created_at),
+        ("ended", found.ended_at),
+        ("id", found.id),
+    ]
+
+
+def _run_row(run: "Run") -> tuple[object, ...]:
+    on = ", ".join(f"{member.worker} ({member.slots})" for member in run.members)
+    return (
+        run.number,
+        run.state,
+        run.outcome,
+        run.reason,
+        run.exit_code,
+        run.charged,
+        on,
+        run.granted_at,
+        run.ended_at,
+    )

@@ -1,0 +1,91 @@
+"""How trials, series and log lines look in a terminal."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from muster.cli.output import console
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from muster.client.models import MetricSeries, Trial
+
+BARS = "▁▂▃▄▅▆▇█"
+COURSE_WIDTH = 24
+RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
+
+
+def trial_columns(trials: Sequence["Trial"]) -> tuple[str, ...]:
+    """Return the column names of a table of trials: only hyperparameters that differ get one."""
+    names = (f">{name.rpartition('.')[2]}" for name in varying(trials))
+    return (">trial", "state", *names, ">step", ">latest", ">best", ">runs")
+
+
+def trial_row(trial: "Trial", trials: Sequence["Trial"]) -> tuple[object, ...]:
+    """Return a trial's cells under `trial_columns`."""
+    values = dict(flat(trial.hyperparameters))
+    latest, best = trial.latest, trial.best
+    return (
+        f"{trial.experiment_number}.{trial.number}",
+        trial.state,
+        *[values.get(name) for name in varying(trials)],
+        latest.step if latest else None,
+        latest.value if latest else None,
+        best.value if best else None,
+        trial.runs,
+    )
+
+
+def varying(trials: Sequence["Trial"]) -> list[str]:
+    """Return the names of the hyperparameters whose values differ between the trials."""
+    seen: dict[str, set[str]] = {}
+    for trial in trials:
+        for name, value in flat(trial.hyperparameters):
+            seen.setdefault(name, set()).add(repr(value))
+    return [name for name, values in seen.items() if len(values) > 1]
+
+
+def flat(values: object, prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yield nested values under dotted names."""
+    if not isinstance(values, dict):
+        yield prefix, values
+        return
+    for name, value in values.items():
+        yield from flat(value, f"{prefix}.{name}" if prefix else str(name))
+
+
+def series_rows(series: Iterable["MetricSeries"]) -> Iterator[tuple[object, ...]]:
+    """Yield group, name, number of points, last, least, greatest and a sketch of each series."""
+    for one in series:
+        values = [point.value for point in one.points if point.value is not None]
+        if values:
+            yield one.group, one.name, one.count, values[-1], min(values), max(values), sketch(values)
+        else:
+            yield one.group, one.name, one.count, None, None, None, ""
+
+
+def sketch(values: Sequence[float], width: int = COURSE_WIDTH) -> str:
+    """Return the course of `values` as a line of bars."""
+    if len(values) > width:
+        values = [values[index * (len(values) - 1) // (width - 1)] for index in range(width)]
+    least, greatest = min(values), max(values)
+    span = greatest - least
+    return "".join(BARS[round((value - least) / span * (len(BARS) - 1)) if span else 3] for value in values)
+
+
+def print_log_line(line: "BaseModel") -> None:
+    """Print one log line behind its trial and rank."""
+    from rich.text import Text
+
+    from muster.client.models import LogLine
+
+    assert isinstance(line, LogLine)
+    style = RANK_STYLES[line.rank % len(RANK_STYLES)] if line.stream != "platform" else "dim"
+    who = (
+        f"trial {line.trial_number} rank {line.rank}"
+        if line.stream != "platform"
+        else f"trial {line.trial_number}"
+    )
+    text = Text(f"{line.time:%H:%M:%S} [{who}] ", style=style)
+    text.append(line.text, style="red" if line.stream == "stderr" else "")
+    console().print(text, soft_wrap=True)

@@ -1,0 +1,58 @@
+"""The client: one attribute for each noun of the command line, one method for each verb."""
+
+from types import TracebackType
+from typing import Self
+
+from muster.client import models
+from muster.client.cluster import Cluster
+from muster.client.experiments import Experiments
+from muster.client.registry import Checkpoints, Models
+from muster.client.settings import Address, discover
+from muster.client.transport import Transport
+from muster.client.trials import Trials
+
+
+def connect(address: Address | None = None) -> "Client":
+    """Return a client of the platform at `address`, by default of the one that `discover` finds."""
+    return Client(Transport(address or discover()))
+
+
+class Client:
+    """A caller's view of one platform; safe for use by several threads. Close it, or use it in `with`.
+
+    Attributes:
+        experiments: Create, follow, steer and list experiments.
+        trials: Trials with their runs, metrics and logs.
+        checkpoints: Saved states of trials.
+        models: Registered models and their versions.
+        cluster: Workers, pools, instances and the queue.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self.address = transport.address
+        self.experiments = Experiments(transport)
+        self.trials = Trials(transport)
+        self.checkpoints = Checkpoints(transport)
+        self.models = Models(transport)
+        self.cluster = Cluster(transport)
+        self._transport = transport
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def me(self) -> models.Me:
+        """Return who the caller is."""
+        return self._transport.get(models.Me, "/v1/me")
+
+    def health(self) -> models.Health:
+        """Return whether the gateway answers, and its version."""
+        return self._transport.get(models.Health, "/v1/health")

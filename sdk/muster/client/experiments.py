@@ -1,0 +1,192 @@
+"""Experiments: create, fork, steer, wait for, and follow. A reference is a number or an id."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from muster.archive import Archive, pack
+from muster.client import models
+from muster.client.download import OnBytes
+from muster.client.models import JsonObject
+from muster.client.paging import Items, follow, pages
+from muster.client.transport import Call, Reference, Transport, segment
+from muster.errors import NotFound, Transient
+
+POLL_S = (0.1, 0.2, 0.4, 0.8)
+
+
+class Experiments:
+    """The experiments of the caller's tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def put_code(self, code: Path | Archive, on_bytes: OnBytes | None = None) -> str:
+        """Pack a folder and send it unless the platform has it; return the archive's SHA-256.
+
+        Raises:
+            Rejected: The folder is over a limit or holds a link.
+        """
+        archive = code if isinstance(code, Archive) else pack(code)
+        path = f"/v1/code/{archive.sha256}"
+        try:
+            return self._transport.get(models.Code, path).sha256
+        except NotFound:
+            call = Call("PUT", path, content=archive.content, on_bytes=on_bytes)
+            return self._transport.call(models.Code, call).sha256
+
+    def create(
+        self,
+        config: JsonObject | str,
+        code: Path | Archive | str | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> models.ExperimentDetail:
+        """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before)."""
+        body: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
+        if code is not None:
+            body["code_sha256"] = code if isinstance(code, str) else self.put_code(code)
+        if name is not None:
+            body["name"] = name
+        if labels:
+            body["labels"] = list(labels)
+        return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)
+
+    def fork(
+        self,
+        experiment: Reference,
+        overrides: JsonObject | None = None,
+        *,
+        name: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> models.ExperimentDetail:
+        """Create an experiment with the code of another and its config, changed by a JSON merge patch (RFC 7396)."""
+        body: JsonObject = {"overrides": overrides or {}, "labels": list(labels)}
+        if name is not None:
+            body["name"] = name
+        return self._transport.post(models.ExperimentDetail, f"{_path(experiment)}/fork", body)
+
+    def list(
+        self,
+        *,
+        states: Sequence[str] = (),
+        labels: Sequence[str] = (),
+        name_contains: str | None = None,
+        archived: bool = False,
+    ) -> Items[models.Experiment]:
+        """Return the experiments, newest first."""
+        query = {"state": states, "label": labels, "name_contains": name_contains, "archived": archived}
+        return pages(self._transport, models.ExperimentPage, "/v1/experiments", query)
+
+    def get(self, experiment: Reference) -> models.ExperimentDetail:
+        """Return one experiment with its config."""
+        return self._transport.get(models.ExperimentDetail, _path(experiment))
+
+    def journal(self, experiment: Reference) -> Items[models.JournalEntry]:
+        """Return the decisions of the search, oldest first."""
+        return pages(self._transport, models.JournalPage, f"{_path(experiment)}/journal")
+
+    def pause(self, experiment: Reference) -> models.Experiment:
+        """Ask the trials to save and give their slots back."""
+        return self._tell(experiment, "pause")
+
+    def resume(self, experiment: Reference) -> models.Experiment:
+        """Let a paused experiment go on."""
+        return self._tell(experiment, "resume")
+
+    def cancel(self, experiment: Reference) -> models.Experiment:
+        """End an experiment; its trials may save a last checkpoint."""
+        return self._tell(experiment, "cancel")
+
+    def kill(self, experiment: Reference) -> models.Experiment:
+        """End an experiment at once, without a last checkpoint."""
+        return self._tell(experiment, "kill")
+
+    def archive(self, experiment: Reference) -> models.Experiment:
+        """Hide an ended experiment from lists."""
+        return self._tell(experiment, "archive")
+
+    def unarchive(self, experiment: Reference) -> models.Experiment:
+        """Show an archived experiment in lists again."""
+        return self._tell(experiment, "unarchive")
+
+    def wait(
+        self,
+        experiment: Reference,
+        *,
+        timeout_s: float | None = None,
+        on_change: Callable[[models.ExperimentDetail], None] | None = None,
+    ) -> models.ExperimentDetail:
+        """Return the experiment once it is final; `on_change` sees every newer state that was met on the way.
+
+        Raises:
+            Transient: It is not final after `timeout_s`.
+        """
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        version, polls = -1, 0
+        while True:
+            seen = self.get(experiment)
+            if seen.version != version:
+                version, polls = seen.version, 0
+                if on_change is not None:
+                    on_change(seen)
+            if seen.final:
+                return seen
+            if deadline is not None and time.monotonic() >= deadline:
+                message = f"experiment {seen.number} is still {seen.state} after {timeout_s:g} s"
+                raise Transient(f"{message}: wait longer, or see why with `muster queue`", code="timeout")
+            time.sleep(POLL_S[min(polls, len(POLL_S) - 1)])
+            polls += 1
+
+    def metrics(
+        self,
+        experiment: Reference,
+        *,
+        trials: Sequence[Reference] = (),
+        names: Sequence[str] = (),
+        group: str | None = None,
+        max_points: int = 200,
+    ) -> models.ExperimentMetrics:
+        """Return the metrics of the trials given, else of the 50 best."""
+        chosen = [str(trial) for trial in trials]
+        query = {"trial": chosen, "name": names, "group": group, "max_points": max_points}
+        return self._transport.get(models.ExperimentMetrics, f"{_path(experiment)}/metrics", query)
+
+    def logs(
+        self,
+        experiment: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        tail: int | None = None,
+    ) -> Items[models.LogLine]:
+        """Return the logs so far, trial by trial, each oldest line first."""
+        query = {"rank": rank, "contains": contains, "tail": tail}
+        return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", query)
+
+    def follow_logs(
+        self,
+        experiment: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        tail: int | None = None,
+    ) -> Iterator[models.LogLine]:
+        """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
+        query = {"rank": rank, "contains": contains, "tail": tail}
+        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", query)
+
+    def events(
+        self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None
+    ) -> Iterator[models.Event]:
+        """Yield every change from `after` (an event's id; default: now) on, in order; it does not end by itself."""
+        query = {"experiment": None if experiment is None else str(experiment), "kind": kinds}
+        return follow(self._transport, models.Event, "/v1/events", query, after=after, endless=True)
+
+    def _tell(self, experiment: Reference, verb: str) -> models.Experiment:
+        return self._transport.post(models.Experiment, f"{_path(experiment)}/{verb}", {})
+
+
+def _path(experiment: Reference) -> str:
+    return f"/v1/experiments/{segment(experiment)}"

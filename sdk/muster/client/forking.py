@@ -1,0 +1,45 @@
+"""What an experiment's fork changes: the best point of a search, and the difference as a merge patch."""
+
+from muster.client.client import Client
+from muster.client.models import ExperimentDetail, JsonObject
+from muster.errors import Rejected
+
+KEPT_SEARCHER_KEYS = ("metric", "smaller_is_better")
+
+
+def best_point(client: Client, experiment: ExperimentDetail) -> JsonObject:
+    """Return the experiment's config with the best trial's hyperparameters, to be trained once.
+
+    Raises:
+        Rejected: No trial was validated yet.
+    """
+    if experiment.best is None:
+        raise Rejected(
+            "no_best", f"experiment {experiment.number} has no validated trial yet", hint="wait for one"
+        )
+    trial = client.trials.get(experiment.best.trial)
+    searcher = experiment.config.get("searcher")
+    kept = (
+        {key: searcher[key] for key in KEPT_SEARCHER_KEYS if key in searcher}
+        if isinstance(searcher, dict)
+        else {}
+    )
+    return {
+        **experiment.config,
+        "hyperparameters": trial.hyperparameters,
+        "searcher": {"name": "single", **kept},
+    }
+
+
+def merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:
+    """Return the JSON merge patch (RFC 7396) that turns `old` into `new`; a null in `new` counts as absent."""
+    patch: JsonObject = {}
+    for key in [*old, *(key for key in new if key not in old)]:
+        before, after = old.get(key), new.get(key)
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict):
+            patch[key] = merge_patch(before, after)
+        else:
+            patch[key] = after
+    return patch

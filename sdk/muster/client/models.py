@@ -1,0 +1,593 @@
+"""What the platform answers. Generated from the gateway's API types by `make gen`: change those."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+JsonObject = dict[str, JsonValue]
+"""What users own: configs, hyperparameters, metadata."""
+
+
+class Resource(BaseModel):
+    """What a caller is shown; fields of a newer platform are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+
+
+class Role(StrEnum):
+    """A named set of permissions."""
+
+    ADMIN = "admin"
+    EDITOR = "editor"
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+
+
+class Me(Resource):
+    """Who the caller is and what the caller may do."""
+
+    tenant: UUID
+    tenant_name: str
+    token: UUID
+    name: str
+    role: Role
+    permissions: list[str]
+    expires_at: datetime | None = None
+
+
+class Token(Resource):
+    """An access token without its secret."""
+
+    id: UUID
+    name: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+class TokenPage(Resource):
+    """A page of tokens, newest first."""
+
+    items: list[Token]
+    next_cursor: str | None = None
+
+
+class CreatedToken(Token):
+    """A token with its secret, which is shown this one time."""
+
+    secret: str
+
+
+class JoinToken(Resource):
+    """A join token, shown this one time."""
+
+    token: str
+    pool: str
+    expires_at: datetime
+
+
+class WorkerCredentials(Resource):
+    """A worker's identity: it connects to NATS with this JWT and its own private key."""
+
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: datetime
+
+
+class Health(Resource):
+    """Whether the gateway answers, and which version it is."""
+
+    status: str
+    version: str
+
+
+class Done(Resource):
+    """The answer of an operation that has nothing to show."""
+
+
+class CheckpointState(StrEnum):
+    """Whether a checkpoint can be used."""
+
+    UPLOADING = "uploading"
+    SAVED = "saved"
+    ABANDONED = "abandoned"
+    CORRUPT = "corrupt"
+    DELETED = "deleted"
+
+
+class Checkpoint(Resource):
+    """One checkpoint of a trial; only a saved one can be downloaded."""
+
+    id: UUID
+    trial: UUID
+    experiment: UUID
+    run: int
+    step: int
+    state: CheckpointState
+    size_bytes: int
+    files: int
+    metrics: dict[str, float] = {}
+    metadata: JsonObject = {}
+    reason: str | None = None
+    created_at: datetime
+
+
+class CheckpointPage(Resource):
+    """A page of checkpoints, newest first."""
+
+    items: list[Checkpoint]
+    next_cursor: str | None = None
+
+
+class FileDownload(Resource):
+    """One file and where it can be fetched for a short while, without a token."""
+
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    size_bytes: int
+    sha256: str
+    url: str
+
+
+class Download(Resource):
+    """All files of a checkpoint or model version, with hashes to check them by."""
+
+    checkpoint: UUID
+    step: int
+    files: list[FileDownload]
+
+
+class Code(Resource):
+    """A stored code snapshot."""
+
+    sha256: str
+    size_bytes: int
+
+
+class Worker(Resource):
+    """The daemon on one machine; whose work it holds is not shown."""
+
+    id: str
+    pool: str
+    state: str = Field(description="ready, draining or lost.")
+    slots: int
+    used_slots: int
+    slot_kind: str | None = None
+    isolated_user: bool = Field(
+        description="False: trials run as the worker's own user, so it trusts one tenant."
+    )
+    last_heard: datetime
+
+
+class WorkerPage(Resource):
+    """A page of workers by id."""
+
+    items: list[Worker]
+    next_cursor: str | None = None
+
+
+class Pool(Resource):
+    """A set of workers under one policy."""
+
+    name: str
+    slot_kind: str | None = None
+    workers: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    preemption: bool
+    exclusive: bool = Field(description="A machine serves one tenant at a time.")
+
+
+class PoolPage(Resource):
+    """All pools by name."""
+
+    items: list[Pool]
+    next_cursor: str | None = None
+
+
+class InstanceRecord(Resource):
+    """A machine that the provisioner rents or started."""
+
+    id: UUID
+    pool: str
+    worker: str
+    driver: str
+    state: str
+    slots: int
+    reason: str | None = None
+    price_per_hour: float = 0.0
+    launched_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+class InstancePage(Resource):
+    """A page of instances, newest first."""
+
+    items: list[InstanceRecord]
+    next_cursor: str | None = None
+
+
+class QueueEntry(Resource):
+    """One request for slots of the caller's tenant."""
+
+    trial: UUID
+    trial_number: int
+    experiment: UUID
+    experiment_number: int
+    pool: str
+    priority: int
+    slots: int
+    state: str = Field(description="waiting or running.")
+    position: int | None = None
+    code: str | None = Field(
+        default=None,
+        description="A stable word for why it waits, such as `no_free_slots`.",
+    )
+    reason: str | None = None
+    since: datetime
+
+
+class QueuePage(Resource):
+    """A page of the queue in the order of service."""
+
+    items: list[QueueEntry]
+    next_cursor: str | None = None
+
+
+class Explanation(Resource):
+    """An answer to "why is my trial waiting"; others' work appears as numbers only."""
+
+    trial: UUID
+    state: str = Field(description="waiting, running, closed or unknown.")
+    code: str = Field(description="A stable word, such as `no_free_slots`.")
+    message: str
+    facts: JsonObject = {}
+
+
+class EventKind(StrEnum):
+    """What changed."""
+
+    EXPERIMENT = "experiment"
+    TRIAL = "trial"
+    RUN = "run"
+    CHECKPOINT = "checkpoint"
+    MODEL = "model"
+    VERSION = "version"
+
+
+class Event(Resource):
+    """One change of an entity of the caller's tenant, with its whole state after it."""
+
+    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    time: datetime
+    kind: EventKind
+    change: str = Field(description="A past participle, such as `changed` or `granted`.")
+    entity: UUID
+    experiment: UUID | None = None
+    version: int
+    resource: JsonObject
+
+
+class ExperimentState(StrEnum):
+    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
+
+    SUBMITTED = "submitted"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    REJECTED = "rejected"
+
+
+class ExperimentTrialCounts(Resource):
+    """How many of an experiment's trials stand where; `planned` is what the search may make in all."""
+
+    queued: int = 0
+    running: int = 0
+    parked: int = 0
+    stopping: int = 0
+    completed: int = 0
+    stopped: int = 0
+    error: int = 0
+    cancelled: int = 0
+    planned: int | None = None
+
+
+class Best(Resource):
+    """The best validation so far by the search's metric."""
+
+    trial: UUID
+    trial_number: int
+    step: int
+    value: float
+
+
+class Experiment(Resource):
+    """One search or single training, as lists show it."""
+
+    id: UUID
+    number: int = Field(description="The tenant's running number, as people say it.")
+    name: str
+    description: str | None = None
+    workspace: str
+    project: str
+    labels: list[str] = []
+    owner: str
+    state: ExperimentState
+    reason: str | None = Field(default=None, description="Why it was rejected or failed.")
+    progress: float = Field(default=0.0, description="0 to 1.")
+    searcher: str = Field(description="The search method's name.")
+    metric: str | None = None
+    smaller_is_better: bool = True
+    best: Best | None = None
+    trials: ExperimentTrialCounts = ExperimentTrialCounts()
+    priority: int | None = None
+    code_sha256: str | None = None
+    forked_from: UUID | None = None
+    archived: bool = False
+    final: bool = Field(default=False, description="True when nothing of it can change any more.")
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+
+
+class ExperimentDetail(Experiment):
+    """One experiment with its whole config."""
+
+    config: JsonObject = Field(description="The config with its defaults filled in.")
+    config_yaml: str | None = Field(default=None, description="The config as it was sent, when sent as text.")
+    trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
+    warnings: list[str] = Field(default=[], description="What the config's check found worth saying.")
+
+
+class ExperimentPage(Resource):
+    """A page of experiments, newest first."""
+
+    items: list[Experiment]
+    next_cursor: str | None = None
+
+
+class JournalEntry(Resource):
+    """One decision of the search, in the order that is the truth."""
+
+    position: int
+    time: datetime
+    kind: str
+    facts: JsonObject = {}
+
+
+class JournalPage(Resource):
+    """A page of an experiment's journal, oldest first."""
+
+    items: list[JournalEntry]
+    next_cursor: str | None = None
+
+
+class Model(Resource):
+    """A named line of versions."""
+
+    id: UUID
+    name: str
+    description: str = ""
+    metadata: JsonObject = {}
+    versions: int = Field(
+        default=0,
+        description="How many versions were made; the newest has this number.",
+    )
+    aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
+    owner: str
+    created_at: datetime
+    version: int = Field(description="Rises with every change of this entry.")
+
+
+class ModelPage(Resource):
+    """A page of models by name."""
+
+    items: list[Model]
+    next_cursor: str | None = None
+
+
+class ModelLineage(Resource):
+    """Where a version comes from."""
+
+    experiment: UUID
+    trial: UUID
+    run: UUID
+    checkpoint: UUID
+    step: int
+    code_sha256: str | None = None
+    hyperparameters: JsonObject
+    metrics: dict[str, float]
+
+
+class ModelVersion(Resource):
+    """A checkpoint that was promoted, with where it comes from."""
+
+    id: UUID
+    model: UUID
+    model_name: str
+    number: int
+    name: str = ""
+    comment: str = ""
+    metadata: JsonObject = {}
+    checkpoint: UUID
+    lineage: ModelLineage
+    files: int
+    size_bytes: int
+    owner: str
+    created_at: datetime
+    version: int
+
+
+class ModelVersionPage(Resource):
+    """A page of versions, newest first."""
+
+    items: list[ModelVersion]
+    next_cursor: str | None = None
+
+
+class TrialState(StrEnum):
+    """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PARKED = "parked"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    STOPPED = "stopped"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+class Measured(Resource):
+    """The search's metric at one validation."""
+
+    step: int
+    value: float | None
+
+
+class Trial(Resource):
+    """One point of a search space and how far its training came."""
+
+    id: UUID
+    experiment: UUID
+    experiment_number: int
+    number: int = Field(
+        description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
+    )
+    state: TrialState
+    reason: str | None = None
+    hyperparameters: JsonObject
+    seed: int
+    slots: int
+    best: Measured | None = None
+    latest: Measured | None = None
+    runs: int = Field(default=0, description="Attempts to train it so far.")
+    final: bool = False
+    created_at: datetime
+    ended_at: datetime | None = None
+    version: int
+
+
+class TrialPage(Resource):
+    """A page of trials."""
+
+    items: list[Trial]
+    next_cursor: str | None = None
+
+
+class TrialOrder(StrEnum):
+    """How a list of trials is ordered: by number, or by the search's metric, best first."""
+
+    NUMBER = "number"
+    BEST = "best"
+
+
+class RunMember(Resource):
+    """The part of one worker in a run."""
+
+    worker: str
+    slots: int
+
+
+class Run(Resource):
+    """One attempt to train a trial."""
+
+    id: UUID
+    trial: UUID
+    number: int
+    state: str = Field(description="granted or ended.")
+    outcome: str | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    charged: bool = Field(default=False, description="True when it counts against max_restarts.")
+    pool: str
+    members: list[RunMember]
+    granted_at: datetime
+    ended_at: datetime | None = None
+
+
+class RunPage(Resource):
+    """A page of runs, oldest first."""
+
+    items: list[Run]
+    next_cursor: str | None = None
+
+
+class MetricPoint(Resource):
+    """One value at one step."""
+
+    step: int
+    time: datetime
+    run: int
+    value: float | None = Field(description="Null when it is not a finite number.")
+
+
+class MetricSeries(Resource):
+    """One metric's points in the order of their step; superseded points of older runs are left out."""
+
+    group: str = Field(description="training, validation or a group of the user's own.")
+    name: str
+    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
+    points: list[MetricPoint]
+
+
+class TrialMetrics(Resource):
+    """The metrics of one trial."""
+
+    trial: UUID
+    series: list[MetricSeries]
+
+
+class ExperimentMetrics(Resource):
+    """The metrics of several trials of one experiment."""
+
+    trials: list[TrialMetrics]
+
+
+class MetricSummary(Resource):
+    """One metric in numbers."""
+
+    group: str
+    name: str
+    count: int
+    min: float | None
+    max: float | None
+    mean: float | None
+    last: float | None
+    last_step: int
+
+
+class MetricSummaries(Resource):
+    """Every metric of a trial in numbers."""
+
+    trial: UUID
+    metrics: list[MetricSummary]
+
+
+class LogLine(Resource):
+    """One line that a rank wrote."""
+
+    cursor: str = Field(description="Give it as `after` to go on behind this line.")
+    trial: UUID
+    trial_number: int
+    run: int
+    rank: int
+    stream: str = Field(description="stdout, stderr or platform.")
+    level: str | None = None
+    time: datetime
+    text: str
+
+
+class LogPage(Resource):
+    """A page of log lines, oldest first; of an experiment, trial by trial."""
+
+    items: list[LogLine]
+    next_cursor: str | None = None

@@ -1,0 +1,90 @@
+"""Where the platform is and how to speak to it: from the environment or a file beside the work."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster.errors import Rejected
+
+URL_VARIABLE = "MUSTER_URL"
+TOKEN_VARIABLE = "MUSTER_TOKEN"
+HOME_VARIABLE = "MUSTER_HOME"
+FOLDER = ".muster"
+FILE = "client.json"
+NOWHERE_HINT = (
+    f"start one with `muster up`, sign in with `muster login URL`, or set {URL_VARIABLE} and {TOKEN_VARIABLE}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The platform's URL, the caller's token, and where both were found."""
+
+    url: str
+    token: str = field(repr=False)
+    source: str
+
+
+def discover(start: Path | None = None) -> Address:
+    """Return the address from MUSTER_URL and MUSTER_TOKEN, else from the nearest `.muster/client.json`.
+
+    The file is sought in MUSTER_HOME when that is set, else from `start` (the working directory) upward,
+    and last in the user's home.
+
+    Raises:
+        Rejected: Nothing is set, or the file cannot be read.
+    """
+    url = os.environ.get(URL_VARIABLE)
+    if url:
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        if not token:
+            raise Rejected(
+                "no_token",
+                f"{URL_VARIABLE} is set but {TOKEN_VARIABLE} is not",
+                hint=f"set {TOKEN_VARIABLE} too, or unset {URL_VARIABLE}",
+            )
+        return Address(url.rstrip("/"), token, f"{URL_VARIABLE} in the environment")
+    for folder in _folders(start):
+        file = folder / FILE
+        if file.is_file():
+            return _read(file)
+    raise Rejected("no_platform", "no platform is known here", hint=NOWHERE_HINT)
+
+
+def home(start: Path | None = None) -> Path | None:
+    """Return the nearest `.muster` folder of this machine's own platform, or None."""
+    return next((folder for folder in _folders(start) if folder.is_dir()), None)
+
+
+def save(url: str, token: str, folder: Path | None = None) -> Path:
+    """Write the address where `discover` finds it (the user's home by default), readable by the user alone."""
+    folder = folder or Path.home() / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f"{FILE}.new"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as target:
+        json.dump({"url": url.rstrip("/"), "token": token}, target)
+    draft.replace(folder / FILE)
+    return folder / FILE
+
+
+def _folders(start: Path | None) -> list[Path]:
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return [Path(chosen)]
+    here = (start or Path.cwd()).resolve()
+    return [folder / FOLDER for folder in (here, *here.parents, Path.home())]
+
+
+def _read(file: Path) -> Address:
+    try:
+        content = json.loads(file.read_text())
+        return Address(str(content["url"]).rstrip("/"), str(content["token"]), str(file))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Rejected(
+            "bad_client_file",
+            f"the file does not hold a url and a token ({type(error).__name__})",
+            place=str(file),
+            hint="sign in again with `muster login URL`, or start the platform again with `muster up`",
+        ) from error

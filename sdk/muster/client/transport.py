@@ -1,0 +1,247 @@
+"""One HTTP exchange with the gateway: retried while that is safe, errors raised as `muster.errors`."""
+
+import contextlib
+import json
+import random
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+from pydantic import JsonValue, ValidationError
+
+from muster.client.settings import Address
+from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Transient, from_problem
+
+ATTEMPTS = 6
+FIRST_WAIT_S = 0.2
+LONGEST_WAIT_S = 10.0
+TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+USER_AGENT = "muster-sdk/0.1"
+PROBLEM = "application/problem+json"
+
+CHUNK_BYTES = 1 << 18
+
+Query = Mapping[str, str | int | bool | Sequence[str] | None]
+Reference = str | int | UUID
+"""A number, name or id of something."""
+
+
+class Parsed(Protocol):
+    """A model that reads itself from JSON."""
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray) -> Self: ...
+
+
+ModelT = TypeVar("ModelT", bound=Parsed)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request: `body` as JSON, or `content` as it is; `once` asks for an idempotency key.
+
+    `on_bytes` is told, as the content goes out, how many bytes more and how many in all.
+    """
+
+    method: str
+    path: str
+    query: Query | None = None
+    body: JsonValue = None
+    content: bytes | None = None
+    once: bool = False
+    on_bytes: Callable[[int, int], None] | None = None
+
+
+class Transport:
+    """Sends calls to one gateway with one token; safe for use by several threads."""
+
+    def __init__(
+        self,
+        address: Address,
+        http: httpx.Client | None = None,
+        attempts: int = ATTEMPTS,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.address = address
+        self.attempts = attempts
+        self._sleep = sleep
+        self._http = http or httpx.Client(timeout=TIMEOUT, follow_redirects=False)
+        self._headers = {"Authorization": f"Bearer {address.token}", "User-Agent": USER_AGENT}
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def get(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
+        """Return what `GET path` answers."""
+        return self.call(model, Call("GET", path, query))
+
+    def post(self, model: type[ModelT], path: str, body: JsonValue = None) -> ModelT:
+        """Return what `POST path` answers; it takes effect once, however often it had to be sent."""
+        return self.call(model, Call("POST", path, body=body, once=True))
+
+    def call(self, model: type[ModelT], call: Call) -> ModelT:
+        """Send `call`, again while the failure is transient, and return the answer as `model`.
+
+        Raises:
+            MusterError: The problem that the gateway states, or `Transient` when it cannot be reached.
+        """
+        answer = self._retried(call)
+        try:
+            return model.model_validate_json(answer.content or b"{}")
+        except ValidationError as error:
+            fields = ", ".join(".".join(map(str, item["loc"])) for item in error.errors()[:5])
+            raise Broken(
+                f"{call.method} {call.path} was answered with something that this version of the SDK does not "
+                f"understand (at {fields or 'the top'}): update `muster` to the platform's version"
+            ) from error
+
+    @contextmanager
+    def stream(self, path: str, query: Query | None, last_event: str | None) -> Iterator[httpx.Response]:
+        """Open a stream of server-sent events behind the event `last_event`; not retried here."""
+        headers = {**self._headers, "Accept": "text/event-stream"}
+        if last_event is not None:
+            headers["Last-Event-ID"] = last_event
+        timeout = httpx.Timeout(30.0, connect=5.0, read=60.0)
+        with (
+            reached(self.address.url),
+            self._http.stream(
+                "GET", self._url(path), params=_query(query), headers=headers, timeout=timeout
+            ) as answer,
+        ):
+            if answer.status_code != httpx.codes.OK:
+                answer.read()
+                raise problem_of(answer)
+            yield answer
+
+    def _retried(self, call: Call) -> httpx.Response:
+        headers = dict(self._headers)
+        if call.once:
+            headers["Idempotency-Key"] = secrets.token_hex(16)
+        for attempt in range(self.attempts):
+            try:
+                return self._send(call, headers)
+            except Transient as error:
+                if attempt + 1 == self.attempts or not (call.once or call.method != "POST"):
+                    raise
+                self._sleep(wait_s(attempt, error.retry_after_s))
+        raise AssertionError("unreachable")
+
+    def _send(self, call: Call, headers: dict[str, str]) -> httpx.Response:
+        content: bytes | Iterator[bytes] | None = None
+        if call.content is not None:
+            content = _chunks(call.content, call.on_bytes)
+            headers = {
+                **headers,
+                "Content-Type": "application/gzip",
+                "Content-Length": str(len(call.content)),
+            }
+        elif call.body is not None:
+            content = json.dumps(call.body, allow_nan=False).encode()
+            headers = {**headers, "Content-Type": "application/json"}
+        with reached(self.address.url):
+            answer = self._http.request(
+                call.method, self._url(call.path), params=_query(call.query), content=content, headers=headers
+            )
+        if answer.is_success:
+            return answer
+        raise problem_of(answer)
+
+    def _url(self, path: str) -> str:
+        return self.address.url + path
+
+
+def segment(reference: Reference) -> str:
+    """Return `reference` as one segment of a path."""
+    return quote(str(reference), safe="") or "-"
+
+
+def wait_s(attempt: int, retry_after_s: float = 0.0) -> float:
+    """Return how long to wait before the attempt after `attempt` (from 0): doubling, jittered, never too soon."""
+    backoff = min(FIRST_WAIT_S * (1 << attempt), LONGEST_WAIT_S)
+    return max(min(retry_after_s, LONGEST_WAIT_S), backoff) * random.uniform(0.75, 1.25)
+
+
+@contextmanager
+def reached(url: str) -> Iterator[None]:
+    """Raise what httpx raises as the tree's errors."""
+    try:
+        yield
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+        raise Rejected(
+            "bad_url", f"{url!r} is no address of a platform", hint="write http://host:port"
+        ) from error
+    except httpx.ConnectError as error:
+        raise Transient(
+            f"the platform at {url} cannot be reached ({error}): is it running? `muster status` tells, `muster up` starts it",
+            code="unreachable",
+        ) from error
+    except httpx.TransportError as error:
+        raise Transient(
+            f"the connection to the platform at {url} broke ({type(error).__name__}): try again"
+        ) from error
+
+
+def problem_of(answer: httpx.Response) -> MusterError:
+    """Return the error that `answer` states as problem+json, else one made of its status."""
+    if answer.headers.get("content-type", "").startswith(PROBLEM):
+        try:
+            problem = answer.json()
+        except ValueError:
+            problem = None
+        if isinstance(problem, dict):
+            return _with_retry_after(from_problem(problem), answer)
+    return _with_retry_after(_plain(answer), answer)
+
+
+def _plain(answer: httpx.Response) -> MusterError:
+    said = f"{answer.request.method} {answer.request.url.path} was answered with status {answer.status_code}"
+    match answer.status_code:
+        case 404:
+            return NotFound(
+                f"{answer.request.url.path} at {answer.request.url.host}", hint="is this a Muster platform?"
+            )
+        case 409:
+            return Conflict("conflict", said)
+        case 429 | 502 | 503 | 504:
+            return Transient(said)
+        case status if status < 500:
+            return Rejected("refused", said)
+        case _:
+            return Broken(said)
+
+
+def _with_retry_after(error: MusterError, answer: httpx.Response) -> MusterError:
+    if isinstance(error, Transient):
+        with contextlib.suppress(ValueError):  # a date: the problem's own figure, or the default, stands
+            error.retry_after_s = max(error.retry_after_s, float(answer.headers.get("retry-after", "0")))
+    return error
+
+
+def _chunks(content: bytes, on_bytes: Callable[[int, int], None] | None) -> Iterator[bytes]:
+    for start in range(0, len(content), CHUNK_BYTES):
+        chunk = content[start : start + CHUNK_BYTES]
+        yield chunk
+        if on_bytes is not None:
+            on_bytes(len(chunk), len(content))
+
+
+def _query(query: Query | None) -> list[tuple[str, str | int | float | bool | None]] | None:
+    """Return the query's pairs without those that are None; a list becomes a repeated name."""
+    if query is None:
+        return None
+    pairs: list[tuple[str, str | int | float | bool | None]] = []
+    for name, value in query.items():
+        items = [value] if isinstance(value, str | int) or value is None else value
+        pairs += [(name, _text(item)) for item in items if item is not None]
+    return pairs
+
+
+def _text(value: str | int | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,79 @@
+"""Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31."""
+
+from collections.abc import Iterator, Sequence
+
+from muster.client import models
+from muster.client.paging import Items, follow, pages
+from muster.client.transport import Reference, Transport, segment
+
+
+class Trials:
+    """The trials of the caller's tenant."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(
+        self, experiment: Reference, *, states: Sequence[str] = (), best_first: bool = False
+    ) -> Items[models.Trial]:
+        """Return an experiment's trials by number, or by the search's metric, best first."""
+        query = {"state": states, "order": "best" if best_first else "number"}
+        return pages(
+            self._transport, models.TrialPage, f"/v1/experiments/{segment(experiment)}/trials", query
+        )
+
+    def get(self, trial: Reference) -> models.Trial:
+        """Return one trial."""
+        return self._transport.get(models.Trial, _path(trial))
+
+    def runs(self, trial: Reference) -> Items[models.Run]:
+        """Return the attempts to train a trial, oldest first."""
+        return pages(self._transport, models.RunPage, f"{_path(trial)}/runs")
+
+    def explain(self, trial: Reference) -> models.Explanation:
+        """Return why a trial waits, or that it runs or is over."""
+        return self._transport.get(models.Explanation, f"{_path(trial)}/explanation")
+
+    def metrics(
+        self,
+        trial: Reference,
+        *,
+        names: Sequence[str] = (),
+        group: str | None = None,
+        max_points: int = 1000,
+    ) -> models.TrialMetrics:
+        """Return a trial's metrics, each thinned to at most `max_points` that keep its shape."""
+        query = {"name": names, "group": group, "max_points": max_points}
+        return self._transport.get(models.TrialMetrics, f"{_path(trial)}/metrics", query)
+
+    def summaries(self, trial: Reference) -> models.MetricSummaries:
+        """Return every metric of a trial in numbers: count, least, greatest, mean, last."""
+        return self._transport.get(models.MetricSummaries, f"{_path(trial)}/summaries")
+
+    def logs(
+        self,
+        trial: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        tail: int | None = None,
+    ) -> Items[models.LogLine]:
+        """Return a trial's log so far, oldest line first."""
+        query = {"rank": rank, "contains": contains, "tail": tail}
+        return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", query)
+
+    def follow_logs(
+        self,
+        trial: Reference,
+        *,
+        rank: int | None = None,
+        contains: str | None = None,
+        tail: int | None = None,
+    ) -> Iterator[models.LogLine]:
+        """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
+        query = {"rank": rank, "contains": contains, "tail": tail}
+        return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", query)
+
+
+def _path(trial: Reference) -> str:
+    return f"/v1/trials/{segment(trial)}"

@@ -1,0 +1,80 @@
+"""Event streams: taken up where they broke, ended when the server ends them."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from muster.client.models import LogLine
+from muster.client.paging import follow
+from muster.client.settings import Address
+from muster.client.transport import Transport
+from muster.errors import Broken, NotFound, Transient
+
+SSE = {"content-type": "text/event-stream"}
+
+
+def line(number: int) -> bytes:
+    content = (
+        f'{{"cursor":"c{number}","trial":"018f0000-0000-7000-8000-000000000001","trial_number":1,"run":1,'
+        f'"rank":0,"stream":"stdout","time":"2026-01-01T00:00:00Z","text":"line {number}"}}'
+    )
+    return f"id: c{number}\nevent: log\ndata: {content}\n\n".encode()
+
+
+class Broken_(httpx.SyncByteStream):
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+        raise httpx.RemoteProtocolError("peer closed connection")
+
+
+def transport(*answers: httpx.Response) -> tuple[Transport, list[httpx.Request]]:
+    left, seen = list(answers), list[httpx.Request]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return left.pop(0)
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    return Transport(Address("http://platform", "t", "a test"), http), seen
+
+
+def texts(sender: Transport) -> list[str]:
+    return [one.text for one in follow(sender, LogLine, "/v1/trials/1.1/logs/follow", {})]
+
+
+def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
+    sender, seen = transport(
+        httpx.Response(200, headers=SSE, stream=Broken_(b": beat\n\n", line(1), line(2))),
+        httpx.Response(200, headers=SSE, content=line(3)),
+    )
+    assert texts(sender) == ["line 1", "line 2", "line 3"]
+    assert "last-event-id" not in seen[0].headers
+    assert seen[1].headers["last-event-id"] == "c2" and seen[1].url.params["after"] == "c2"
+
+
+def test_a_problem_in_the_stream_is_raised() -> None:
+    content = (
+        b'event: error\ndata: {"type":"urn:muster:error:rejected","code":"not_found","detail":"gone"}\n\n'
+    )
+    sender, _ = transport(httpx.Response(200, headers=SSE, content=line(1) + content))
+    with pytest.raises(NotFound):
+        texts(sender)
+
+
+def test_fruitless_attempts_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
+    sender, seen = transport(*[httpx.Response(200, headers=SSE, stream=Broken_()) for _ in range(6)])
+    with pytest.raises(Transient):
+        texts(sender)
+    assert len(seen) == 6
+
+
+def test_an_answer_that_is_no_stream_is_named() -> None:
+    sender, _ = transport(httpx.Response(200, text="<html>"))
+    with pytest.raises(Broken, match="stream of events"):
+        texts(sender)
