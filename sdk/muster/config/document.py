@@ -111,14 +111,10 @@ def _events(text: str) -> Iterator[yaml.Event]:
         yield from yaml.parse(text, Loader=_PARSER)
     except yaml.MarkedYAMLError as error:
         what = " ".join(part for part in (error.problem, error.context) if part)
-        raise Rejected(
-            "invalid_yaml", f"this is not YAML: {what}", _where(error.problem_mark)
-        ) from None
+        raise Rejected("invalid_yaml", f"this is not YAML: {what}", _where(error.problem_mark)) from None
     except yaml.YAMLError as error:
         what = " ".join(str(error).split())
-        raise Rejected(
-            "invalid_yaml", f"this is not YAML: {what}", "the config"
-        ) from None
+        raise Rejected("invalid_yaml", f"this is not YAML: {what}", "the config") from None
 
 
 class _Mark(Protocol):
@@ -130,11 +126,7 @@ class _Mark(Protocol):
 
 
 def _where(mark: _Mark | None) -> str:
-    return (
-        "the config"
-        if mark is None
-        else f"line {mark.line + 1}, column {mark.column + 1}"
-    )
+    return "the config" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}"
 
 
 @dataclass(slots=True)
@@ -146,9 +138,7 @@ class _Budget:
     def spend(self, depth: int, place: str) -> None:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise Rejected(
-                "too_large", f"the config has more than {MAX_NODES} values", place
-            )
+            raise Rejected("too_large", f"the config has more than {MAX_NODES} values", place)
         if depth > MAX_DEPTH:
             raise Rejected(
                 "too_large",
@@ -205,14 +195,10 @@ class _Reader:
                 else None
             )
             if not isinstance(key, str) or not key:
-                raise Rejected(
-                    "invalid_key", "keys must be text", where, "put the key into quotes"
-                )
+                raise Rejected("invalid_key", "keys must be text", where, "put the key into quotes")
             check_scalar(key, where)
             if key in values:
-                raise Rejected(
-                    "repeated_key", f"the key '{key}' stands here twice", where
-                )
+                raise Rejected("repeated_key", f"the key '{key}' stands here twice", where)
             self.places[(*path, key)] = where
             values[key] = self._value(next(self._events), (*path, key))
         return values
@@ -231,18 +217,12 @@ class _Reader:
                 where,
             )
         if (tag := getattr(event, "tag", None)) and not _is_implied(event, str(tag)):
-            raise Rejected(
-                "invalid_yaml", f"the tag {tag} is not allowed", where, "remove the tag"
-            )
+            raise Rejected("invalid_yaml", f"the tag {tag} is not allowed", where, "remove the tag")
 
 
 def _is_implied(event: yaml.Event, tag: str) -> bool:
     implicit = getattr(event, "implicit", True)
-    return (
-        tag == "!"
-        or implicit is True
-        or (isinstance(implicit, tuple) and any(implicit))
-    )
+    return tag == "!" or implicit is True or (isinstance(implicit, tuple) and any(implicit))
 
 
 def _copied(value: object, path: Path, budget: _Budget) -> JsonValue:
@@ -251,20 +231,13 @@ def _copied(value: object, path: Path, budget: _Budget) -> JsonValue:
     if isinstance(value, Mapping):
         if any(not isinstance(key, str) or not key for key in value):
             raise Rejected("invalid_key", "keys must be text", place)
-        return {
-            _checked_key(key, place): _copied(item, (*path, key), budget)
-            for key, item in value.items()
-        }
+        return {_checked_key(key, place): _copied(item, (*path, key), budget) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [
-            _copied(item, (*path, index), budget) for index, item in enumerate(value)
-        ]
+        return [_copied(item, (*path, index), budget) for index, item in enumerate(value)]
     if value is None or isinstance(value, str | int | float | bool):
         check_scalar(value, place)
         return value
-    raise Rejected(
-        "invalid_type", f"a {type(value).__name__} is no value of a config", place
-    )
+    raise Rejected("invalid_type", f"a {type(value).__name__} is no value of a config", place)
 
 
 def _checked_key(key: str, place: str) -> str:

@@ -95,9 +95,7 @@ class ExperimentConfig(Section):
     def _is_a_command(cls, entrypoint: object) -> object:
         if isinstance(entrypoint, str):
             if not entrypoint.strip():
-                raise refusal(
-                    "the entrypoint is empty", hint="e.g. entrypoint: python3 train.py"
-                )
+                raise refusal("the entrypoint is empty", hint="e.g. entrypoint: python3 train.py")
             if _TRIAL_CLASS.fullmatch(entrypoint.strip()):
                 raise refusal(
                     "an entrypoint module:TrialClass is not supported",
@@ -105,11 +103,7 @@ class ExperimentConfig(Section):
                 )
             return entrypoint
         if isinstance(entrypoint, list | tuple):
-            if (
-                not entrypoint
-                or not all(isinstance(word, str) for word in entrypoint)
-                or not entrypoint[0]
-            ):
+            if not entrypoint or not all(isinstance(word, str) for word in entrypoint) or not entrypoint[0]:
                 raise refusal("the entrypoint's list must hold text, the program first")
             return tuple(entrypoint)
         raise refusal("the entrypoint must be text or a list of text")
@@ -118,9 +112,7 @@ class ExperimentConfig(Section):
     def _holds_together(self) -> "ExperimentConfig":
         if (self.workspace is None) != (self.project is None):
             lacking = "project" if self.project is None else "workspace"
-            raise refusal(
-                f"workspace and project come together: '{lacking}' is missing", lacking
-            )
+            raise refusal(f"workspace and project come together: '{lacking}' is missing", lacking)
         self._check_space()
         return self
 
@@ -134,9 +126,7 @@ class ExperimentConfig(Section):
                     hint="give one value, or choose another searcher",
                 )  # fmt: skip
             return
-        if not varied and (
-            isinstance(self.searcher, Grid) or self.searcher.max_trials > 1
-        ):
+        if not varied and (isinstance(self.searcher, Grid) or self.searcher.max_trials > 1):
             raise refusal(
                 f"there is nothing to search: no hyperparameter varies, and the searcher is "
                 f"'{self.searcher.name}'",
@@ -178,10 +168,7 @@ class ExperimentConfig(Section):
         if isinstance(self.searcher, Single):
             return 1
         if isinstance(self.searcher, Grid):
-            return math.prod(
-                grid_size(parameter) or 1
-                for _, parameter in searched(self.hyperparameters)
-            )
+            return math.prod(grid_size(parameter) or 1 for _, parameter in searched(self.hyperparameters))
         return self.searcher.max_trials
 
     def variables(self) -> dict[str, str]:

@@ -30,9 +30,7 @@ def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConf
 
 def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
     """Read `source` and lay `overrides` over it, without looking at the meaning of any key."""
-    document = (
-        read_mapping(source) if isinstance(source, Mapping) else read_text(source)
-    )
+    document = read_mapping(source) if isinstance(source, Mapping) else read_text(source)
     apply_overrides(document, overrides)
     return document
 
@@ -63,9 +61,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
         code = "invalid_type"
     if others:
         message += f" (and {others} more)"
-    return Rejected(
-        code, message, document.place(_known(path)), str(hint) if hint else None
-    )
+    return Rejected(code, message, document.place(_known(path)), str(hint) if hint else None)
 
 
 _OUR_CODES = ("invalid_value", "unknown_key", "unsupported_key", "unknown_searcher")
@@ -85,17 +81,13 @@ _MESSAGES = {
 
 
 def _ours(message: str) -> str:
-    return message.replace("Input should be", "this must be").replace(
-        "String should", "this text must"
-    )
+    return message.replace("Input should be", "this must be").replace("String should", "this text must")
 
 
 def _own_path(location: tuple[int | str, ...]) -> Path:
     """Return the location without the names that pydantic inserts for the branches of a union."""
     return tuple(
-        part
-        for part in location
-        if not (isinstance(part, str) and part.startswith(("<", "function-")))
+        part for part in location if not (isinstance(part, str) and part.startswith(("<", "function-")))
     )
 
 

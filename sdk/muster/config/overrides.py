@@ -33,9 +33,7 @@ def _apply(document: Document, override: str) -> None:
     document.places[path] = f"given by {place}"
 
 
-def _assign(
-    root: dict[str, JsonValue], keys: list[str], value: JsonValue, place: str
-) -> Path:
+def _assign(root: dict[str, JsonValue], keys: list[str], value: JsonValue, place: str) -> Path:
     node: JsonValue = root
     path: Path = ()
     for key in keys[:-1]:
@@ -61,9 +59,7 @@ def _step(node: JsonValue, key: str, place: str) -> str | int:
     if isinstance(node, list):
         if key.isdecimal() and int(key) < len(node):
             return int(key)
-        raise Rejected(
-            "invalid_override", f"'{key}' is no index of a list of {len(node)}", place
-        )
+        raise Rejected("invalid_override", f"'{key}' is no index of a list of {len(node)}", place)
     raise Rejected(
         "invalid_override",
         f"'{key}' would stand inside a value that is no mapping",

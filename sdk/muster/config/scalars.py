@@ -42,9 +42,7 @@ def check_scalar(value: JsonValue, place: str) -> None:
         raise Rejected("invalid_number", "numbers must be finite", place)
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         raise Rejected("invalid_number", "whole numbers must fit into 64 bits", place)
-    if isinstance(value, str) and (
-        "\x00" in value or any("\ud800" <= c <= "\udfff" for c in value)
-    ):
+    if isinstance(value, str) and ("\x00" in value or any("\ud800" <= c <= "\udfff" for c in value)):
         raise Rejected(
             "invalid_text",
             "text may hold neither NUL characters nor lone surrogates",

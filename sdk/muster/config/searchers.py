@@ -104,11 +104,7 @@ KINDS: Mapping[str, type[Section]] = {
 
 
 def _kind(value: object) -> str:
-    name = (
-        value.get("name")
-        if isinstance(value, Mapping)
-        else getattr(value, "name", None)
-    )
+    name = value.get("name") if isinstance(value, Mapping) else getattr(value, "name", None)
     return f"<{name}>"
 
 

@@ -20,9 +20,7 @@ class Section(BaseModel):
         ignored: Keys without effect that do no harm, with the one value that is taken (or `ANY_VALUE`).
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     refused: ClassVar[Mapping[str, str]] = {}
     ignored: ClassVar[Mapping[str, object]] = {}
@@ -32,11 +30,7 @@ class Section(BaseModel):
     def _close(cls, values: object) -> object:
         if not isinstance(values, Mapping):
             return values
-        kept = {
-            key: value
-            for key, value in values.items()
-            if value is not None or cls._takes_null(key)
-        }
+        kept = {key: value for key, value in values.items() if value is not None or cls._takes_null(key)}
         for key in list(kept):
             if key in cls.model_fields:
                 continue
@@ -58,22 +52,12 @@ class Section(BaseModel):
                 key,
                 code="unsupported_key",
             )
-        close = difflib.get_close_matches(
-            key, [*cls.model_fields, *cls.refused], n=1, cutoff=0.6
-        )
-        hint = (
-            f"did you mean '{close[0]}'?"
-            if close
-            else f"known here: {', '.join(cls.model_fields)}"
-        )
-        return refusal(
-            f"the key '{key}' is not known here", key, hint=hint, code="unknown_key"
-        )
+        close = difflib.get_close_matches(key, [*cls.model_fields, *cls.refused], n=1, cutoff=0.6)
+        hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(cls.model_fields)}"
+        return refusal(f"the key '{key}' is not known here", key, hint=hint, code="unknown_key")
 
 
-def refusal(
-    message: str, *at: str | int, hint: str = "", code: str = "invalid_value"
-) -> PydanticCustomError:
+def refusal(message: str, *at: str | int, hint: str = "", code: str = "invalid_value") -> PydanticCustomError:
     """Return an error about the value at path `at` below the section that raises it."""
     context: dict[str, JsonValue] = {"message": message, "hint": hint, "at": list(at)}
     return PydanticCustomError(code, "{message}", context)

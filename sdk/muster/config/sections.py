@@ -79,9 +79,7 @@ class Environment(Section):
     }
     ignored: ClassVar[Mapping[str, object]] = {"force_pull_image": False}
 
-    environment_variables: tuple[str, ...] = Field(
-        default=(), max_length=1000, strict=False
-    )
+    environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)
 
     @field_validator("environment_variables")
     @classmethod
@@ -99,9 +97,7 @@ class Environment(Section):
         values: dict[str, str] = {}
         for variable in self.environment_variables:
             name, _, text = variable.partition("=")
-            values[name] = _REFERENCE.sub(
-                lambda found: values.get(found[1] or found[2], found[0]), text
-            )
+            values[name] = _REFERENCE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
         return values
 
 
@@ -148,9 +144,7 @@ class Optimizations(Section):
         """Return Horovod's environment variables for what differs from Horovod's own defaults."""
         variables: dict[str, str] = {}
         if self.tensor_fusion_threshold != 64:
-            variables["HOROVOD_FUSION_THRESHOLD"] = str(
-                self.tensor_fusion_threshold * 1024 * 1024
-            )
+            variables["HOROVOD_FUSION_THRESHOLD"] = str(self.tensor_fusion_threshold * 1024 * 1024)
         if self.tensor_fusion_cycle_time != 1:
             variables["HOROVOD_CYCLE_TIME"] = f"{self.tensor_fusion_cycle_time:g}"
         if self.auto_tune_tensor_fusion:

@@ -30,9 +30,7 @@ class Categorical(Section):
     """One of `vals`, each equally likely."""
 
     type: Literal["categorical"]
-    vals: tuple[JsonValue, ...] = Field(
-        min_length=1, max_length=MAX_VALUES, strict=False
-    )
+    vals: tuple[JsonValue, ...] = Field(min_length=1, max_length=MAX_VALUES, strict=False)
 
 
 class Int(Section):
@@ -107,9 +105,7 @@ def _bare_to_const(value: object) -> object:
 
 
 if TYPE_CHECKING:  # mypy follows plain recursive aliases only, pydantic named ones only
-    Hyperparameter: TypeAlias = (
-        Const | Categorical | Int | Double | Log | Mapping[str, "Hyperparameter"]
-    )
+    Hyperparameter: TypeAlias = Const | Categorical | Int | Double | Log | Mapping[str, "Hyperparameter"]
 else:
     Hyperparameter = TypeAliasType(
         "Hyperparameter",
@@ -149,11 +145,7 @@ def leaves(space: Space, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
 
 def searched(space: Space) -> list[Leaf]:
     """Return the parameters that are not constant, in the order of `leaves`."""
-    return [
-        (path, parameter)
-        for path, parameter in leaves(space)
-        if not isinstance(parameter, Const)
-    ]
+    return [(path, parameter) for path, parameter in leaves(space) if not isinstance(parameter, Const)]
 
 
 def grid_size(parameter: Parameter) -> int | None:
@@ -181,6 +173,6 @@ def _checked_range(parameter: Ranged) -> Ranged:
 
 def _is_power(base: float, exponent: float) -> bool:
     try:
-        return 0.0 < base**exponent < float("inf")
+        return 0.0 < float(base**exponent) < float("inf")
     except OverflowError:
         return False

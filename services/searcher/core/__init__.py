@@ -1,0 +1,1 @@
+"""The searcher's decisions: pure, synchronous, and equal for equal input."""

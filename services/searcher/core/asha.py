@@ -1,0 +1,125 @@
+"""ASHA by stopping: `async_halving` is one bracket, `adaptive_asha` a tournament of several.
+
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), with the stopping rule of
+Determined 0.38: a trial goes on past a rung while it is among the best 1/divisor of those seen there so
+far. Where Determined lets a search end short of its trials when one exits early, we replace that trial.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+
+WORST = math.inf
+
+
+@dataclass(slots=True)
+class _Runner:
+    """Where a trial stands: the rung that decides next, and whether anything still counts."""
+
+    rung: int = 0
+    is_out: bool = False
+
+
+class Bracket:
+    """One bracket: `targets` are the times of its rungs, rising; `initial` of `max_trials` start at once."""
+
+    def __init__(self, targets: Sequence[int], max_trials: int, initial: int, divisor: float) -> None:
+        ratio = Fraction(divisor)
+        self._numerator, self._denominator = ratio.numerator, ratio.denominator
+        self._targets = tuple(targets)
+        self._rungs: list[list[float]] = [[] for _ in targets]
+        self._runners: dict[int, _Runner] = {}
+        self._max_trials = max_trials
+        self._requested = min(initial, max_trials)
+        self._ended = 0
+
+    def plan_start(self) -> list[Branch]:
+        return [0] * self._requested
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        self._runners[trial] = _Runner()
+        return float(self._targets[0])
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        """Pass rungs upward from the trial's own while `time` reaches them and the trial is kept."""
+        runner, counted = self._runners[trial], False
+        if runner.is_out:
+            return NEVER
+        while time >= self._targets[runner.rung]:
+            counted = True
+            is_kept = self._insert(runner.rung, value)
+            if runner.rung == len(self._targets) - 1 or not is_kept:
+                runner.is_out = True
+                at_top = runner.rung == len(self._targets) - 1
+                return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
+            runner.rung += 1
+        return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+        """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
+
+        A trial that finished by itself keeps what it reached, and results still under way may count.
+        """
+        runner = self._runners[trial]
+        if ending is not Ending.FINISHED and not runner.is_out:
+            self._insert(runner.rung, WORST)
+            runner.is_out = True
+        self._ended += 1
+        if self._requested >= self._max_trials:
+            return []
+        self._requested += 1
+        return [0]
+
+    def progress(self) -> float:
+        """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
+        reached = len(self._rungs[0])
+        share = reached / (1.2 * self._max_trials)
+        if reached >= self._max_trials or self._ended == self._max_trials:
+            share = max(share, self._ended / self._max_trials)
+        return min(share, 1.0)
+
+    def planned(self) -> int:
+        return self._max_trials
+
+    def rungs(self) -> list[list[float]]:
+        """Return the values seen at each rung, best first."""
+        return [list(rung) for rung in self._rungs]
+
+    def _insert(self, rung: int, value: float) -> bool:
+        """Place `value` before its equals; return whether it is among the best 1/divisor there."""
+        values = self._rungs[rung]
+        place = bisect_left(values, value)
+        values.insert(place, value)
+        return place < max(len(values) * self._denominator // self._numerator, 1)
+
+
+class Tournament:
+    """Several brackets side by side; each trial belongs to the one that asked for it."""
+
+    def __init__(self, brackets: Sequence[Bracket]) -> None:
+        self._brackets = tuple(brackets)
+        self._branches: dict[int, Branch] = {}
+
+    def plan_start(self) -> list[Branch]:
+        return [branch for branch, bracket in enumerate(self._brackets) for _ in bracket.plan_start()]
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        self._branches[trial] = branch
+        return self._brackets[branch].on_created(trial, 0)
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        return self._brackets[self._branches[trial]].on_result(trial, value, time)
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+        branch = self._branches[trial]
+        return [branch for _ in self._brackets[branch].on_ended(trial, ending)]
+
+    def progress(self) -> float:
+        return sum(bracket.progress() for bracket in self._brackets) / len(self._brackets)
+
+    def planned(self) -> int:
+        return sum(bracket.planned() for bracket in self._brackets)

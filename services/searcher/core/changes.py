@@ -1,0 +1,142 @@
+"""What one turn changes: experiment, trials and wishes in hand, kept consistent with their counts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from services.searcher.core.entities import Experiment, Trial, trial_id
+from services.searcher.core.journal import Entry
+from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
+from services.searcher.core.search import Proposal
+from shared.messages.specs import Wanted
+
+VerdictWord = Literal["go_on", "stop", "pause"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The answer to a validation, for the worker that waits for it."""
+
+    trial: int
+    run: int
+    validation: int
+    verdict: VerdictWord
+    decide_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a turn changes and tells.
+
+    Attributes:
+        trials: Every trial that is new or differs, by number.
+        wanted: Numbers of those whose wish is new (`trial.wanted`), in the order of deciding.
+        changed: Numbers of those whose state is told at once (`trial.changed`).
+        is_announced: Whether the experiment's state is told at once (`experiment.changed`).
+    """
+
+    experiment: Experiment
+    trials: dict[int, Trial]
+    entries: tuple[Entry, ...]
+    wanted: tuple[int, ...]
+    changed: tuple[int, ...]
+    judged: tuple[Judged, ...]
+    is_announced: bool
+
+
+class Changes:
+    """The entities that a turn has in hand, as they are by now."""
+
+    def __init__(self, experiment: Experiment, trials: Iterable[Trial], now: datetime) -> None:
+        self.experiment = experiment
+        self.now = now
+        self.judged: list[Judged] = []
+        self.is_announced = False
+        self._before = experiment
+        self._known = {trial.number: trial for trial in trials}
+        self._touched: dict[int, Trial] = {}
+        self._wanted: dict[int, None] = {}
+        self._changed: dict[int, None] = {}
+
+    def __getitem__(self, number: int) -> Trial:
+        return self._known[number]
+
+    def live(self) -> list[Trial]:
+        """Return the known trials that are not final, by number."""
+        return [trial for _, trial in sorted(self._known.items()) if not trial.is_final]
+
+    def known(self, trial: Trial) -> Trial:
+        """Return the trial as it is by now, taking it in if it is not known yet."""
+        return self._known.setdefault(trial.number, trial)
+
+    def move(self, trigger: ExperimentTrigger) -> None:
+        """Advance the experiment and have it announced."""
+        self.experiment = self.experiment.moved(trigger)
+        self.is_announced = True
+
+    def put(self, trial: Trial, is_dirty: bool = True) -> Trial:
+        """Keep a trial; told with the next round where it is dirty."""
+        before = self._known.get(trial.number)
+        trial = replace(trial, dirty=trial.dirty or is_dirty)
+        self._known[trial.number] = self._touched[trial.number] = trial
+        state = before.state if before else None
+        if trial.state is not state:
+            counts = self.experiment.counts.moved(state, trial.state)
+            self.experiment = replace(self.experiment, counts=counts)
+        return trial
+
+    def tell(self, trial: Trial) -> None:
+        """Keep a trial and have its state told at once."""
+        self.put(trial)
+        self._changed[trial.number] = None
+
+    def want(self, trial: Trial, wanted: Wanted) -> Trial:
+        """Change what is wanted of an open request."""
+        if wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
+            trial = trial.moved(TrialTrigger.TOLD)
+        self._wanted[trial.number] = None
+        return self.put(replace(trial, wanted=wanted, wish=trial.wish + 1))
+
+    def want_again(self, trial: Trial) -> None:
+        """Open a new request for a trial that was parked."""
+        self.want(replace(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), Wanted.RUN)
+
+    def create(self, proposals: Iterable[Proposal]) -> None:
+        """Make the proposed trials and want them."""
+        for each in proposals:
+            trial = Trial(
+                id=trial_id(self.experiment.id, each.number),
+                number=each.number,
+                point=each.point,
+                seed=each.seed,
+                created_at=self.now,
+                decide_at=each.decide_at,
+            )
+            self.want(trial, Wanted.RUN)
+            self._changed[trial.number] = None
+
+    def decide(self, position: int, entries: Iterable[Entry]) -> Decision:
+        """Return everything that has changed; `position` is the journal's new length."""
+        for number in self._changed:
+            trial = self._touched[number]
+            self._touched[number] = replace(trial, version=trial.version + 1, dirty=False)
+        experiment = replace(
+            self.experiment,
+            position=position,
+            version=self.experiment.version + self.is_announced,
+            dirty=not self.is_announced and (self.experiment.dirty or self._has_news()),
+        )
+        return Decision(
+            experiment,
+            self._touched,
+            tuple(entries),
+            tuple(self._wanted),
+            tuple(self._changed),
+            tuple(self.judged),
+            self.is_announced,
+        )
+
+    def _has_news(self) -> bool:
+        now, before = self.experiment, self._before
+        return (now.counts, now.best, now.progress) != (before.counts, before.best, before.progress)

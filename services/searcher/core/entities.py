@@ -1,0 +1,192 @@
+"""What the searcher remembers of an experiment and of a trial, apart from the search itself."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.searcher.core.machines import (
+    EXPERIMENT,
+    TRIAL,
+    ExperimentState,
+    ExperimentTrigger,
+    TrialState,
+    TrialTrigger,
+)
+from services.searcher.core.sampling import Point
+from shared.ids import ExperimentId, TrialId, derived_id
+from shared.messages.runs import RequestOutcome
+from shared.messages.specs import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best validation of an experiment by its metric; the earlier one where two are equal."""
+
+    trial: int
+    step: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A validation of a trial: where, and the metric."""
+
+    step: int
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many trials are in each state."""
+
+    queued: int = 0
+    running: int = 0
+    parked: int = 0
+    stopping: int = 0
+    completed: int = 0
+    stopped: int = 0
+    error: int = 0
+    cancelled: int = 0
+
+    @property
+    def live(self) -> int:
+        return self.queued + self.running + self.parked + self.stopping
+
+    def moved(self, before: TrialState | None, after: TrialState) -> "Counts":
+        """Return the counts after one trial went from `before` (None: it is new) to `after`."""
+        counts = self
+        if before is not None:
+            counts = replace(counts, **{before.value: getattr(counts, before.value) - 1})
+        return replace(counts, **{after.value: getattr(counts, after.value) + 1})
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment's own state.
+
+    Attributes:
+        position: Length of its journal; search state is cached by it.
+        version: Of `experiment.changed`; rises with each one emitted.
+        outcome: The end it is heading for while `stopping`.
+        dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
+    """
+
+    id: ExperimentId
+    number: int
+    started_at: datetime
+    state: ExperimentState = EXPERIMENT.initial
+    version: int = 0
+    position: int = 0
+    outcome: ExperimentTrigger | None = None
+    reason: str | None = None
+    archived: bool = False
+    progress: float = 0.0
+    best: Best | None = None
+    counts: Counts = Counts()
+    ended_at: datetime | None = None
+    dirty: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in EXPERIMENT.final
+
+    def moved(self, trigger: ExperimentTrigger) -> "Experiment":
+        """Return the experiment after `trigger`; a missing edge raises Broken."""
+        return replace(self, state=EXPERIMENT.next(self.state, trigger))
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What the scheduler said of a run's end: how many validations and checkpoints it had announced.
+
+    None means that nobody knows (the run was lost), and that nothing is waited for.
+    """
+
+    run: int
+    validations: int | None
+    checkpoints: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """How the trial's present request ended, after `runs` runs of the trial in all."""
+
+    outcome: RequestOutcome
+    runs: int
+    reason: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial's own state.
+
+    Attributes:
+        version: Of `trial.changed`.
+        wish: Version of `trial.wanted`.
+        request: Number of the present request.
+        is_stopped: Whether the search ended it; `is_at_top` because it had its whole time.
+        run: The newest run known of.
+        reported: Newest (run, validation number) taken in; lower ones are ignored.
+        settled: (run, how many of its checkpoints are saved or abandoned).
+        ended: What the newest ended run announced.
+        closed: Set once the request has ended and the trial is not wanted again.
+    """
+
+    id: TrialId
+    number: int
+    point: Point
+    seed: int
+    created_at: datetime
+    decide_at: float | None = None
+    state: TrialState = TRIAL.initial
+    version: int = 0
+    wanted: Wanted = Wanted.RUN
+    wish: int = 0
+    request: int = 1
+    is_stopped: bool = False
+    is_at_top: bool = False
+    run: int = 0
+    reported: tuple[int, int] = (0, 0)
+    settled: tuple[int, int] = (0, 0)
+    ended: Ended | None = None
+    closed: Closed | None = None
+    best: Mark | None = None
+    latest: Mark | None = None
+    reason: str | None = None
+    ended_at: datetime | None = None
+    dirty: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in TRIAL.final
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a request of it stands with the scheduler."""
+        return self.closed is None and self.state is not TrialState.PARKED
+
+    def moved(self, trigger: TrialTrigger) -> "Trial":
+        """Return the trial after `trigger`; a missing edge raises Broken."""
+        return replace(self, state=TRIAL.next(self.state, trigger))
+
+    def is_complete(self) -> bool:
+        """Whether its request closed and everything that its last run announced has arrived."""
+        if self.closed is None:
+            return False
+        last = max(self.run, self.closed.runs)
+        if last == 0:
+            return True
+        if self.ended is None or self.ended.run < last:
+            return False
+        return self._has_validations(last, self.ended) and self._has_checkpoints(last, self.ended)
+
+    def _has_validations(self, last: int, ended: Ended) -> bool:
+        return not ended.validations or self.reported >= (last, ended.validations)
+
+    def _has_checkpoints(self, last: int, ended: Ended) -> bool:
+        return not ended.checkpoints or self.settled >= (last, ended.checkpoints)
+
+
+def trial_id(experiment: ExperimentId, number: int) -> TrialId:
+    """Return the id of trial `number`: the same cause always makes the same trial."""
+    return TrialId(derived_id(experiment, "trial", number))

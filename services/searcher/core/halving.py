@@ -1,0 +1,104 @@
+"""The arithmetic of successive halving: rung targets, brackets, and how trials are split over them.
+
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (ASHA, MLSys 2020), with the meaning of
+Determined 0.38. All of it is exact: the divisor is taken as a fraction, so that no logarithm is rounded.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from muster.config import AdaptiveAsha
+
+Mode = Literal["aggressive", "standard", "conservative"]
+
+
+@dataclass(frozen=True, slots=True)
+class BracketSize:
+    """One bracket: how many rungs, how many trials in all, how many at the start."""
+
+    rungs: int
+    max_trials: int
+    initial: int
+
+
+def rung_targets(max_time: int, divisor: float, rungs: int) -> tuple[int, ...]:
+    """Return the time at which each rung decides: max(floor(max_time / divisor^(rungs-1-i)), 1)."""
+    ratio = Fraction(divisor)
+    return tuple(max(int(max_time / ratio ** (rungs - 1 - i)), 1) for i in range(rungs))
+
+
+def floor_log(value: int, base: float) -> int:
+    """Return the greatest k with base^k <= value, for value >= 1 and base > 1, without rounding."""
+    ratio, power, exponent = Fraction(base), Fraction(base), 0
+    while power <= value:
+        power, exponent = power * ratio, exponent + 1
+    return exponent
+
+
+def choose_rungs(searcher: AdaptiveAsha) -> tuple[int, ...]:
+    """Return the number of rungs of each bracket, most first."""
+    if searcher.bracket_rungs:
+        return tuple(sorted(searcher.bracket_rungs, reverse=True))
+    most = min(
+        searcher.max_rungs,
+        floor_log(searcher.max_time, searcher.divisor) + 1,
+        floor_log(searcher.max_trials, searcher.divisor) + 1,
+    )
+    lowest = {"aggressive": most, "standard": (most - 1) // 2 + 1, "conservative": 1}[searcher.mode]
+    return tuple(range(most, lowest - 1, -1))
+
+
+def plan_brackets(searcher: AdaptiveAsha) -> tuple[BracketSize, ...]:
+    """Return the brackets, most rungs first; their trials sum to `max_trials` exactly.
+
+    Trials are shared by weight divisor^(r-1)/r, so that brackets cost about the same; what rounding
+    leaves goes to the first. Where single trials for tiny brackets would pass `max_trials` (Determined
+    does pass it), the largest bracket gives way, and brackets beyond `max_trials` are dropped.
+    """
+    rungs = choose_rungs(searcher)[: searcher.max_trials]
+    trials = _shared(searcher.max_trials, _weights(rungs, searcher.divisor))
+    initial = bracket_concurrency(searcher, trials)
+    return tuple(BracketSize(r, n, max(1, min(n, c))) for r, n, c in zip(rungs, trials, initial, strict=True))
+
+
+def bracket_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tuple[int, ...]:
+    """Return how many trials of each bracket may run at once, as Determined splits them."""
+    count = len(trials)
+    if searcher.max_concurrent_trials == 0:
+        return (max(trials[-1], int(searcher.divisor)),) * count
+    share, left = divmod(max(searcher.max_concurrent_trials, count), count)
+    return tuple(share + (index < left) for index in range(count))
+
+
+def initial_trials(max_trials: int, concurrent: int, divisor: float, rungs: int) -> int:
+    """Return how many trials of one bracket start at once; 0 concurrent trials means divisor^(rungs-1)."""
+    if concurrent:
+        return min(concurrent, max_trials)
+    return max(1, min(max_trials, int(Fraction(divisor) ** (rungs - 1))))
+
+
+def planned_stops(brackets: tuple[BracketSize, ...], max_time: int, divisor: float) -> dict[int, int]:
+    """Return how many trials are expected to end at each time, if every rung keeps its 1/divisor."""
+    stops: dict[int, int] = {}
+    for bracket in brackets:
+        left, ratio = bracket.max_trials, Fraction(divisor)
+        for target in rung_targets(max_time, divisor, bracket.rungs)[:-1]:
+            kept = max(int(left / ratio), 1)
+            stops[target] = stops.get(target, 0) + left - kept
+            left = kept
+        stops[max_time] = stops.get(max_time, 0) + left
+    return dict(sorted(stops.items()))
+
+
+def _weights(rungs: tuple[int, ...], divisor: float) -> list[Fraction]:
+    return [Fraction(divisor) ** (r - 1) / r for r in rungs]
+
+
+def _shared(max_trials: int, weights: list[Fraction]) -> tuple[int, ...]:
+    total = sum(weights)
+    trials = [max(int(weight * max_trials / total), 1) for weight in weights]
+    trials[0] += max(max_trials - sum(trials), 0)
+    while sum(trials) > max_trials:
+        trials[trials.index(max(trials))] -= 1
+    return tuple(trials)

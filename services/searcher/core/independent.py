@@ -1,0 +1,34 @@
+"""Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
+
+from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+
+
+class Independent:
+    """`total` trials, `initial` at once; each that ends makes room for the next."""
+
+    def __init__(self, total: int, initial: int) -> None:
+        self._total = total
+        self._requested = min(total, initial)
+        self._ended = 0
+
+    def plan_start(self) -> list[Branch]:
+        return [0] * self._requested
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        return None
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        return NEVER
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+        self._ended += 1
+        if self._requested >= self._total:
+            return []
+        self._requested += 1
+        return [0]
+
+    def progress(self) -> float:
+        return self._ended / self._total
+
+    def planned(self) -> int:
+        return self._total

@@ -1,0 +1,156 @@
+"""The journal of a search: what happened and what was decided, enough to repeat it.
+
+An entry holds an event (the facts that the search was told) together with the decision. `recompute` applies an
+event to a `Search`; `fold` rebuilds a search from its journal; `replay` compares every decision.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import JsonValue
+
+from muster.config import ExperimentConfig
+from services.searcher.core.method import Ending, Ruling
+from services.searcher.core.search import Proposal, Search
+from shared.errors import Broken
+
+Facts = dict[str, JsonValue]
+Kind = Literal["started", "judged", "ended", "paused", "resumed", "stopping", "finished"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a journal; positions count from 1 without gaps."""
+
+    position: int
+    kind: Kind
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where a replay decides otherwise."""
+
+    position: int
+    recorded: Facts
+    recomputed: Facts
+
+
+class Journal:
+    """Advances a search and writes down each step; `entries` holds what is to be appended."""
+
+    def __init__(self, search: Search, position: int) -> None:
+        self.search = search
+        self.position = position
+        self.entries: list[Entry] = []
+
+    def start(self) -> list[Proposal]:
+        proposals = self.search.start()
+        self._append("started", _created(proposals))
+        return proposals
+
+    def judge(self, trial: int, run: int, validation: int, value: float, time: float) -> Ruling:
+        ruling = self.search.on_result(trial, value, time)
+        event: Facts = {
+            "trial": trial,
+            "run": run,
+            "validation": validation,
+            "value": value if math.isfinite(value) else None,
+            "time": time,
+        }
+        self._append("judged", {**event, **_ruled(ruling)})
+        return ruling
+
+    def end(self, trial: int, ending: Ending) -> list[Proposal]:
+        proposals = self.search.on_ended(trial, ending)
+        self._append("ended", {"trial": trial, "ending": ending.value, **_created(proposals)})
+        return proposals
+
+    def pause(self, kind: Literal["paused", "stopping"]) -> None:
+        self.search.pause()
+        self._append(kind, {})
+
+    def resume(self) -> list[Proposal]:
+        proposals = self.search.resume()
+        self._append("resumed", _created(proposals))
+        return proposals
+
+    def finish(self, outcome: str, reason: str | None) -> None:
+        self._append("finished", {"outcome": outcome, "reason": reason})
+
+    def _append(self, kind: Kind, facts: Facts) -> None:
+        self.position += 1
+        self.entries.append(Entry(self.position, kind, facts))
+
+
+def recompute(search: Search, entry: Entry) -> Facts:
+    """Tell `search` the event of `entry`, and return the decision that it makes now."""
+    facts = entry.facts
+    match entry.kind:
+        case "started":
+            return _created(search.start())
+        case "judged":
+            value = facts["value"]
+            ruling = search.on_result(
+                _whole(facts, "trial"),
+                math.nan if value is None else _number(facts, "value"),
+                _number(facts, "time"),
+            )
+            return _ruled(ruling)
+        case "ended":
+            return _created(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
+        case "paused" | "stopping":
+            search.pause()
+        case "resumed":
+            return _created(search.resume())
+        case "finished":
+            pass
+    return {}
+
+
+def fold(search: Search, entries: Iterable[Entry]) -> int:
+    """Advance `search` by `entries` and return the last position, 0 where there are none."""
+    position = 0
+    for entry in entries:
+        recompute(search, entry)
+        position = entry.position
+    return position
+
+
+def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Difference | None:
+    """Decide everything again from the beginning; return the first difference, or None."""
+    search = Search(config, seed)
+    for entry in entries:
+        decided = recompute(search, entry)
+        if any(entry.facts.get(key) != value for key, value in decided.items()):
+            recorded = {key: entry.facts.get(key) for key in decided}
+            return Difference(entry.position, recorded, decided)
+    return None
+
+
+def _created(proposals: list[Proposal]) -> Facts:
+    created: list[JsonValue] = [
+        {"trial": each.number, "hyperparameters": each.point, "seed": each.seed, "decide_at": each.decide_at}
+        for each in proposals
+    ]
+    return {"created": created}
+
+
+def _ruled(ruling: Ruling) -> Facts:
+    return {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
+
+
+def _whole(facts: Facts, key: str) -> int:
+    value = facts[key]
+    if not isinstance(value, int):
+        raise Broken(f"the journal's '{key}' is no whole number")
+    return value
+
+
+def _number(facts: Facts, key: str) -> float:
+    value = facts[key]
+    if not isinstance(value, int | float):
+        raise Broken(f"the journal's '{key}' is no number")
+    return float(value)

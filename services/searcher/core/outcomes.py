@@ -1,0 +1,70 @@
+"""How trials and searches end: the rules from a request's outcome to a state, and from trials to the experiment."""
+
+from dataclasses import dataclass
+
+from muster.config import ExperimentConfig, Single
+from services.searcher.core.entities import Closed, Experiment, Trial
+from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
+from services.searcher.core.method import Ending
+from shared.messages.runs import RequestOutcome
+from shared.messages.specs import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a search, with its reason where there is one to tell."""
+
+    trigger: ExperimentTrigger
+    reason: str | None = None
+
+
+def ending_of(outcome: RequestOutcome) -> Ending:
+    """Return what a closed request means to the search method."""
+    match outcome:
+        case "completed" | "stopped":
+            return Ending.FINISHED
+        case "failed" | "rejected":
+            return Ending.FAILED
+        case "cancelled" | "killed" | "parked":
+            return Ending.CANCELLED
+
+
+def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
+    """Return the trigger of the trial's final state.
+
+    A trial that the search ended is `stopped`, or `completed` when it had its whole time, however its
+    processes went down. One that failed while it was being cancelled counts as cancelled.
+    """
+    if trial.is_stopped:
+        return TrialTrigger.COMPLETED if trial.is_at_top else TrialTrigger.STOPPED
+    match closed.outcome:
+        case "completed":
+            return TrialTrigger.COMPLETED
+        case "stopped":
+            return TrialTrigger.STOPPED
+        case "cancelled" | "killed" | "parked":
+            return TrialTrigger.CANCELLED
+        case "failed":
+            is_told = trial.wanted in (Wanted.CANCEL, Wanted.KILL)
+            return TrialTrigger.CANCELLED if is_told else TrialTrigger.FAILED
+        case "rejected":
+            return TrialTrigger.FAILED
+
+
+def end_of_search(config: ExperimentConfig, experiment: Experiment, last: Trial | None) -> End:
+    """Return how a search ends that has no trial left, none of whose ends was decided from outside.
+
+    One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search
+    in which nothing ever reported its metric is an error too: there is nothing to choose from.
+    """
+    counts, metric = experiment.counts, config.searcher.metric
+    if counts.completed + counts.stopped:
+        if experiment.best is not None:
+            return End(ExperimentTrigger.COMPLETE)
+        reason = f"no trial ever reported searcher.metric '{metric}' as a finite number"
+        is_search = not isinstance(config.searcher, Single)
+        return End(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
+    if counts.error:
+        why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
+        return End(ExperimentTrigger.FAIL, f"every trial failed{why}")
+    return End(ExperimentTrigger.CANCEL)

@@ -1,0 +1,146 @@
+"""Points of a search space: drawn at random, or counted off a grid.
+
+Every trial draws from a stream of its own, named by the experiment's seed and the trial's number. So a
+point depends on nothing that happened before, and no generator's state has to be kept.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, assert_never
+
+from pydantic import JsonValue
+
+from muster.config import Categorical, Const, Double, Int, Log, Parameter, Space, leaves, searched
+
+Point = dict[str, JsonValue]
+
+_MASK = 2**64 - 1
+_GOLDEN_GAMMA = 0x9E3779B97F4A7C15
+
+
+class Generator(Protocol):
+    """A source of independent numbers, evenly spread over [0, 1)."""
+
+    def random(self) -> float: ...
+
+
+class Stream:
+    """SplitMix64 (Steele, Lea, Flood 2014), started from a seed and a counter: the same on every machine."""
+
+    def __init__(self, seed: int, number: int) -> None:
+        self._state = _mix(_mix(seed & _MASK) ^ (number * _GOLDEN_GAMMA & _MASK))
+
+    def random(self) -> float:
+        """Return the next number in [0, 1): the upper 53 bits of the next word."""
+        return (self._next() >> 11) * 2.0**-53
+
+    def seed(self) -> int:
+        """Return the next whole number in [0, 2**31)."""
+        return self._next() >> 33
+
+    def _next(self) -> int:
+        self._state = (self._state + _GOLDEN_GAMMA) & _MASK
+        return _mix(self._state)
+
+
+def sample(space: Space, generator: Generator) -> Point:
+    """Return a random point; one number is drawn per parameter that varies, in the order of `leaves`."""
+    point: Point = {}
+    for path, parameter in leaves(space):
+        _set(point, path, parameter.val if isinstance(parameter, Const) else _draw(parameter, generator))
+    return point
+
+
+class GridPoints:
+    """The cartesian product of the parameters' grid values, in the order of `leaves`, the last fastest."""
+
+    def __init__(self, space: Space) -> None:
+        self._constants = [(path, leaf.val) for path, leaf in leaves(space) if isinstance(leaf, Const)]
+        self._axes = [(path, grid_values(leaf)) for path, leaf in searched(space)]
+
+    def __len__(self) -> int:
+        return math.prod(len(values) for _, values in self._axes)
+
+    def __getitem__(self, index: int) -> Point:
+        """Return point `index`, 0 to len - 1."""
+        point: Point = {}
+        for path, value in self._constants:
+            _set(point, path, value)
+        for path, values in reversed(self._axes):
+            index, digit = divmod(index, len(values))
+            _set(point, path, values[digit])
+        return point
+
+
+def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
+    """Return the values that `parameter` takes in a grid, in order.
+
+    `count` values evenly spaced from minval to maxval (for `log` in the exponent), whole numbers rounded
+    half away from zero and at most as many as there are; a count of 1 is the middle.
+    """
+    match parameter:
+        case Const():
+            return [parameter.val]
+        case Categorical():
+            return parameter.vals
+        case Int():
+            count = min(parameter.count or 1, parameter.maxval - parameter.minval + 1)
+            return [_rounded_step(parameter.minval, parameter.maxval, i, count) for i in range(count)]
+        case Double():
+            return _spaced(parameter.minval, parameter.maxval, parameter.count or 1)
+        case Log():
+            return [
+                parameter.base**power
+                for power in _spaced(parameter.minval, parameter.maxval, parameter.count or 1)
+            ]
+    assert_never(parameter)
+
+
+def _draw(parameter: Categorical | Int | Double | Log, generator: Generator) -> JsonValue:
+    part = generator.random()
+    match parameter:
+        case Categorical():
+            return parameter.vals[int(part * len(parameter.vals))]
+        case Int():
+            width = parameter.maxval - parameter.minval + 1
+            return parameter.minval + min(int(part * width), width - 1)
+        case Double():
+            return _between(parameter.minval, parameter.maxval, part)
+        case Log():
+            return float(parameter.base ** _between(parameter.minval, parameter.maxval, part))
+    assert_never(parameter)
+
+
+def _between(low: float, high: float, part: float) -> float:
+    return max(low, min(high, low * (1.0 - part) + high * part))
+
+
+def _spaced(low: float, high: float, count: int) -> list[float]:
+    if count == 1:
+        return [_between(low, high, 0.5)]
+    return [_between(low, high, index / (count - 1)) for index in range(count)]
+
+
+def _rounded_step(low: int, high: int, index: int, count: int) -> int:
+    """Return low + index * (high - low) / (count - 1), rounded half away from zero, in whole numbers."""
+    if count == 1:
+        doubled, unit = low + high, 2
+    else:
+        doubled, unit = low * (count - 1) + index * (high - low), count - 1
+    magnitude = (2 * abs(doubled) + unit) // (2 * unit)
+    return magnitude if doubled >= 0 else -magnitude
+
+
+def _set(point: Point, path: tuple[str, ...], value: JsonValue) -> None:
+    node = point
+    for name in path[:-1]:
+        below = node.setdefault(name, {})
+        assert isinstance(below, dict)
+        node = below
+    node[path[-1]] = value
+
+
+def _mix(word: int) -> int:
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _MASK
+    return word ^ (word >> 31)

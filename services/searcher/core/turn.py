@@ -1,0 +1,272 @@
+"""One transaction's work on one experiment: events in, one `Decision` out.
+
+A turn holds the experiment, those of its trials that the events concern, and the search. Nothing leaves it
+before `decide`; a turn whose transaction fails is thrown away together with its search.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal
+
+from muster.config import ExperimentConfig
+from services.searcher.core.changes import Changes, Decision, Judged, VerdictWord
+from services.searcher.core.entities import Best, Closed, Ended, Experiment, Mark, Trial
+from services.searcher.core.journal import Journal
+from services.searcher.core.machines import (
+    EXPERIMENT,
+    ExperimentState,
+    ExperimentTrigger,
+    TrialState,
+    TrialTrigger,
+)
+from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
+from services.searcher.core.results import Reading, Result, is_better, read_result
+from services.searcher.core.search import Search
+from shared.errors import Conflict
+from shared.messages.specs import Wanted
+
+_GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
+
+
+class Turn:
+    """Takes events in any number, then `decide` once.
+
+    Where `needs_rest` is true after the events, the experiment's other live trials must be given to
+    `end_rest`, because the whole search ends. Commands want all live trials from the beginning.
+    """
+
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        experiment: Experiment,
+        trials: Iterable[Trial],
+        search: Search,
+        now: datetime,
+    ) -> None:
+        self._config = config
+        self._changes = Changes(experiment, trials, now)
+        self._journal = Journal(search, experiment.position)
+        self._end_wanted: Wanted | None = None
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment as it is by now."""
+        return self._changes.experiment
+
+    @property
+    def needs_rest(self) -> bool:
+        return self._end_wanted is not None and self.experiment.counts.live > 0
+
+    def decide(self) -> Decision:
+        """Return everything that the events amount to."""
+        return self._changes.decide(self._journal.position, self._journal.entries)
+
+    def begin(self) -> None:
+        """Make the first trials of a new experiment."""
+        self._changes.is_announced = True
+        self._changes.create(self._journal.start())
+
+    def on_granted(self, number: int, run: int) -> None:
+        trial = self._changes[number]
+        if trial.is_final or run <= trial.run:
+            return
+        trial = replace(trial, run=run)
+        has_ended = trial.closed is not None or (trial.ended is not None and trial.ended.run >= run)
+        self._changes.put(trial if has_ended else trial.moved(TrialTrigger.GRANTED))
+
+    def on_validation(self, result: Result) -> None:
+        """Take in a validation unless it is old; at or past `decide_at` it gets the one verdict."""
+        trial = self._changes[result.trial]
+        if trial.is_final or (result.run, result.number) <= trial.reported:
+            return
+        trial = replace(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
+        reading = None if result.is_stale else read_result(self._config, result)
+        if isinstance(reading, str):
+            self._changes.put(trial)
+            self._answer(trial, result, "stop")
+            self._fail(reading)
+        elif reading is not None:
+            trial = self._changes.put(self._marked(trial, result.step, reading.value))
+            self._judge(trial, result, reading)
+        else:
+            self._changes.put(trial)
+        self._settle(self._changes[result.trial])
+
+    def on_checkpoint(self, number: int, run: int) -> None:
+        """Take in that one of a run's announced checkpoints is saved or given up."""
+        trial = self._changes[number]
+        known_run, count = trial.settled
+        if trial.is_final or run < known_run:
+            return
+        trial = replace(trial, settled=(run, count + 1 if run == known_run else 1))
+        self._settle(self._changes.put(trial, is_dirty=False))
+
+    def on_run_ended(self, number: int, ended: Ended, is_requeued: bool) -> None:
+        trial = self._changes[number]
+        if trial.is_final or (trial.ended is not None and trial.ended.run >= ended.run):
+            return
+        trial = replace(trial, ended=ended, run=max(trial.run, ended.run))
+        if is_requeued and ended.run == trial.run and trial.closed is None:
+            trial = trial.moved(TrialTrigger.REQUEUED)
+        self._settle(self._changes.put(trial))
+
+    def on_closed(self, number: int, request: int, closed: Closed) -> None:
+        """Take in the end of a request: parked, wanted again, or over; what takes its place is made at once."""
+        trial = self._changes[number]
+        if request != trial.request or not trial.is_open:
+            return
+        if closed.outcome == "parked" and self.experiment.state in _GOING and not trial.is_stopped:
+            self._park(replace(trial, run=max(trial.run, closed.runs)))
+        else:
+            self._close(trial, closed)
+
+    def pause(self) -> None:
+        """Park every trial that runs or waits. Raises Conflict where the search is over."""
+        self._require(_GOING, "paused")
+        self._changes.move(ExperimentTrigger.PAUSE)
+        self._journal.pause("paused")
+        for trial in self._changes.live():
+            if trial.is_open and trial.wanted is Wanted.RUN:
+                self._changes.want(trial, Wanted.PARK)
+
+    def resume(self) -> None:
+        """Want every parked trial again, then make new ones. Raises Conflict where the search is over."""
+        self._require(_GOING, "resumed")
+        self._changes.move(ExperimentTrigger.RESUME)
+        for trial in self._changes.live():
+            if trial.state is TrialState.PARKED:
+                self._changes.want_again(trial)
+            elif trial.is_open and trial.wanted is Wanted.PARK:
+                self._changes.want(trial, Wanted.RUN)
+        self._changes.create(self._journal.resume())
+
+    def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
+        """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""
+        self._require((*_GOING, ExperimentState.STOPPING), "cancelled")
+        if self.experiment.state is not ExperimentState.STOPPING:
+            self._stop(ExperimentTrigger.CANCEL, None, wanted)
+            return
+        self._changes.is_announced = True
+        self._end_wanted = wanted
+        self.end_rest(self._changes.live())
+
+    def archive(self, archived: bool) -> None:
+        """Raises Conflict while the search goes on."""
+        self._require(tuple(EXPERIMENT.final), "archived")
+        self._changes.experiment = replace(self.experiment, archived=archived)
+        self._changes.is_announced = True
+
+    def settle_anyway(self, number: int) -> None:
+        """End a trial whose announced reports or checkpoints never came."""
+        trial = self._changes[number]
+        if trial.closed is not None and not trial.is_final:
+            reason = trial.reason or "not everything that its last run announced was stored"
+            self._finalise(replace(trial, reason=reason), trial.closed)
+
+    def end_rest(self, trials: Iterable[Trial]) -> None:
+        """End further live trials of a search that ends; those already told are left alone."""
+        wanted = self._end_wanted
+        for trial in [self._changes.known(trial) for trial in trials]:
+            if wanted is None or trial.is_final:
+                continue
+            if trial.state is TrialState.PARKED:
+                self._close(trial, Closed("cancelled", trial.run, None, self._changes.now))
+            elif trial.is_open and trial.wanted not in (wanted, Wanted.KILL):
+                self._changes.want(trial, wanted)
+        self._finish_if_over(None)
+
+    def _require(self, states: tuple[ExperimentState, ...], done: str) -> None:
+        if self.experiment.state not in states:
+            state = self.experiment.state
+            raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")
+
+    def _marked(self, trial: Trial, step: int, value: float) -> Trial:
+        mark = Mark(step, value)
+        if is_better(self._config, value, trial.best.value if trial.best else None):
+            trial = replace(trial, best=mark)
+        best = self.experiment.best
+        if is_better(self._config, value, best.value if best else None):
+            self._changes.experiment = replace(self.experiment, best=Best(trial.number, step, value))
+        return replace(trial, latest=mark)
+
+    def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
+        if self.experiment.state not in _GOING or trial.decide_at is None or reading.time < trial.decide_at:
+            return
+        ruling = self._journal.judge(trial.number, result.run, result.number, reading.value, reading.time)
+        trial = replace(trial, decide_at=ruling.decide_at, is_stopped=ruling.stop, is_at_top=ruling.at_top)
+        self._measure()
+        if trial.state is TrialState.PARKED and ruling.stop:
+            self._close(trial, Closed("stopped", trial.run, None, self._changes.now))
+        elif not trial.is_open:
+            self._changes.put(trial)
+        else:
+            self._changes.want(trial, Wanted.STOP if ruling.stop else trial.wanted)
+            self._answer(trial, result, _verdict(trial))
+
+    def _answer(self, trial: Trial, result: Result, verdict: VerdictWord) -> None:
+        decide_at = None if verdict == "stop" else trial.decide_at
+        self._changes.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
+
+    def _park(self, trial: Trial) -> None:
+        if trial.wanted is Wanted.PARK:
+            self._changes.tell(trial.moved(TrialTrigger.PARKED))
+        else:
+            self._changes.want_again(trial)
+
+    def _close(self, trial: Trial, closed: Closed) -> None:
+        trial = replace(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+        self._changes.put(trial.moved(TrialTrigger.TOLD))
+        if closed.outcome == "rejected" and self.experiment.state in _GOING:
+            self._stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
+        self._changes.create(self._journal.end(trial.number, ending_of(closed.outcome)))
+        self._measure()
+        self._settle(self._changes[trial.number])
+
+    def _settle(self, trial: Trial) -> None:
+        if trial.closed is not None and not trial.is_final and trial.is_complete():
+            self._finalise(trial, trial.closed)
+
+    def _finalise(self, trial: Trial, closed: Closed) -> None:
+        trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
+        self._changes.tell(trial)
+        self._finish_if_over(trial)
+
+    def _fail(self, reason: str) -> None:
+        if self.experiment.state in _GOING:
+            self._stop(ExperimentTrigger.FAIL, reason, Wanted.KILL)
+
+    def _stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
+        """Begin the end of the whole search."""
+        self._changes.move(ExperimentTrigger.STOP)
+        self._changes.experiment = replace(self.experiment, outcome=outcome, reason=reason)
+        self._journal.pause("stopping")
+        self._end_wanted = wanted
+        self.end_rest(self._changes.live())
+
+    def _finish_if_over(self, last: Trial | None) -> None:
+        experiment = self.experiment
+        if experiment.is_final or experiment.counts.live:
+            return
+        trigger, reason = experiment.outcome, experiment.reason
+        if trigger is None:
+            if not self._journal.search.is_exhausted:
+                return
+            end = end_of_search(self._config, experiment, last)
+            trigger, reason = end.trigger, end.reason
+        self._changes.move(trigger)
+        progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
+        self._changes.experiment = replace(
+            self.experiment, reason=reason, progress=progress, ended_at=self._changes.now
+        )
+        self._journal.finish(self.experiment.state.value, reason)
+
+    def _measure(self) -> None:
+        progress = self._journal.search.progress()
+        self._changes.experiment = replace(self.experiment, progress=progress)
+
+
+def _verdict(trial: Trial) -> VerdictWord:
+    if trial.is_stopped:
+        return "stop"
+    return "pause" if trial.wanted is Wanted.PARK else "go_on"
