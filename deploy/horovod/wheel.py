@@ -96,7 +96,8 @@ def _built(folder: Path, toolchain: Toolchain) -> Path:
             work,
             log,
         )
-        source = _unpack(work, toolchain)
+        source = _unpack(work)
+        _patch(source, toolchain)
         build = [
             *_pip("wheel"),
             "-v",
@@ -120,16 +121,18 @@ def _pip(verb: str) -> list[str]:
     return [sys.executable, "-m", "pip", verb, "--quiet"]
 
 
-def _unpack(work: Path, toolchain: Toolchain) -> Path:
+def _unpack(work: Path) -> Path:
     with tarfile.open(next(work.glob("horovod-*.tar.gz"))) as archive:
         archive.extractall(work, filter="data")
-    source = work / f"horovod-{HOROVOD_VERSION}"
+    return work / f"horovod-{HOROVOD_VERSION}"
+
+
+def _patch(source: Path, toolchain: Toolchain) -> None:
     for name, old, new in PATCHES if toolchain.nccl else PATCHES + GLOO_PATCHES:
         text = (source / name).read_text()
         if old not in text:
             raise SetupFailed(f"{name} of Horovod {HOROVOD_VERSION} has no `{old.splitlines()[0]}` to patch")
         (source / name).write_text(text.replace(old, new))
-    return source
 
 
 def _environment(work: Path, toolchain: Toolchain) -> dict[str, str]:
