@@ -1,0 +1,217 @@
+"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it.
+
+Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from shared.ids import TenantId, WorkerId
+from shared.messages.specs import SlotKind
+
+Placement = tuple[tuple[WorkerId, int], ...]
+"""Workers and slots; the chief first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """What a worker can still take. `owner` matters in an exclusive pool only; `holds` counts allocations there."""
+
+    kind: SlotKind | None
+    total: int
+    free: int
+    auxiliary: int
+    owner: TenantId | None = None
+    holds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is to be placed: the shape of a request without its size."""
+
+    tenant: TenantId
+    kind: SlotKind | None
+    single_node: bool
+
+
+_Class = tuple[SlotKind | None, TenantId | None]
+
+
+class Capacity:
+    """The index. `free` and `total` are sums over the open workers."""
+
+    def __init__(self, exclusive: bool) -> None:
+        self.exclusive = exclusive
+        self.free = 0
+        self.total = 0
+        self._spots: dict[WorkerId, Spot] = {}
+        self._buckets: dict[_Class, dict[int, list[WorkerId]]] = {}
+        self._undo: list[dict[WorkerId, Spot | None]] = []
+
+    def __len__(self) -> int:
+        return len(self._spots)
+
+    def __contains__(self, worker: WorkerId) -> bool:
+        return worker in self._spots
+
+    def get(self, worker: WorkerId) -> Spot | None:
+        return self._spots.get(worker)
+
+    def workers(self) -> list[WorkerId]:
+        """All open workers, by id."""
+        return sorted(self._spots)
+
+    def set(self, worker: WorkerId, spot: Spot | None) -> None:
+        """Replaces what is known of a worker; None takes it out."""
+        before = self._spots.get(worker)
+        if before == spot:
+            return
+        if self._undo:
+            self._undo[-1].setdefault(worker, before)
+        if before is not None:
+            self._leave(worker, before)
+        if spot is not None:
+            self._enter(worker, spot)
+
+    def take(self, placement: Placement, tenant: TenantId) -> None:
+        """Occupies slots for one allocation of `tenant`."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            owner = tenant if self.exclusive else None
+            auxiliary = spot.auxiliary - (slots == 0)
+            self.set(
+                worker,
+                replace(spot, free=spot.free - slots, auxiliary=auxiliary, owner=owner, holds=spot.holds + 1),
+            )
+
+    def give(self, placement: Placement) -> None:
+        """Frees the slots of one allocation; workers that are not open stay out."""
+        for worker, slots in placement:
+            self.loosen(worker, slots, holds=1, auxiliary=int(slots == 0))
+
+    def loosen(self, worker: WorkerId, slots: int, holds: int, auxiliary: int = 0) -> None:
+        """Frees slots of several allocations on one worker; without any left it has no owner."""
+        spot = self._spots.get(worker)
+        if spot is None:
+            return
+        left = max(0, spot.holds - holds)
+        free = min(spot.total, spot.free + slots)
+        owner = spot.owner if left else None
+        self.set(
+            worker, replace(spot, free=free, auxiliary=spot.auxiliary + auxiliary, owner=owner, holds=left)
+        )
+
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        """Undoes at the end whatever was changed inside; nests."""
+        self._undo.append({})
+        try:
+            yield
+        finally:
+            before = self._undo.pop()
+            levels, self._undo = self._undo, []
+            for worker, spot in before.items():
+                self.set(worker, spot)
+            self._undo = levels
+
+    def place(self, ask: Ask, slots: int) -> Placement | None:
+        """All `slots` or None: the best-fitting single worker, else as few workers as possible, largest first.
+
+        Ties go to a worker that the tenant already uses, then to the lower id.
+        """
+        if slots == 0:
+            return self._place_auxiliary(ask)
+        if slots > self.free:
+            return None
+        single = self._best_fit(ask, slots)
+        if single is not None:
+            return ((single, slots),)
+        if ask.single_node or not self.exclusive:
+            return None
+        return self._place_gang(ask, slots)
+
+    def total_for(self, ask: Ask) -> tuple[int, int]:
+        """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
+        totals = [spot.total for spot in self._spots.values() if ask.kind in (None, spot.kind)]
+        return sum(totals), max(totals, default=0)
+
+    def free_for(self, ask: Ask) -> int:
+        """Slots free for this tenant and kind now, wherever they are."""
+        return sum(free * len(ids) for key in self._classes(ask) for free, ids in self._buckets[key].items())
+
+    def _best_fit(self, ask: Ask, slots: int) -> WorkerId | None:
+        best: tuple[int, bool, WorkerId] | None = None
+        for key in self._classes(ask):
+            bucket = self._buckets[key]
+            free = min((free for free in bucket if free >= slots), default=None)
+            if free is not None:
+                found = (free, key[1] is None, bucket[free][0])
+                best = min(best, found) if best else found
+        return best[2] if best else None
+
+    def _place_gang(self, ask: Ask, slots: int) -> Placement | None:
+        chosen: list[tuple[WorkerId, int]] = []
+        missing = slots
+        with self.tentative():
+            while missing:
+                last = self._best_fit(ask, missing)
+                if last is not None:
+                    chosen.append((last, missing))
+                    break
+                largest = self._largest(ask)
+                if largest is None:
+                    return None
+                worker, free = largest
+                chosen.append((worker, free))
+                missing -= free
+                self.set(worker, None)
+        return tuple(chosen)
+
+    def _largest(self, ask: Ask) -> tuple[WorkerId, int] | None:
+        best: tuple[int, bool, WorkerId] | None = None
+        for key in self._classes(ask):
+            bucket = self._buckets[key]
+            free = max(bucket, default=0)
+            if free > 0:
+                found = (-free, key[1] is None, bucket[free][0])
+                best = min(best, found) if best else found
+        return (best[2], -best[0]) if best else None
+
+    def _place_auxiliary(self, ask: Ask) -> Placement | None:
+        candidates = (
+            worker
+            for key in self._classes(ask)
+            for ids in self._buckets[key].values()
+            for worker in ids
+            if self._spots[worker].auxiliary > 0
+        )
+        chosen = min(candidates, key=lambda worker: (-self._spots[worker].auxiliary, worker), default=None)
+        return None if chosen is None else ((chosen, 0),)
+
+    def _classes(self, ask: Ask) -> list[_Class]:
+        return [
+            (kind, owner)
+            for kind, owner in self._buckets
+            if ask.kind in (None, kind) and owner in (None, ask.tenant)
+        ]
+
+    def _enter(self, worker: WorkerId, spot: Spot) -> None:
+        self._spots[worker] = spot
+        self.free += spot.free
+        self.total += spot.total
+        bucket = self._buckets.setdefault((spot.kind, spot.owner), {})
+        insort(bucket.setdefault(spot.free, []), worker)
+
+    def _leave(self, worker: WorkerId, spot: Spot) -> None:
+        del self._spots[worker]
+        self.free -= spot.free
+        self.total -= spot.total
+        bucket = self._buckets[spot.kind, spot.owner]
+        ids = bucket[spot.free]
+        del ids[bisect_left(ids, worker)]
+        if not ids:
+            del bucket[spot.free]
+            if not bucket:
+                del self._buckets[spot.kind, spot.owner]

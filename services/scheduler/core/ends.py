@@ -1,0 +1,94 @@
+"""Events that end runs: members exit, machines are lost. What follows is judged in `run`."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.facts import Closed, Ended
+from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, combined, judge_exit, judge_loss
+from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
+from shared.ids import WorkerId
+
+GANG_GRACE = timedelta(seconds=30)
+"""How long the rest of a gang may take to end after its first member has ended well."""
+
+
+def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
+    """One member's ranks have ended: its slots are free; the run ends with its last member. A failure ends the rest."""
+    if worker in run.released or worker not in run.workers:
+        return
+    run = replace(
+        run,
+        exits=(*run.exits, (worker, exited)),
+        released=run.released | {worker},
+        first_exit_at=run.first_exit_at or now,
+        kill_rest=run.kill_rest or not exited.is_clean,
+    )
+    cluster.release(cluster.workers[worker], run.allocation)
+    cluster.put_run(run)
+    cluster.want((worker,))
+    if run.is_ended:
+        return
+    if run.released >= run.workers:
+        _conclude(cluster, run, combined(run), now)
+    else:
+        cluster.want(run.workers)
+
+
+def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
+    """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
+    run = replace(run, released=run.released | {worker})
+    if run.is_ended:
+        cluster.put_run(run)
+        return
+    trial = cluster.trials[run.trial]
+    ending = judge_loss(trial, run, reason)
+    cluster.want(run.workers)
+    _end(cluster, run, trial, ending, None, now)
+
+
+def on_tick(cluster: Cluster, now: datetime) -> None:
+    """Gangs whose first member ended well long ago lose the rest."""
+    for run_id in list(cluster.partly_ended):
+        run = cluster.runs[run_id]
+        if not run.kill_rest and run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
+            cluster.put_run(replace(run, kill_rest=True))
+            cluster.want(run.workers)
+
+
+def _conclude(cluster: Cluster, run: Run, exited: Exit, now: datetime) -> None:
+    trial = cluster.trials[run.trial]
+    run = replace(run, step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
+    _end(cluster, run, trial, judge_exit(trial, run, exited), exited, now)
+
+
+def _end(
+    cluster: Cluster, run: Run, trial: Trial, ending: Ending, exited: Exit | None, now: datetime
+) -> None:
+    is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
+    run = renewed(run, state=RUN.next(run.state, RunTrigger.ENDED), is_stale=is_stale, ended_at=now)
+    cluster.put_run(run)
+    trial = _counted(trial, run, ending)
+    if not run.is_settled:
+        awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
+        trial = replace(trial, awaited=awaited)
+    if ending.closes is not None:
+        trial = trial.moved(RequestTrigger.CLOSED, now)
+    else:
+        trial = trial.moved(RequestTrigger.AWAITED if trial.awaited else RequestTrigger.REQUEUED, now)
+    cluster.put_trial(trial)
+    cluster.tell(Ended(run, trial, ending, exited))
+    if ending.closes is not None:
+        cluster.tell(Closed(trial, ending.closes, ending.reason))
+
+
+def _counted(trial: Trial, run: Run, ending: Ending) -> Trial:
+    has_progress = run.step > trial.best_step or run.checkpoints > 0
+    fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
+    return replace(
+        trial,
+        restarts=trial.restarts + ending.charged,
+        fruitless=fruitless,
+        best_step=max(trial.best_step, run.step),
+        awaited=None,
+    )

@@ -1,0 +1,59 @@
+"""What neighbours must learn of what happened; the cycle turns facts into messages, in order."""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.run import Ending, Exit, RequestOutcome, Run
+from services.scheduler.core.trial import Trial
+from shared.ids import WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A run was made, with its slots."""
+
+    run: Run
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`exit` None: a lost run, of which nothing is known."""
+
+    run: Run
+    trial: Trial
+    ending: Ending
+    exit: Exit | None
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A request has come to its one end."""
+
+    trial: Trial
+    outcome: RequestOutcome
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerUp:
+    """Its slots can be granted, or something about it has changed."""
+
+    worker: WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerDown:
+    """A worker was given up."""
+
+    worker: WorkerId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEmptied:
+    """A draining worker holds nothing any more."""
+
+    worker: WorkerId
+
+
+Fact = Granted | Ended | Closed | WorkerUp | WorkerDown | WorkerEmptied

@@ -1,0 +1,57 @@
+"""Events that the plan itself causes once it is saved: slots were granted, slots were asked back."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.scheduler.core.capacity import Placement
+from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.facts import Granted
+from services.scheduler.core.run import Run, Share
+from services.scheduler.core.trial import RequestTrigger
+from shared.ids import AllocationId, RunId, TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """The identity of a run about to be made; the token rises with every grant."""
+
+    run: RunId
+    allocation: AllocationId
+    token: int
+
+
+def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime) -> Run:
+    """Makes the run and occupies its slots: the lowest free ones of each worker."""
+    trial = cluster.trials[trial_id]
+    shares = tuple(
+        Share(worker, slots, cluster.workers[worker].free_slot_ids[:slots], cluster.workers[worker].address)
+        for worker, slots in placement
+    )
+    run = Run(
+        id=new.run,
+        allocation=new.allocation,
+        trial=trial_id,
+        tenant=trial.wish.tenant,
+        experiment=trial.wish.experiment,
+        pool=cluster.pool_of(trial),
+        number=trial.runs + 1,
+        token=new.token,
+        request=trial.wish.request,
+        shares=shares,
+        granted_at=now,
+    )
+    trial = replace(trial.moved(RequestTrigger.GRANTED, now), runs=run.number, run=run.id)
+    cluster.put_run(run)
+    cluster.hold(run)
+    cluster.put_trial(trial)
+    cluster.want(run.workers)
+    cluster.tell(Granted(run, trial))
+    return run
+
+
+def on_preempted(cluster: Cluster, run_id: RunId) -> None:
+    """A run is asked for its slots; they are free only when its workers say so."""
+    run = cluster.runs[run_id]
+    if not run.preempted and not run.is_ended:
+        cluster.put_run(renewed(run, preempted=True))
+        cluster.want(run.workers)

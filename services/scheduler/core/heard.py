@@ -1,0 +1,231 @@
+"""Events from workers: an observed set was heard, a worker has fallen silent, a worker is to be drained."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from services.scheduler.core import ends
+from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
+from services.scheduler.core.worker import (
+    DRAIN,
+    LIVENESS,
+    Drain,
+    DrainTrigger,
+    Hold,
+    Liveness,
+    LivenessTrigger,
+    Worker,
+)
+from shared.ids import AllocationId, PoolName, RunId, WorkerId
+from shared.messages.specs import Signal, SlotKind
+
+VANISHED = "the worker no longer knows the run"
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a worker has of one allocation. `exit` is set when its ranks have ended."""
+
+    allocation: AllocationId
+    run: RunId
+    token: int
+    generation: int = 1
+    state: Literal["preparing", "running", "exited"] = "running"
+    wanted: Signal = Signal.RUN
+    decide_at: float | None = None
+    rendezvous: str | None = None
+    step: int = 0
+    checkpoints: int = 0
+    exit: Exit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One observed set. `is_empty`: nothing runs there, and its journal and uploads are empty."""
+
+    worker: WorkerId
+    pool: PoolName
+    kind: SlotKind | None
+    slot_ids: tuple[int, ...]
+    address: str = "127.0.0.1"
+    is_isolated: bool = False
+    is_empty: bool = True
+    allocations: tuple[Observed, ...] = ()
+
+
+def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
+    """Applies an observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
+    worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
+    _update_worker(cluster, worker, heard, now)
+    named = {observed.allocation for observed in heard.allocations}
+    for observed in heard.allocations:
+        _on_observed(cluster, worker, observed, now)
+    for run_id in list(cluster.runs_on.get(worker.id, {})):
+        run = cluster.runs[run_id]
+        if run.allocation not in named:
+            _on_unnamed(cluster, worker, run, now)
+    granted = {
+        cluster.runs[run].allocation
+        for run in cluster.runs_on.get(worker.id, {})
+        if not cluster.runs[run].is_ended
+    }
+    for allocation in worker.held.keys() - named - granted:
+        cluster.release(worker, allocation)
+    _finish_drain(cluster, worker)
+
+
+def on_silent(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> None:
+    """A worker is given up: nothing is granted there, and its runs may start elsewhere."""
+    worker = cluster.workers[worker_id]
+    if worker.liveness is Liveness.LOST:
+        return
+    _move(cluster, worker, LivenessTrigger.SILENT)
+    cluster.tell(WorkerDown(worker_id, reason))
+    for run_id in list(cluster.runs_on.get(worker_id, {})):
+        ends.on_loss(cluster, cluster.runs[run_id], worker_id, reason, now)
+
+
+def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -> bool:
+    """Nothing more is granted to a worker (or again, with `undo`); `reclaim` asks its runs for their slots. False: unknown."""
+    worker = cluster.workers.get(worker_id)
+    if worker is None or worker.liveness is Liveness.GONE:
+        return False
+    worker.drain = DRAIN.next(worker.drain, DrainTrigger.UNDO if undo else DrainTrigger.DRAIN)
+    cluster.put_worker(worker)
+    cluster.changes.workers[worker_id] = None
+    cluster.tell(WorkerUp(worker_id))
+    if reclaim and not undo:
+        for run_id in cluster.runs_on.get(worker_id, {}):
+            run = cluster.runs[run_id]
+            if not run.is_ended and not run.preempted:
+                cluster.put_run(renewed(run, preempted=True))
+                cluster.want(run.workers)
+    _finish_drain(cluster, worker)
+    return True
+
+
+def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
+    """Its instance is gone for good: what it held is lost with it, and the worker is forgotten."""
+    worker = cluster.workers.get(worker_id)
+    if worker is None:
+        return
+    if worker.liveness is not Liveness.LOST:
+        on_silent(cluster, worker_id, "its instance is gone", now)
+    worker.held.clear()
+    _move(cluster, worker, LivenessTrigger.REMOVED)
+    del cluster.workers[worker_id]
+
+
+def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
+    before = (
+        worker.liveness,
+        worker.slot_ids,
+        worker.kind,
+        worker.address,
+        worker.is_isolated,
+        worker.is_heard,
+    )
+    worker.liveness = LIVENESS.next(worker.liveness, LivenessTrigger.HEARD)
+    worker.slot_ids, worker.kind = heard.slot_ids, heard.kind
+    worker.address, worker.is_isolated = heard.address, heard.is_isolated
+    worker.is_heard, worker.is_empty = True, heard.is_empty
+    worker.joined_at = worker.joined_at or now
+    after = (
+        worker.liveness,
+        worker.slot_ids,
+        worker.kind,
+        worker.address,
+        worker.is_isolated,
+        worker.is_heard,
+    )
+    if before == after:
+        return
+    cluster.put_worker(worker)
+    if before[:-1] != after[:-1]:
+        cluster.changes.workers[worker.id] = None
+        cluster.tell(WorkerUp(worker.id))
+
+
+def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: datetime) -> None:
+    run = cluster.runs.get(observed.run)
+    if run is None or run.token != observed.token or worker.id not in run.workers:
+        _hold_foreign(cluster, worker, observed)
+        return
+    if observed.exit is not None:
+        cluster.release(worker, run.allocation)
+        ends.on_exit(cluster, run, worker.id, observed.exit, now)
+        return
+    if run.is_ended:
+        _hold_zombie(cluster, worker, run)
+        return
+    _follow(cluster, worker, run, observed)
+
+
+def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed) -> None:
+    followed = run
+    if worker.id not in run.seen:
+        followed = replace(followed, seen=run.seen | {worker.id})
+    if followed.seen >= run.workers and run.state == RUN.initial:
+        followed = replace(followed, state=RUN.next(run.state, RunTrigger.HEARD))
+    if worker.id == run.chief and observed.rendezvous != run.rendezvous:
+        followed = replace(followed, rendezvous=observed.rendezvous)
+        cluster.want(run.workers)
+    if observed.step > run.step or observed.checkpoints > run.checkpoints:
+        # Known in memory only: a heartbeat a second is not worth a row.
+        progress = replace(
+            followed,
+            step=max(run.step, observed.step),
+            checkpoints=max(run.checkpoints, observed.checkpoints),
+        )
+        cluster.runs[run.id] = followed = progress
+    if followed.state != run.state:
+        cluster.put_run(followed)
+    else:
+        cluster.runs[run.id] = followed
+
+
+def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:
+    if run.is_ended:
+        cluster.release(worker, run.allocation)
+        if worker.id not in run.released:
+            cluster.put_run(replace(run, released=run.released | {worker.id}))
+    elif worker.id in run.seen and worker.id not in run.released:
+        lost = Exit(exit_code=None, is_machine_fault=True, reason=VANISHED)
+        ends.on_exit(cluster, run, worker.id, lost, now)
+
+
+def _hold_foreign(cluster: Cluster, worker: Worker, observed: Observed) -> None:
+    cluster.want((worker.id,))
+    if observed.exit is not None:
+        cluster.release(worker, observed.allocation)
+    elif observed.allocation not in worker.held:
+        worker.held[observed.allocation] = Hold(None, ())
+        cluster.put_worker(worker)
+
+
+def _hold_zombie(cluster: Cluster, worker: Worker, run: Run) -> None:
+    cluster.want((worker.id,))
+    if run.allocation not in worker.held:
+        slot_ids = next(share.slot_ids for share in run.shares if share.worker == worker.id)
+        worker.held[run.allocation] = Hold(run.tenant, slot_ids)
+        cluster.put_worker(worker)
+
+
+def _finish_drain(cluster: Cluster, worker: Worker) -> None:
+    if worker.drain is not Drain.DRAINING or worker.held or not worker.is_empty or not worker.is_heard:
+        return
+    if any(not cluster.runs[run_id].is_ended for run_id in cluster.runs_on.get(worker.id, {})):
+        return
+    worker.drain = DRAIN.next(worker.drain, DrainTrigger.EMPTIED)
+    cluster.put_worker(worker)
+    cluster.changes.workers[worker.id] = None
+    cluster.tell(WorkerEmptied(worker.id))
+
+
+def _move(cluster: Cluster, worker: Worker, trigger: LivenessTrigger) -> None:
+    worker.liveness = LIVENESS.next(worker.liveness, trigger)
+    worker.is_heard = worker.is_heard and trigger is not LivenessTrigger.SILENT
+    cluster.put_worker(worker)
+    cluster.changes.workers[worker.id] = None

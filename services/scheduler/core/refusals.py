@@ -1,0 +1,128 @@
+"""Why a request waits: a stable code, a sentence, and the facts. Other tenants' work appears as numbers only."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from services.scheduler.core.capacity import Ask
+from services.scheduler.core.cluster import Cluster, Pool
+from services.scheduler.core.trial import RequestState, Trial
+
+Reason = Literal["slots", "preempting", "max_slots", "beyond_pool", "uploads"]
+Facts = dict[str, int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request waits."""
+
+    code: str
+    message: str
+    facts: Facts = field(default_factory=dict)
+
+
+def explain(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Refusal:
+    """Why a waiting request waits. `reason` is what the last plan said of it, if it looked at it; counts are those of now."""
+    pool = cluster.pools[cluster.pool_of(trial)]
+    return _told(cluster, pool, trial, _binding(cluster, pool, trial, reason))
+
+
+def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason) -> Refusal:
+    facts = _facts(cluster, pool, trial)
+    slots, name = facts["slots"], pool.policy.name
+    match reason:
+        case "uploads":
+            left = facts.get("checkpoints_left", 0)
+            return Refusal(
+                "waiting_for_uploads",
+                f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
+                facts,
+            )
+        case "max_slots":
+            cap = facts["max_slots"]
+            held = facts["experiment_slots"]
+            return Refusal(
+                "max_slots_reached",
+                f"its experiment holds {held} of the {cap} slots that max_slots allows",
+                facts,
+            )
+        case "preempting":
+            message = f"waiting for {_count(slots, 'slot')} that less important runs in pool {name} were asked to give back"
+            return Refusal("waiting_for_preemption", message, facts)
+        case "beyond_pool":
+            return _beyond_pool(pool, trial, facts)
+        case "slots":
+            return _waiting(pool, trial, facts)
+
+
+def _binding(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason | None) -> Reason:
+    if trial.state is RequestState.AWAITING:
+        return "uploads"
+    part = cluster.part_of(trial)
+    needs = trial.wish.needs
+    usage = pool.usage.get(trial.wish.experiment)
+    if part.max_slots is not None and usage and usage.running + needs.min_slots > part.max_slots:
+        return "max_slots"
+    ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
+    total, largest = pool.capacity.total_for(ask)
+    if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
+        return "beyond_pool"
+    return "preempting" if reason == "preempting" else "slots"
+
+
+def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
+    slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
+    if not len(pool.capacity):
+        return Refusal(
+            "no_workers", f"waiting for {_count(slots, 'slot')}; pool {name} has no worker now", facts
+        )
+    kind = trial.wish.needs.kind
+    of_kind = f" of kind {kind}" if kind else ""
+    if facts["largest_worker"] == total or (trial.wish.needs.single_node is False and pool.policy.exclusive):
+        message = f"needs {_count(slots, 'slot')}{of_kind}; pool {name} has {total}"
+        return Refusal("larger_than_pool", message, facts)
+    message = f"needs {_count(slots, 'slot')}{of_kind} on one machine; the largest in pool {name} has {facts['largest_worker']}"
+    return Refusal("larger_than_any_worker", message, facts)
+
+
+def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
+    slots, name = facts["slots"], pool.policy.name
+    message = (
+        f"waiting for {_count(slots, 'slot')}; {facts['free_slots']} free of {facts['pool_slots']} in pool {name};"
+        f" {facts['ahead']} ahead"
+    )
+    foreign = facts["slots_of_other_tenants"]
+    if foreign:
+        message += f"; {_count(foreign, 'slot')} held by other tenants"
+    return Refusal("waiting_for_slots", message, facts)
+
+
+def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
+    wish, part = trial.wish, cluster.part_of(trial)
+    usage = pool.usage.get(wish.experiment)
+    total, largest = pool.capacity.total_for(Ask(wish.tenant, wish.needs.kind, wish.needs.single_node))
+    facts: Facts = {
+        "slots": wish.needs.min_slots,
+        "pool": pool.policy.name,
+        "pool_slots": total,
+        "free_slots": sum(len(cluster.workers[worker].free_slot_ids) for worker in pool.capacity.workers()),
+        "largest_worker": largest,
+        "ahead": pool.queue.ahead(trial.id) if trial.id in pool.queue else 0,
+        "priority": part.priority,
+        "experiment_slots": usage.running if usage else 0,
+        "slots_of_other_tenants": _held_by_others(cluster, pool, trial),
+    }
+    if part.max_slots is not None:
+        facts["max_slots"] = part.max_slots
+    if trial.awaited:
+        run = cluster.runs.get(trial.awaited.run)
+        facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
+    return facts
+
+
+def _held_by_others(cluster: Cluster, pool: Pool, trial: Trial) -> int:
+    runs = (cluster.runs[run] for run in pool.runs)
+    return sum(run.slots for run in runs if run.tenant != trial.wish.tenant and not run.is_ended)
+
+
+def _count(number: int | str, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,261 @@
+"""A run with its allocation, and the rule for what follows from its end (architecture: a trial's way, 6)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from services.scheduler.core.trial import Trial
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.machine import Machine
+from shared.messages.specs import Signal, Wanted
+
+MAX_FRUITLESS = 10
+"""Uncharged ends in a row without progress after which a trial is given up."""
+
+RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
+RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
+
+
+class RunState(StrEnum):
+    """The life of a run."""
+
+    GRANTED = "granted"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class RunTrigger(StrEnum):
+    """`heard`: every member has named the allocation."""
+
+    HEARD = "heard"
+    ENDED = "ended"
+
+
+RUN = Machine(
+    name="run",
+    initial=RunState.GRANTED,
+    table={
+        (RunState.GRANTED, RunTrigger.HEARD): RunState.RUNNING,
+        (RunState.GRANTED, RunTrigger.ENDED): RunState.ENDED,
+        (RunState.RUNNING, RunTrigger.ENDED): RunState.ENDED,
+    },
+    ignored={(RunState.RUNNING, RunTrigger.HEARD)},
+    final={RunState.ENDED},
+)
+
+SIGNALS: Mapping[Wanted, Signal] = {
+    Wanted.RUN: Signal.RUN,
+    Wanted.PARK: Signal.PAUSE,
+    Wanted.STOP: Signal.STOP,
+    Wanted.CANCEL: Signal.CANCEL,
+    Wanted.KILL: Signal.KILL,
+}
+_ENDS: Mapping[Wanted, RequestOutcome] = {
+    Wanted.PARK: "parked",
+    Wanted.STOP: "stopped",
+    Wanted.CANCEL: "cancelled",
+    Wanted.KILL: "killed",
+}
+_ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
+    Signal.STOP: "stopped",
+    Signal.PAUSE: "parked",
+    Signal.CANCEL: "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One worker's part of a gang; the first of a gang is its chief."""
+
+    worker: WorkerId
+    slots: int
+    slot_ids: tuple[int, ...] = ()
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """What one member, or the gang as a whole, said when its ranks had ended."""
+
+    exit_code: int | None = 0
+    acknowledged: Signal | None = None
+    forced: bool = False
+    is_machine_fault: bool = False
+    reason: str | None = None
+    validations: int = 0
+    checkpoints: int = 0
+    step: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return self.acknowledged is not None or (self.exit_code == 0 and not self.forced)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One attempt at a trial with the slots granted to it.
+
+    Attributes:
+        preempted: The scheduler asked it to give its slots back.
+        kill_rest: Part of the gang has ended; what is left of it is to be ended too.
+        seen: Members that have named the allocation; one that no longer does has lost it.
+        announced: Checkpoints that it announced in its life (None: not ended, or lost); `settled` are no longer waited for.
+        pause_asked: A pause was asked of it at some time.
+        exits: What the members said that have ended, in the order of their ending.
+        released: Workers whose slots this run no longer holds.
+    """
+
+    id: RunId
+    allocation: AllocationId
+    trial: TrialId
+    tenant: TenantId
+    experiment: ExperimentId
+    pool: PoolName
+    number: int
+    token: int
+    request: int
+    shares: tuple[Share, ...]
+    granted_at: datetime
+    generation: int = 1
+    version: int = 1
+    state: RunState = RUN.initial
+    preempted: bool = False
+    pause_asked: bool = False
+    rendezvous: str | None = None
+    step: int = 0
+    checkpoints: int = 0
+    settled: int = 0
+    announced: int | None = None
+    kill_rest: bool = False
+    seen: frozenset[WorkerId] = frozenset()
+    exits: tuple[tuple[WorkerId, Exit], ...] = ()
+    released: frozenset[WorkerId] = frozenset()
+    first_exit_at: datetime | None = None
+    ended_at: datetime | None = None
+    is_stale: bool = False
+
+    @property
+    def slots(self) -> int:
+        return sum(share.slots for share in self.shares)
+
+    @property
+    def chief(self) -> WorkerId:
+        return self.shares[0].worker
+
+    @property
+    def is_ended(self) -> bool:
+        return self.state is RunState.ENDED
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing that it announced is still on its way."""
+        return self.announced is None or self.settled >= self.announced
+
+    @property
+    def workers(self) -> frozenset[WorkerId]:
+        return frozenset(share.worker for share in self.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What an end means: for the run, for the counts of its trial, and whether its request closes."""
+
+    outcome: RunOutcome
+    closes: RequestOutcome | None
+    charged: bool = False
+    reason: str | None = None
+    counts_as_fruitless: bool = False
+
+
+def combined(run: Run) -> Exit:
+    """The gang's exit: the counts are the chief's, the cause is the first failure, or else the chief's end."""
+    exits = dict(run.exits)
+    chief = exits[run.chief]
+    cause = next((exited for _, exited in run.exits if not exited.is_clean), chief)
+    acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
+    if acknowledged is not None and chief.acknowledged is not None:
+        cause = chief
+    return replace(
+        cause,
+        acknowledged=acknowledged if cause.is_clean else None,
+        validations=chief.validations,
+        checkpoints=chief.checkpoints,
+        step=max(run.step, chief.step),
+    )
+
+
+def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
+    """What follows from an exit. In this order: an acknowledged signal, force, exit 0, what was wanted, whose fault."""
+    wanted = trial.wish.wanted
+    if exited.acknowledged is not None:
+        return _judge_acknowledged(trial, run, exited.acknowledged)
+    if exited.forced:
+        return _judge_forced(trial, run, exited)
+    if exited.exit_code == 0:
+        return Ending("completed", closes="completed")
+    if wanted is not Wanted.RUN:
+        return _closed_as_wanted(wanted)
+    reason = exited.reason or f"the run exited with code {exited.exit_code}"
+    if exited.is_machine_fault:
+        return _judge_trouble(trial, run, reason)
+    if trial.restarts >= trial.wish.max_restarts:
+        left = f"; max_restarts is {trial.wish.max_restarts}"
+        return Ending("failed", closes="failed", reason=reason + left)
+    return Ending("failed", closes=None, charged=True, reason=reason)
+
+
+def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
+    """What follows when machines took the run away: free of charge, but not without end."""
+    if trial.wish.wanted is not Wanted.RUN:
+        return replace(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
+    return _judge_trouble(trial, run, reason)
+
+
+def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> Ending:
+    wanted = trial.wish.wanted
+    if signal is Signal.PREEMPT:
+        return Ending("preempted", closes=_ENDS.get(wanted))
+    if signal is Signal.PAUSE and run.pause_asked and wanted is Wanted.RUN:
+        # Paused and resumed before the ranks had ended: the resumption stands.
+        return Ending("parked", closes=None)
+    if signal in _ACKNOWLEDGED:
+        outcome = _ACKNOWLEDGED[signal]
+        if signal is Signal.PAUSE and wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
+            return Ending("parked", closes=_ENDS[wanted])
+        return Ending(_as_run(outcome), closes=outcome)
+    return (
+        Ending("killed", closes="killed")
+        if wanted is Wanted.KILL
+        else Ending("completed", closes="completed")
+    )
+
+
+def _judge_forced(trial: Trial, run: Run, exited: Exit) -> Ending:
+    if trial.wish.wanted is not Wanted.RUN:
+        return _closed_as_wanted(trial.wish.wanted)
+    if run.preempted:
+        return Ending("preempted", closes=None, reason="the run did not stop within preemption_timeout")
+    return _judge_trouble(trial, run, exited.reason or "the worker ended the run")
+
+
+def _judge_trouble(trial: Trial, run: Run, reason: str) -> Ending:
+    has_progress = run.step > trial.best_step or run.checkpoints > 0
+    if not has_progress and trial.fruitless + 1 >= MAX_FRUITLESS:
+        given_up = f"{reason}; {MAX_FRUITLESS} times in a row without a new checkpoint or a higher step"
+        return Ending("lost", closes="failed", reason=given_up, counts_as_fruitless=True)
+    return Ending("lost", closes=None, reason=reason, counts_as_fruitless=not has_progress)
+
+
+def _closed_as_wanted(wanted: Wanted) -> Ending:
+    return Ending(_as_run(_ENDS[wanted]), closes=_ENDS[wanted])
+
+
+def _as_run(outcome: RequestOutcome) -> RunOutcome:
+    return "failed" if outcome == "rejected" else outcome
+
+
+def outcome_without_run(wanted: Wanted) -> RequestOutcome:
+    """How a request closes that is no longer wanted and has no run."""
+    return _ENDS[wanted]

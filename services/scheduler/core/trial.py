@@ -1,0 +1,142 @@
+"""A trial's request for slots, and what a newer wish of the searcher makes of it."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
+from shared.machine import Machine
+from shared.messages.specs import SlotKind, Wanted
+
+
+class RequestState(StrEnum):
+    """`awaiting`: queued again, but the predecessor's announced checkpoints are still on their way."""
+
+    QUEUED = "queued"
+    AWAITING = "awaiting"
+    RUNNING = "running"
+    CLOSED = "closed"
+
+
+class RequestTrigger(StrEnum):
+    """What moves a request."""
+
+    GRANTED = "granted"
+    REQUEUED = "requeued"
+    AWAITED = "awaited"
+    SETTLED = "settled"
+    CLOSED = "closed"
+
+
+_S, _T = RequestState, RequestTrigger
+REQUEST = Machine(
+    name="request",
+    initial=_S.QUEUED,
+    table={
+        (_S.QUEUED, _T.GRANTED): _S.RUNNING,
+        (_S.QUEUED, _T.AWAITED): _S.AWAITING,
+        (_S.QUEUED, _T.CLOSED): _S.CLOSED,
+        (_S.RUNNING, _T.REQUEUED): _S.QUEUED,
+        (_S.RUNNING, _T.AWAITED): _S.AWAITING,
+        (_S.RUNNING, _T.CLOSED): _S.CLOSED,
+        (_S.AWAITING, _T.SETTLED): _S.QUEUED,
+        (_S.AWAITING, _T.CLOSED): _S.CLOSED,
+    },
+    ignored={(_S.QUEUED, _T.SETTLED), (_S.RUNNING, _T.SETTLED)},
+    final={_S.CLOSED},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others."""
+
+    min_slots: int = 1
+    max_slots: int = 1
+    kind: SlotKind | None = None
+    single_node: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of slots worth trying, best first."""
+        return (self.max_slots,) if self.min_slots == self.max_slots else (self.max_slots, self.min_slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the searcher wants of a trial now; the newest version wins."""
+
+    trial: TrialId
+    tenant: TenantId
+    experiment: ExperimentId
+    version: int
+    request: int
+    wanted: Wanted
+    decide_at: float | None
+    needs: Needs
+    pool: PoolName
+    max_restarts: int
+    upload_timeout: timedelta
+    number: int = 0
+    experiment_number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Checkpoints that the last run announced and that are neither committed nor abandoned yet."""
+
+    run: RunId
+    announced: int
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A trial's present request and what its runs so far leave behind.
+
+    Attributes:
+        place: Submission order; a restarted run keeps it, a new request gets a new one.
+        restarts: Restarts charged so far.
+        fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
+        runs: How many runs there have been.
+        best_step: The highest step that any run has reported.
+    """
+
+    wish: Wish
+    place: int
+    since: datetime
+    state: RequestState = REQUEST.initial
+    restarts: int = 0
+    fruitless: int = 0
+    runs: int = 0
+    best_step: int = 0
+    run: RunId | None = None
+    awaited: Awaited | None = None
+
+    @property
+    def id(self) -> TrialId:
+        return self.wish.trial
+
+    @property
+    def is_closed(self) -> bool:
+        return self.state is RequestState.CLOSED
+
+    def moved(self, trigger: RequestTrigger, since: datetime | None = None) -> "Trial":
+        """The trial after `trigger`; a missing edge raises Broken."""
+        return replace(self, state=REQUEST.next(self.state, trigger), since=since or self.since)
+
+
+def is_news(trial: Trial | None, wish: Wish) -> bool:
+    """Whether `wish` changes anything: late, repeated, and meant for a closed request change nothing."""
+    if trial is None:
+        return True
+    if wish.version <= trial.wish.version:
+        return False
+    return wish.request > trial.wish.request if trial.is_closed else True
+
+
+def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> Trial:
+    """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
+    if trial is None:
+        return Trial(wish, place, now)
+    return replace(trial, wish=wish, place=place, since=now, state=REQUEST.initial, fruitless=0)

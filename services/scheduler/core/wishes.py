@@ -1,0 +1,111 @@
+"""Events from the searcher, the registry and people: what is wanted of a trial, and that its checkpoints have arrived."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.facts import Closed
+from services.scheduler.core.queue import Part
+from services.scheduler.core.run import outcome_without_run
+from services.scheduler.core.trial import (
+    Awaited,
+    RequestState,
+    RequestTrigger,
+    Trial,
+    Wish,
+    is_news,
+    open_request,
+)
+from shared.ids import ExperimentId, RunId
+from shared.messages.specs import Wanted
+
+
+def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
+    """A newer wish opens a request, changes one, or closes one that has no run. Late and repeated ones change nothing."""
+    trial = cluster.trials.get(wish.trial)
+    if not is_news(trial, wish):
+        return
+    if wish.pool not in cluster.pools:
+        _refuse(cluster, open_request(trial, wish, place, now))
+        return
+    if trial is None or trial.is_closed:
+        trial = open_request(trial, wish, place, now)
+        trial = _await_uploads(cluster, trial, now)
+    else:
+        trial = replace(trial, wish=wish)
+    if trial.state is RequestState.RUNNING:
+        cluster.put_trial(trial)
+        _pass_on(cluster, trial)
+    elif wish.wanted is Wanted.RUN:
+        cluster.put_trial(trial)
+    else:
+        close(cluster, trial, now)
+
+
+def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> None:
+    """A person edits an experiment's part in the queue; runs in a pool it leaves are asked for their slots."""
+    cluster.put_part(experiment, part)
+    if part.pool is None:
+        return
+    for trial_id in cluster.live.get(experiment, {}):
+        run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
+        if run and not run.is_ended and run.pool != part.pool and not run.preempted:
+            cluster.put_run(renewed(run, preempted=True))
+            cluster.want(run.workers)
+
+
+def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1) -> None:
+    """Announced checkpoints of a run have been committed or given up; the last one lets the successor be granted."""
+    run = cluster.runs.get(run_id)
+    if run is None:
+        return
+    cluster.put_run(replace(run, settled=run.settled + settled))
+    trial = cluster.trials.get(run.trial)
+    if trial and trial.awaited and trial.awaited.run == run_id:
+        _admit_when_settled(cluster, trial, now)
+
+
+def on_tick(cluster: Cluster, now: datetime) -> None:
+    """Requests that have waited for uploads as long as they may wait no longer."""
+    for trial_id in list(cluster.awaiting):
+        _admit_when_settled(cluster, cluster.trials[trial_id], now)
+
+
+def close(cluster: Cluster, trial: Trial, now: datetime) -> None:
+    """Ends a request that has no run: it was stopped, parked or cancelled while it waited."""
+    outcome = outcome_without_run(trial.wish.wanted)
+    trial = trial.moved(RequestTrigger.CLOSED, now)
+    cluster.put_trial(trial)
+    cluster.tell(Closed(trial, outcome))
+
+
+def is_settled(cluster: Cluster, awaited: Awaited, now: datetime) -> bool:
+    """Whether nothing more is to be waited for."""
+    run = cluster.runs.get(awaited.run)
+    return run is None or run.settled >= awaited.announced or awaited.until <= now
+
+
+def _admit_when_settled(cluster: Cluster, trial: Trial, now: datetime) -> None:
+    if trial.awaited and is_settled(cluster, trial.awaited, now):
+        cluster.put_trial(replace(trial.moved(RequestTrigger.SETTLED), awaited=None))
+
+
+def _await_uploads(cluster: Cluster, trial: Trial, now: datetime) -> Trial:
+    if trial.awaited is None or is_settled(cluster, trial.awaited, now):
+        return replace(trial, awaited=None)
+    return trial.moved(RequestTrigger.AWAITED)
+
+
+def _pass_on(cluster: Cluster, trial: Trial) -> None:
+    run = cluster.runs[trial.run] if trial.run else None
+    if run is None or run.is_ended:
+        return
+    if trial.wish.wanted is Wanted.PARK and not run.pause_asked:
+        cluster.put_run(replace(run, pause_asked=True))
+    cluster.want(run.workers)
+
+
+def _refuse(cluster: Cluster, trial: Trial) -> None:
+    trial = trial.moved(RequestTrigger.CLOSED)
+    cluster.put_trial(trial)
+    cluster.tell(Closed(trial, "rejected", f"pool {trial.wish.pool} does not exist"))

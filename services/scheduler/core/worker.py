@@ -1,0 +1,142 @@
+"""A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from shared.ids import AllocationId, PoolName, TenantId, WorkerId
+from shared.machine import Machine
+from shared.messages.specs import SlotKind
+
+
+class Liveness(StrEnum):
+    """Whether a worker is heard; `joined` has credentials and has not spoken yet."""
+
+    JOINED = "joined"
+    READY = "ready"
+    LOST = "lost"
+    GONE = "gone"
+
+
+class LivenessTrigger(StrEnum):
+    """What moves it."""
+
+    HEARD = "heard"
+    SILENT = "silent"
+    REMOVED = "removed"
+
+
+class Drain(StrEnum):
+    """Whether a worker takes more work."""
+
+    OPEN = "open"
+    DRAINING = "draining"
+    DRAINED = "drained"
+
+
+class DrainTrigger(StrEnum):
+    """What moves it."""
+
+    DRAIN = "drain"
+    EMPTIED = "emptied"
+    UNDO = "undo"
+
+
+_L, _H = Liveness, LivenessTrigger
+LIVENESS = Machine(
+    name="worker",
+    initial=_L.JOINED,
+    table={
+        (_L.JOINED, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.SILENT): _L.LOST,
+        (_L.READY, _H.SILENT): _L.LOST,
+        (_L.LOST, _H.HEARD): _L.READY,
+        (_L.JOINED, _H.REMOVED): _L.GONE,
+        (_L.READY, _H.REMOVED): _L.GONE,
+        (_L.LOST, _H.REMOVED): _L.GONE,
+    },
+    ignored={(_L.READY, _H.HEARD), (_L.LOST, _H.SILENT)},
+    final={_L.GONE},
+)
+_D, _R = Drain, DrainTrigger
+DRAIN = Machine(
+    name="drain",
+    initial=_D.OPEN,
+    table={
+        (_D.OPEN, _R.DRAIN): _D.DRAINING,
+        (_D.DRAINING, _R.EMPTIED): _D.DRAINED,
+        (_D.DRAINING, _R.UNDO): _D.OPEN,
+        (_D.DRAINED, _R.UNDO): _D.OPEN,
+    },
+    ignored={
+        (_D.DRAINING, _R.DRAIN),
+        (_D.DRAINED, _R.DRAIN),
+        (_D.OPEN, _R.UNDO),
+        (_D.DRAINED, _R.EMPTIED),
+        (_D.OPEN, _R.EMPTIED),
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Slots that an allocation really occupies; `tenant` None is one we know nothing of: it holds the whole worker."""
+
+    tenant: TenantId | None
+    slot_ids: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Worker:
+    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before.
+
+    Mutable, and changed by `Cluster` alone.
+    """
+
+    id: WorkerId
+    pool: PoolName
+    kind: SlotKind | None = None
+    slot_ids: tuple[int, ...] = ()
+    address: str = ""
+    liveness: Liveness = LIVENESS.initial
+    drain: Drain = DRAIN.initial
+    is_heard: bool = False
+    is_isolated: bool = False
+    is_empty: bool = True
+    version: int = 0
+    joined_at: datetime | None = None
+    held: dict[AllocationId, Hold] = field(default_factory=dict)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something may be granted here."""
+        return self.is_heard and self.liveness is Liveness.READY and self.drain is Drain.OPEN
+
+    @property
+    def used_slots(self) -> int:
+        return len(set(self.slot_ids) & self._occupied())
+
+    @property
+    def free_slot_ids(self) -> tuple[int, ...]:
+        occupied = self._occupied()
+        return tuple(slot for slot in self.slot_ids if slot not in occupied)
+
+    @property
+    def owner(self) -> TenantId | None:
+        """Whose work is here, where one tenant is served at a time."""
+        return next((hold.tenant for hold in self.held.values() if hold.tenant), None)
+
+    @property
+    def auxiliary(self) -> int:
+        """How many runs without slots are here."""
+        return sum(1 for hold in self.held.values() if hold.tenant and not hold.slot_ids)
+
+    def _occupied(self) -> set[int]:
+        if any(hold.tenant is None for hold in self.held.values()):
+            return set(self.slot_ids)
+        return _union(hold.slot_ids for hold in self.held.values())
+
+
+def _union(groups: Iterable[tuple[int, ...]]) -> set[int]:
+    return {slot for group in groups for slot in group}

@@ -1,0 +1,234 @@
+"""What follows from an end: restart, park, close; and that late news changes nothing."""
+
+from datetime import timedelta
+
+import pytest
+
+from services.scheduler.core import ends, heard, wishes
+from services.scheduler.core.facts import Closed, Ended
+from services.scheduler.core.run import MAX_FRUITLESS, RUN, Exit
+from services.scheduler.core.trial import REQUEST
+from services.scheduler.core.worker import DRAIN, LIVENESS
+from shared.ids import WorkerId
+from shared.messages.specs import Signal, Wanted
+from tests.unit.scheduler.world import World
+
+RUNS, PARKS, STOPS, CANCELS, KILLS = Wanted.RUN, Wanted.PARK, Wanted.STOP, Wanted.CANCEL, Wanted.KILL
+FAILED = Exit(exit_code=1)
+MACHINE = Exit(exit_code=None, is_machine_fault=True)
+
+
+def told(world: World) -> tuple[str, bool, str | None]:
+    """Outcome of the run, whether it was charged, and how the request closed."""
+    facts = world.cluster.take_changes().facts
+    ended = [fact for fact in facts if isinstance(fact, Ended)]
+    closed = [fact for fact in facts if isinstance(fact, Closed)]
+    assert len(ended) == 1 and len(closed) <= 1
+    return ended[0].ending.outcome, ended[0].ending.charged, closed[0].outcome if closed else None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "exited", "expected"),
+    [
+        (RUNS, Exit(), ("completed", False, "completed")),
+        (RUNS, FAILED, ("failed", True, None)),
+        (RUNS, MACHINE, ("lost", False, None)),
+        (RUNS, Exit(acknowledged=Signal.PREEMPT), ("preempted", False, None)),
+        (RUNS, Exit(1, acknowledged=Signal.PREEMPT), ("preempted", False, None)),
+        (RUNS, Exit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
+        (RUNS, Exit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
+        (PARKS, Exit(acknowledged=Signal.PAUSE), ("parked", False, "parked")),
+        (PARKS, Exit(), ("completed", False, "completed")),
+        (PARKS, FAILED, ("parked", False, "parked")),
+        (STOPS, Exit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
+        (STOPS, Exit(), ("completed", False, "completed")),
+        (STOPS, FAILED, ("stopped", False, "stopped")),
+        (STOPS, MACHINE, ("stopped", False, "stopped")),
+        (STOPS, Exit(acknowledged=Signal.PREEMPT), ("preempted", False, "stopped")),
+        (CANCELS, Exit(acknowledged=Signal.CANCEL), ("cancelled", False, "cancelled")),
+        (CANCELS, Exit(exit_code=-9, forced=True), ("cancelled", False, "cancelled")),
+        (KILLS, Exit(exit_code=-9, forced=True), ("killed", False, "killed")),
+        (KILLS, Exit(), ("completed", False, "completed")),
+    ],
+)
+def test_an_exit_means(wanted, exited, expected):
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    if wanted is not RUNS:
+        world.want(1, wanted=wanted, version=2)
+    world.cluster.take_changes()
+    world.exit(1, exited)
+    assert told(world) == expected
+    assert world.trial(1).state == ("closed" if expected[2] else "queued")
+
+
+def test_restarts_are_charged_until_they_are_used_up():
+    world = World()
+    world.worker("a")
+    world.want(1)
+    for attempt in range(3):
+        world.cycle()
+        world.cluster.take_changes()
+        world.exit(1, FAILED)
+        assert world.trial(1).restarts == min(attempt + 1, 2)
+    assert world.trial(1).state == "closed"
+    assert world.trial(1).runs == 3
+
+
+def test_machine_trouble_is_free_but_not_without_end():
+    world = World()
+    world.want(1)
+    for attempt in range(MAX_FRUITLESS):
+        world.worker("a", allocations=())
+        assert world.cycle(), attempt
+        world.silence("a")
+    assert world.trial(1).state == "closed"
+    assert world.trial(1).restarts == 0
+
+
+def test_progress_starts_the_count_of_fruitless_ends_again():
+    world = World()
+    world.want(1)
+    for attempt in range(3 * MAX_FRUITLESS):
+        world.worker("a", allocations=())
+        world.cycle()
+        step = attempt // 5
+        world.exit(1, Exit(exit_code=None, is_machine_fault=True, step=step))
+    assert world.trial(1).state == "queued"
+
+
+def test_a_lost_gang_frees_its_other_slots_only_when_they_are_really_free():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle()
+    world.want(2)
+    world.silence("a")
+    assert world.trial(1).state == "queued"
+    assert world.cycle() == []
+    world.worker("b", allocations=())
+    world.cycle()
+    assert world.running() == {2}
+
+
+def test_one_failed_member_ends_the_gang_as_a_whole_with_its_cause():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    world.exit(1, Exit(exit_code=3, reason="the script raised"), workers=("b",))
+    assert world.run(1).kill_rest and not world.run(1).is_ended
+    world.exit(1, Exit(exit_code=-9, forced=True, validations=4), workers=("a",))
+    fact = next(fact for fact in world.cluster.take_changes().facts if isinstance(fact, Ended))
+    assert fact.exit and (fact.exit.exit_code, fact.exit.validations) == (3, 4)
+    assert fact.ending.charged
+
+
+def test_a_gang_whose_first_member_ended_well_is_given_time_then_ended():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle()
+    world.exit(1, workers=("a",))
+    ends.on_tick(world.cluster, world.now + timedelta(seconds=29))
+    assert not world.run(1).kill_rest
+    ends.on_tick(world.cluster, world.now + timedelta(seconds=30))
+    assert world.run(1).kill_rest
+
+
+def test_a_successor_waits_for_announced_checkpoints_or_the_timeout():
+    for settled, later, expected in ((2, 0, {1}), (1, 299, set()), (1, 300, {1})):
+        world = World()
+        world.worker("a")
+        world.want(1), world.cycle()
+        world.exit(1, Exit(exit_code=1, checkpoints=2))
+        assert world.cycle() == []
+        assert world.trial(1).state == "awaiting"
+        wishes.on_settled(world.cluster, world.run(1).id, world.now, settled)
+        wishes.on_tick(world.cluster, world.now + timedelta(seconds=later))
+        world.cycle()
+        assert world.running() == expected
+
+
+def test_a_request_without_a_run_closes_once_with_what_was_wanted():
+    world = World()
+    world.want(1)
+    world.want(1, wanted=STOPS, version=2)
+    world.want(1, wanted=KILLS, version=3)
+    facts = world.cluster.take_changes().facts
+    assert [fact.outcome for fact in facts if isinstance(fact, Closed)] == ["stopped"]
+
+
+def test_the_newest_version_wins_and_a_closed_request_opens_only_by_its_next_number():
+    world = World()
+    world.worker("a")
+    world.want(1, version=5, wanted=STOPS)
+    world.want(1, version=4)
+    assert world.trial(1).is_closed
+    world.want(1, version=6, request=1)
+    assert world.trial(1).is_closed
+    world.want(1, version=7, request=2)
+    assert [run.number for run in world.cycle()] == [1]
+
+
+def test_an_unknown_pool_is_rejected_with_the_reason():
+    world = World()
+    world.want(1, pool="nowhere")
+    fact = world.cluster.take_changes().facts[0]
+    assert isinstance(fact, Closed) and (fact.outcome, fact.reason) == (
+        "rejected",
+        "pool nowhere does not exist",
+    )
+
+
+def test_a_run_that_its_worker_has_forgotten_is_lost_and_free_of_charge():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    world.worker("a", allocations=())
+    assert world.trial(1).state == "running", "not yet delivered is not lost"
+    world.worker("a")
+    world.cluster.take_changes()
+    world.worker("a", allocations=())
+    assert told(world) == ("lost", False, None)
+
+
+def test_an_exit_of_another_token_or_repeated_changes_nothing():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    run = world.run(1)
+    stale = heard.Observed(run.allocation, run.id, run.token - 1, exit=Exit())
+    world.worker("a", allocations=(stale,))
+    assert world.trial(1).state == "running"
+    world.exit(1, FAILED)
+    world.exit(1, FAILED)
+    assert world.trial(1).restarts == 1
+
+
+def test_a_paused_and_resumed_run_goes_back_to_the_queue():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    world.want(1, wanted=PARKS, version=2), world.want(1, version=3)
+    world.exit(1, Exit(acknowledged=Signal.PAUSE))
+    assert world.trial(1).state == "queued"
+
+
+def test_a_lost_worker_that_returns_holds_its_slots_until_it_drops_the_old_run():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    old = world.observed("a")
+    world.silence("a")
+    world.worker("a", allocations=old)
+    assert world.cycle() == []
+    assert WorkerId("a") in world.cluster.take_changes().desired
+    world.worker("a", allocations=())
+    assert [run.number for run in world.cycle()] == [2]
+
+
+@pytest.mark.parametrize("machine", [REQUEST, RUN, LIVENESS, DRAIN], ids=lambda machine: machine.name)
+def test_every_state_is_reachable_and_final_ones_are_absorbing(machine):
+    states = {state for state, _ in machine.table} | set(machine.table.values())
+    assert machine.reachable() == states
+    for state in machine.final:
+        assert all(machine.next(state, trigger) == state for _, trigger in machine.table)

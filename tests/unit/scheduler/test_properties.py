@@ -1,0 +1,162 @@
+"""Whatever happens: capacity is never exceeded, gangs are whole, equal events give equal plans, nobody starves, closed is closed."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.scheduler.core import heard, wishes
+from services.scheduler.core.facts import Closed
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.refusals import explain
+from services.scheduler.core.run import Exit
+from shared.ids import WorkerId
+from shared.messages.specs import Signal, Wanted
+from tests.unit.scheduler.world import POOL, World, trial_id
+
+WORKERS = {"a": 1, "b": 2, "c": 2, "d": 4}
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("want"), st.integers(1, 12), st.integers(0, 5), st.booleans()),
+        st.tuples(st.just("wanted"), st.integers(1, 12), st.sampled_from(list(Wanted))),
+        st.tuples(
+            st.just("exit"), st.integers(1, 12), st.sampled_from(["ok", "fail", "preempt", "checkpoint"])
+        ),
+        st.tuples(st.just("member"), st.integers(1, 12), st.booleans()),
+        st.tuples(st.just("silence"), st.sampled_from(list(WORKERS))),
+        st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
+        st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
+        st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
+        st.tuples(st.just("settled"), st.integers(1, 12)),
+        st.tuples(st.just("cycle")),
+    ),
+    max_size=60,
+)
+EXITS = {
+    "ok": Exit(),
+    "fail": Exit(exit_code=1),
+    "preempt": Exit(acknowledged=Signal.PREEMPT),
+    "checkpoint": Exit(exit_code=1, checkpoints=1),
+}
+POLICIES = st.builds(PoolPolicy, st.just(POOL), preemption=st.booleans(), exclusive=st.booleans())
+
+
+def happen(world: World, event: tuple) -> None:
+    match event:
+        case ("want", number, slots, single):
+            request = world.trial(number).wish.request + 1 if trial_id(number) in world.cluster.trials else 1
+            version = world.places + 1
+            world.want(
+                number, slots, version=version, request=request, single_node=single,
+                tenant=number % 2, experiment=number % 3,
+            )  # fmt: skip
+        case ("wanted", number, wanted) if trial_id(number) in world.cluster.trials:
+            wish = world.trial(number).wish
+            world.want(
+                number, wish.needs.max_slots, wanted, world.places + 1,
+                request=wish.request, tenant=number % 2, experiment=number % 3,
+            )  # fmt: skip
+        case ("exit", number, how) if number in world.running():
+            world.exit(number, EXITS[how])
+        case ("member", number, well) if number in world.running():
+            share = world.run(number).shares[-1]
+            world.exit(number, Exit(exit_code=0 if well else 1), workers=(share.worker,))
+        case ("silence", name) if WorkerId(name) in world.cluster.workers:
+            world.silence(name)
+        case ("heard", name, keeps):
+            world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
+        case ("drain", name, undo):
+            heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+        case ("part", experiment, priority, cap):
+            world.part(experiment, priority, cap)
+        case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:
+            wishes.on_settled(world.cluster, world.run(number).id, world.now)
+        case ("cycle",):
+            world.cycle()
+
+
+def check(world: World) -> None:
+    for worker in world.cluster.workers.values():
+        taken = [slot for hold in worker.held.values() for slot in hold.slot_ids]
+        assert len(taken) == len(set(taken)), "a slot was granted twice"
+        if world.policy.exclusive:
+            assert len({hold.tenant for hold in worker.held.values() if hold.tenant}) <= 1
+    for trial in world.cluster.trials.values():
+        if trial.state == "running":
+            assert not world.cluster.runs[trial.run].is_ended
+        if trial.state in ("queued", "awaiting"):
+            told = explain(world.cluster, trial)
+            assert told.code and told.message
+
+
+@settings(max_examples=150, deadline=None)
+@given(EVENTS, POLICIES)
+def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
+    world = World(policy)
+    for name, slots in WORKERS.items():
+        world.worker(name, slots)
+    for event in events:
+        happen(world, event)
+        check(world)
+        for run in world.cycle() if event[0] == "cycle" else []:
+            assert run.slots == world.cluster.trials[run.trial].wish.needs.max_slots, "all or nothing"
+            assert all(len(share.slot_ids) == share.slots for share in run.shares)
+            assert len(run.shares) == 1 or policy.exclusive
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVENTS, POLICIES)
+def test_equal_events_give_equal_plans_and_planning_changes_nothing(events, policy):
+    one, other = World(policy), World(policy)
+    for world in (one, other):
+        for name, slots in WORKERS.items():
+            world.worker(name, slots)
+        for event in events:
+            happen(world, event)
+            if world is other:
+                world.plan()
+    assert one.plan() == other.plan() == other.plan()
+
+
+@settings(max_examples=60, deadline=None)
+@given(EVENTS, POLICIES)
+def test_every_request_closes_at_most_once_and_stays_closed(events, policy):
+    world = World(policy)
+    for name, slots in WORKERS.items():
+        world.worker(name, slots)
+    closed = set()
+    for event in events:
+        happen(world, event)
+        for fact in world.cluster.take_changes().facts:
+            if isinstance(fact, Closed):
+                key = (fact.trial.id, fact.trial.wish.request)
+                assert key not in closed
+                closed.add(key)
+        for trial, request in closed:
+            record = world.cluster.trials[trial]
+            assert record.is_closed or record.wish.request > request
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=2, max_size=12),
+    st.integers(1, 4),
+    st.booleans(),
+)
+def test_nobody_starves_within_a_priority(requests, head, exclusive):
+    """A gang that arrives first runs before all the slots have turned over twice, however many small ones follow."""
+    world = World(PoolPolicy(POOL, exclusive=exclusive))
+    for name, slots in WORKERS.items():
+        world.worker(name, slots)
+    for number, (slots, single) in enumerate(requests, start=1):
+        world.want(number, slots, single_node=single)
+    world.cycle()
+    world.want(100, head)
+    number = 200
+    for _ in range(2 * len(requests) + 2):
+        for running in sorted(world.running()):
+            if running == 100:
+                return
+            world.exit(running)
+            world.want(number)
+            number += 1
+            world.cycle()
+    assert 100 in world.running()

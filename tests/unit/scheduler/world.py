@@ -1,0 +1,119 @@
+"""Builders for the scheduler's tests: a cluster in memory, told what happens in few words."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid5
+
+from services.scheduler.core import ends, grants, heard, wishes
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.grants import NewRun
+from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.plan import Plan, plan
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import Part
+from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.trial import Needs, Trial, Wish
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.messages.specs import Wanted
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ROOT = UUID(int=7)
+POOL = PoolName("default")
+
+
+def trial_id(number: int) -> TrialId:
+    return TrialId(UUID(int=1000 + number))
+
+
+def tenant_id(number: int = 0) -> TenantId:
+    return TenantId(UUID(int=1 + number))
+
+
+def experiment_id(number: int = 0) -> ExperimentId:
+    return ExperimentId(UUID(int=100 + number))
+
+
+@dataclass
+class World:
+    """A cluster with a clock and a counter of tokens; `cycle` plans and carries the plan out, as the service does."""
+
+    policy: PoolPolicy = PoolPolicy(POOL)
+    now: datetime = NOW
+    tokens: int = 0
+    places: int = 0
+    cluster: Cluster = field(default_factory=Cluster)
+
+    def __post_init__(self) -> None:
+        self.cluster.put_pool(self.policy)
+
+    def worker(self, name: str, slots: int = 1, **changes: object) -> None:
+        said = Heard(WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name))
+        heard.on_heard(self.cluster, replace(said, **changes), self.now)  # type: ignore[arg-type]
+
+    def observed(self, name: str) -> tuple[Observed, ...]:
+        runs = [run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.released]
+        return tuple(Observed(run.allocation, run.id, run.token) for run in runs)
+
+    def want(
+        self, number: int, slots: int = 1, wanted: Wanted = Wanted.RUN, version: int = 1, **more: object
+    ) -> None:
+        tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
+        single = bool(more.pop("single_node", False))
+        wish = Wish(
+            trial=trial_id(number),
+            tenant=tenant_id(int(str(tenant))),
+            experiment=experiment_id(int(str(experiment))),
+            version=version,
+            request=1,
+            wanted=wanted,
+            decide_at=None,
+            needs=Needs(slots, slots, single_node=single),
+            pool=POOL,
+            max_restarts=2,
+            upload_timeout=timedelta(minutes=5),
+        )
+        self.places += 1
+        wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now)  # type: ignore[arg-type]
+
+    def part(self, experiment: int, priority: int = 42, max_slots: int | None = None) -> None:
+        wishes.on_part(self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots))
+
+    def plan(self) -> Plan:
+        return plan(self.cluster, list(self.cluster.pools))
+
+    def cycle(self) -> list[Run]:
+        """One plan, carried out; the runs it made."""
+        planned, made = self.plan(), []
+        for grant in planned.grants:
+            self.tokens += 1
+            number = self.cluster.trials[grant.trial].runs + 1
+            run = RunId(uuid5(grant.trial, f"run{number}"))
+            new = NewRun(run, AllocationId(uuid5(run, "allocation")), self.tokens)
+            made.append(grants.on_granted(self.cluster, grant.trial, grant.placement, new, self.now))
+        for signal in planned.signals:
+            grants.on_preempted(self.cluster, signal.run)
+        return made
+
+    def exit(self, number: int, how: Exit | None = None, workers: tuple[str, ...] | None = None) -> None:
+        run = self.run(number)
+        for worker in workers or [share.worker for share in run.shares]:
+            ends.on_exit(self.cluster, self.cluster.runs[run.id], WorkerId(worker), how or Exit(), self.now)
+
+    def silence(self, name: str) -> None:
+        heard.on_silent(self.cluster, WorkerId(name), "no heartbeat for 4 s", self.now)
+
+    def run(self, number: int) -> Run:
+        found = self.trial(number).run
+        assert found is not None
+        return self.cluster.runs[found]
+
+    def trial(self, number: int) -> Trial:
+        return self.cluster.trials[trial_id(number)]
+
+    def running(self) -> set[int]:
+        return {
+            trial.int - 1000 for trial, record in self.cluster.trials.items() if record.state == "running"
+        }
+
+    def placement(self, number: int) -> dict[str, int]:
+        return {str(share.worker): share.slots for share in self.run(number).shares}
