@@ -1,6 +1,6 @@
 """Measure a trained model on the test part, which neither training nor the search has seen.
 
-    python evaluate.py DIRECTORY     DIRECTORY holds state.pt: a checkpoint or a downloaded model version
+`python evaluate.py DIRECTORY`, where state.pt lies: a checkpoint or a downloaded model version.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Recognise handwritten digits (8 x 8 pixels) with a small convolutional network.
 
-    python train.py                                  alone, on this machine, with the defaults below
-    muster experiment create adaptive_asha.yaml .    a search over the hyperparameters, on the platform
+Alone: `python train.py`, with the defaults below or `--hparams '{"lr": 0.01}'`.
+As a search on the platform: `muster experiment create adaptive_asha.yaml`.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ def accuracy(model, images, labels):
 
 def main():
     torch.set_num_threads(1)
-    trial = muster.trial(hparams=DEFAULTS)  # on the platform, the experiment's hyperparameters win
+    trial = muster.trial(DEFAULTS)  # the hyperparameters of an experiment win
     hp = trial.hparams
     torch.manual_seed(trial.seed)
 
