@@ -157,7 +157,7 @@ class Event(Resource):
     change: str = Field(
         description="A past participle, such as `changed` or `granted`."
     )
-    entity: str
+    entity: UUID
     experiment: UUID | None = None
     version: int
     resource: JsonObject

@@ -1,0 +1,71 @@
+"""From a bearer token to a caller: looked up by its keyed hash, remembered for a moment, refused the same way whatever is wrong."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from muster.errors import Rejected
+from services.gateway.core.permissions import ROLES
+from services.gateway.core.tokens import hash_token, is_token
+from services.gateway.operations.call import Caller
+from services.gateway.store.access import find_token
+from shared.clock import Clock
+from shared.db import Database
+from shared.ids import TenantId
+
+REMEMBERED_S = 2.0
+"""A revoked token is refused everywhere after this long at the latest."""
+_MOST = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    caller: Caller
+    until_s: float
+
+
+class Authenticator:
+    """Knows who a token belongs to. The look-up needs the system role: its tenant is what it finds out."""
+
+    def __init__(self, database: Database, pepper: bytes, clock: Clock) -> None:
+        self._database = database
+        self._pepper = pepper
+        self._clock = clock
+        self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
+
+    async def caller_of(self, bearer: str | None) -> Caller:
+        """Raises Rejected (`unauthenticated`) for a missing, unknown, expired or revoked token."""
+        if bearer is None or not is_token(bearer):
+            raise unauthenticated()
+        hashed = hash_token(self._pepper, bearer)
+        known = self._known.get(hashed)
+        if known is None or known.until_s <= self._clock.monotonic():
+            known = _Remembered(await self._look_up(hashed), self._clock.monotonic() + REMEMBERED_S)
+            self._remember(hashed, known)
+        expires_at = known.caller.expires_at
+        if expires_at is not None and expires_at <= self._clock.now():
+            raise unauthenticated()
+        return known.caller
+
+    async def _look_up(self, hashed: bytes) -> Caller:
+        async with self._database.system() as connection:
+            row = await find_token(connection, hashed)
+        if row is None or row.revoked_at is not None:
+            raise unauthenticated()
+        return Caller(
+            TenantId(row.tenant), row.tenant_name, row.id, row.name, row.role, ROLES[row.role], row.expires_at
+        )
+
+    def _remember(self, hashed: bytes, known: _Remembered) -> None:
+        self._known[hashed] = known
+        self._known.move_to_end(hashed)
+        if len(self._known) > _MOST:
+            self._known.popitem(last=False)
+
+
+def unauthenticated() -> Rejected:
+    """The one answer to whatever is wrong with a token."""
+    return Rejected(
+        "unauthenticated",
+        "a valid access token is needed",
+        hint="send `Authorization: Bearer mst_…`; the admin token stands in the file that the first start wrote",
+    )

@@ -1,0 +1,57 @@
+"""JSON documents of callers: limits against bombs, merging, and the place of what is wrong."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from muster.errors import Rejected
+
+MAX_DEPTH = 64
+MAX_NODES = 200_000
+
+JsonObject = dict[str, JsonValue]
+
+
+def check_document(document: JsonValue, place: str = "body") -> None:
+    """Raises Rejected when `document` is deeper or larger than any honest one."""
+    level: list[JsonValue] = [document]
+    nodes = depth = 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise Rejected("too_deep", f"the JSON is nested deeper than {MAX_DEPTH} levels", place)
+        below: list[JsonValue] = []
+        for value in level:
+            if isinstance(value, dict):
+                below.extend(value.values())
+            elif isinstance(value, list):
+                below.extend(value)
+        nodes += len(level)
+        if nodes + len(below) > MAX_NODES:
+            raise Rejected("too_many_values", f"the JSON holds more than {MAX_NODES} values", place)
+        level = below
+
+
+def merge_patch(document: JsonObject, patch: JsonObject) -> JsonObject:
+    """`document` with `patch` applied (RFC 7396): objects merge, null removes, all else replaces."""
+    merged = dict(document)
+    for key, value in patch.items():
+        before = merged.get(key)
+        if value is None:
+            merged.pop(key, None)
+        elif isinstance(value, dict):
+            merged[key] = merge_patch(before if isinstance(before, dict) else {}, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def render_place(location: Sequence[str | int]) -> str:
+    """A location within a document as people write it: `labels[2]`, `config.searcher`."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text or "body"

@@ -1,0 +1,90 @@
+"""Wakes whoever waits for a tenant's changes: event streams, and commands that wait for their answer.
+
+A wake is a hint. Who waits reads the table from its own position, and does so on a slow poll too.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import structlog
+
+from muster.errors import MusterError
+from shared.bus import Bus
+from shared.ids import TenantId
+from shared.messages.base import Hint
+
+_ENTITY = "feed"
+_log = structlog.get_logger()
+
+
+class _Carries(Protocol):
+    """A message of the bus, as far as it is read here."""
+
+    data: bytes
+
+
+class Waiter:
+    """One place where changes of a tenant are waited for; a change between two waits is not missed."""
+
+    def __init__(self) -> None:
+        self._changed = asyncio.Event()
+
+    def wake(self) -> None:
+        self._changed.set()
+
+    async def wait(self, timeout_s: float) -> None:
+        """Returns at the next change, or after `timeout_s`."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._changed.clear()
+
+
+class Feed:
+    """The waiters of this process, woken by its own projections and by hints of other replicas."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self._waiters: defaultdict[TenantId, set[Waiter]] = defaultdict(set)
+
+    async def start(self) -> None:
+        """Listens to the other replicas."""
+        await self._bus.subscribe(f"live.v{Hint.VERSION}.*.{_ENTITY}.*", self._on_hint)
+
+    @contextmanager
+    def waiting(self, tenant: TenantId) -> Iterator[Waiter]:
+        waiter = Waiter()
+        self._waiters[tenant].add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._waiters[tenant].discard(waiter)
+            if not self._waiters[tenant]:
+                del self._waiters[tenant]
+
+    async def changed(self, tenant: TenantId, position: int) -> None:
+        """Wakes the tenant's waiters here and on the other replicas."""
+        self._wake(tenant)
+        try:
+            await self._bus.hint(Hint(entity=_ENTITY, id=tenant, cursor=position), tenant)
+        except MusterError as error:
+            _log.debug("a hint was not sent", error=str(error))
+
+    def wake_all(self) -> None:
+        """Wakes everybody: for the end of the process."""
+        for tenant in list(self._waiters):
+            self._wake(tenant)
+
+    async def _on_hint(self, message: _Carries) -> None:
+        hint = Hint.from_bytes(message.data)
+        self._wake(TenantId(hint.id))
+
+    def _wake(self, tenant: TenantId) -> None:
+        for waiter in self._waiters.get(tenant, ()):
+            waiter.wake()

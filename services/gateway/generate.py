@@ -1,0 +1,85 @@
+"""Writes what is generated from the table of operations: OpenAPI document, proto file, its lock, and the stubs. `make gen` calls it."""
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import orjson
+
+from services.gateway.operations.table import OPERATIONS
+from services.gateway.rest.openapi import render_openapi
+from services.gateway.rpc.proto import Numbers, render_proto
+
+ROOT = Path(__file__).resolve().parents[2]
+PROTO = Path("proto/muster/v1/muster.proto")
+LOCK = Path("proto/muster/v1/fields.lock.json")
+OPENAPI = Path("docs/openapi.json")
+STUBS = Path("services/gateway/rpc/stubs")
+API_VERSION = "1.0.0"
+
+
+def generated(lock: Numbers) -> dict[Path, bytes]:
+    """Every generated file but the stubs, by its path in the repository."""
+    proto, numbers = render_proto(OPERATIONS, lock)
+    return {
+        PROTO: proto.encode(),
+        LOCK: orjson.dumps(numbers, option=orjson.OPT_INDENT_2) + b"\n",
+        OPENAPI: render_openapi(OPERATIONS, API_VERSION),
+    }
+
+
+def stubs(proto: bytes) -> dict[Path, bytes]:
+    """The Python stubs of the proto file."""
+    import grpc_tools
+    from grpc_tools import protoc
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        source = place / PROTO.relative_to("proto")
+        source.parent.mkdir(parents=True)
+        source.write_bytes(proto)
+        google = Path(grpc_tools.__file__).parent / "_proto"
+        outputs = [f"--{kind}_out={place}" for kind in ("python", "pyi", "grpc_python")]
+        status = protoc.main(["protoc", f"-I{place}", f"-I{google}", *outputs, str(source)])
+        if status:
+            raise RuntimeError(f"protoc ended with {status}")
+        found = {}
+        # The SDK's package is named `muster` too: the stubs are moved out of the way of it.
+        for path in sorted(source.parent.glob("muster_pb2*.py*")):
+            text = re.sub(r"^from muster\.v1 import", "from . import", path.read_text(), flags=re.MULTILINE)
+            found[STUBS / path.name] = text.encode()
+        return found
+
+
+def load_lock(root: Path = ROOT) -> Numbers:
+    path = root / LOCK
+    numbers: Numbers = orjson.loads(path.read_bytes()) if path.exists() else {}
+    return numbers
+
+
+def main() -> int:
+    """Writes the files, or with `--check` says which are not fresh."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is not fresh")
+    check = parser.parse_args().check
+    files = generated(load_lock())
+    files |= stubs(files[PROTO])
+    stale = [path for path, content in files.items() if not _holds(ROOT / path, content)]
+    for path in stale:
+        if check:
+            print(f"{path} is not fresh: run `make gen`", file=sys.stderr)
+            continue
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_bytes(files[path])
+        print(f"wrote {path}")
+    return 1 if check and stale else 0
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.exists() and path.read_bytes() == content
+
+
+if __name__ == "__main__":
+    sys.exit(main())

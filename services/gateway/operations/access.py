@@ -1,0 +1,127 @@
+"""Callers, their tokens, and the joining of workers."""
+
+import secrets
+from datetime import timedelta
+
+from muster.errors import NotFound, Rejected
+from services.gateway.api.access import (
+    CreatedToken,
+    CreateTokenRequest,
+    Health,
+    IssueJoinTokenRequest,
+    JoinToken,
+    JoinWorkerRequest,
+    ListTokensRequest,
+    Me,
+    Role,
+    Token,
+    TokenPage,
+    TokenRequest,
+    WorkerCredentials,
+)
+from services.gateway.api.base import Empty
+from services.gateway.core.permissions import may_grant
+from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.store import access as store
+from shared.ids import PoolName, WorkerId, new_id
+from shared.messages.runs import IssueJoin, Join
+
+
+async def get_me(call: Call, request: Empty) -> Me:
+    """Says who the caller is and what the caller may do."""
+    caller = call.caller
+    return Me(
+        tenant=caller.tenant,
+        tenant_name=caller.tenant_name,
+        token=caller.token_id,
+        name=caller.name,
+        role=Role(caller.role),
+        permissions=sorted(caller.permissions),
+        expires_at=caller.expires_at,
+    )
+
+
+async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
+    """Makes an access token and shows its secret, this one time."""
+    if not may_grant(call.caller.role, request.role):
+        raise Rejected(
+            "forbidden", f"the role {call.caller.role!r} may not hand out the role {request.role!r}", "role"
+        )
+    secret = render_token(secrets.token_bytes(RANDOM_BYTES))
+    async with call.doors.units.tenant(call.tenant) as unit:
+        expires_at = unit.now + timedelta(seconds=request.ttl_s)
+        if call.caller.expires_at is not None:
+            expires_at = min(expires_at, call.caller.expires_at)
+        values = {
+            "tenant": call.tenant,
+            "id": new_id(call.doors.clock),
+            "name": request.name,
+            "role": str(request.role),
+            "hash": hash_token(call.doors.keys.token, secret),
+            "created_at": unit.now,
+            "expires_at": expires_at,
+        }
+        await store.insert_token(unit.connection, values)
+    return CreatedToken.model_validate(values | {"secret": secret})
+
+
+async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
+    """Lists the tenant's access tokens, newest first, without their secrets."""
+    position = read_cursor(call, request, request.cursor)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        below = parse_uuid(str(position[0])) if position else None
+        rows = await store.load_tokens(connection, below, request.limit + 1)
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    return TokenPage(
+        items=[Token.model_validate(row._mapping) for row in shown],
+        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+    )
+
+
+async def revoke_token(call: Call, request: TokenRequest) -> Token:
+    """Ends an access token; every replica refuses it within seconds."""
+    token_id = parse_uuid(request.token)
+    async with call.doors.units.tenant(call.tenant) as unit:
+        if token_id is not None:
+            await store.revoke_token(unit.connection, token_id, unit.now)
+            row = await store.load_token(unit.connection, token_id)
+            if row is not None:
+                return Token.model_validate(row._mapping)
+    raise NotFound("the token")
+
+
+async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
+    """Makes a one-time token with which one machine can join a pool."""
+    question = IssueJoin(
+        pool=PoolName(request.pool),
+        worker=WorkerId(request.worker) if request.worker else None,
+        life_s=float(request.ttl_s),
+    )
+    issued = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
+
+
+async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
+    """Lets a machine join a pool: a join token in exchange for NATS credentials of its own."""
+    if not call.join_token:
+        raise Rejected("unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`")
+    question = Join(
+        token=call.join_token,
+        worker=WorkerId(request.worker),
+        user_key=request.user_key,
+        pool=PoolName(request.pool),
+        address=request.address,
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return WorkerCredentials(
+        worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
+    )
+
+
+async def get_health(call: Call, request: Empty) -> Health:
+    """Says that the gateway answers."""
+    return Health(status="ok", version=call.doors.version)

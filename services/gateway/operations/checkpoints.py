@@ -1,0 +1,78 @@
+"""Reading checkpoints and where their files can be fetched: the registry's to answer."""
+
+from uuid import UUID
+
+from muster.errors import NotFound
+from services.gateway.api.checkpoints import (
+    Checkpoint,
+    CheckpointPage,
+    CheckpointRequest,
+    Download,
+    ListExperimentCheckpointsRequest,
+    ListTrialCheckpointsRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment, find_trial, parse_uuid
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import render_checkpoint, render_download
+from shared.ids import CheckpointId, ExperimentId, TrialId
+from shared.messages.storage import GetCheckpointFiles, ListCheckpoints
+
+
+async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:
+    """Lists a trial's checkpoints, newest first."""
+    trial = await find_trial(call, request.trial)
+    return await _list_page(call, request, trial=TrialId(trial.id))
+
+
+async def list_experiment_checkpoints(call: Call, request: ListExperimentCheckpointsRequest) -> CheckpointPage:
+    """Lists the checkpoints of all trials of an experiment, newest first."""
+    experiment = await find_experiment(call, request.experiment)
+    return await _list_page(call, request, experiment=ExperimentId(experiment.id))
+
+
+async def get_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
+    """Shows one checkpoint."""
+    question = ListCheckpoints(checkpoint_id=CheckpointId(_checkpoint_id(request.checkpoint)), limit=1)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if not found.checkpoints:
+        raise NotFound("the checkpoint")
+    return render_checkpoint(found.checkpoints[0])
+
+
+async def download_checkpoint(call: Call, request: CheckpointRequest) -> Download:
+    """Says where each file of a checkpoint can be fetched, with its hash."""
+    return await download_files(call, _checkpoint_id(request.checkpoint))
+
+
+async def download_files(call: Call, checkpoint: UUID) -> Download:
+    """Asks the registry for links to a checkpoint's files."""
+    question = GetCheckpointFiles(checkpoint_id=CheckpointId(checkpoint))
+    return render_download(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+
+
+async def _list_page(
+    call: Call,
+    request: ListTrialCheckpointsRequest | ListExperimentCheckpointsRequest,
+    trial: TrialId | None = None,
+    experiment: ExperimentId | None = None,
+) -> CheckpointPage:
+    position = read_cursor(call, request, request.cursor)
+    question = ListCheckpoints(
+        trial_id=trial,
+        experiment_id=experiment,
+        after=str(position[0]) if position else None,
+        limit=request.limit,
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return CheckpointPage(
+        items=[render_checkpoint(view) for view in found.checkpoints],
+        next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
+    )
+
+
+def _checkpoint_id(reference: str) -> UUID:
+    found = parse_uuid(reference)
+    if found is None:
+        raise NotFound("the checkpoint")
+    return found

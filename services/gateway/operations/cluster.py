@@ -1,0 +1,95 @@
+"""Reading workers, pools, instances and the queue."""
+
+from bisect import bisect_right
+
+from muster.errors import NotFound
+from services.gateway.api.base import PageRequest
+from services.gateway.api.cluster import (
+    InstancePage,
+    ListQueueRequest,
+    ListWorkersRequest,
+    PoolPage,
+    QueuePage,
+    Worker,
+    WorkerPage,
+    WorkerRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import render_instance, render_pool, render_queue_entry, render_worker
+from services.gateway.store import registry
+from shared.ids import PoolName
+from shared.messages.runs import ClusterView, GetCluster, GetQueue
+
+
+async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
+    """Lists the workers by id."""
+    position = read_cursor(call, request, request.cursor)
+    view = await _cluster(call)
+    found = sorted(
+        (worker for worker in view.workers if request.pool in (None, worker.pool)), key=lambda one: one.worker
+    )
+    first = bisect_right([worker.worker for worker in found], str(position[0])) if position else 0
+    shown = found[first : first + request.limit]
+    more = first + request.limit < len(found)
+    return WorkerPage(
+        items=[render_worker(worker) for worker in shown],
+        next_cursor=make_cursor(call, request, [shown[-1].worker]) if more else None,
+    )
+
+
+async def get_worker(call: Call, request: WorkerRequest) -> Worker:
+    """Shows one worker."""
+    view = await _cluster(call)
+    for worker in view.workers:
+        if worker.worker == request.worker:
+            return render_worker(worker)
+    raise NotFound("the worker", "`muster worker list` shows those there are")
+
+
+async def list_pools(call: Call, request: PageRequest) -> PoolPage:
+    """Lists the pools by name."""
+    position = read_cursor(call, request, request.cursor)
+    view = await _cluster(call)
+    pools = sorted(view.pools, key=lambda pool: pool.pool)
+    first = bisect_right([pool.pool for pool in pools], str(position[0])) if position else 0
+    shown = pools[first : first + request.limit]
+    more = first + request.limit < len(pools)
+    return PoolPage(
+        items=[render_pool(pool) for pool in shown],
+        next_cursor=make_cursor(call, request, [shown[-1].pool]) if more else None,
+    )
+
+
+async def list_instances(call: Call, request: PageRequest) -> InstancePage:
+    """Lists the machines that were rented or started, newest first."""
+    position = read_cursor(call, request, request.cursor)
+    async with call.doors.database.system() as connection:
+        below = parse_uuid(str(position[0])) if position else None
+        rows = await registry.load_instances(connection, below, request.limit + 1)
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    return InstancePage(
+        items=[render_instance(row) for row in shown],
+        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+    )
+
+
+async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
+    """Lists what of the caller's tenant waits or runs, in the order of service."""
+    position = read_cursor(call, request, request.cursor)
+    question = GetQueue(
+        pool=PoolName(request.pool) if request.pool else None,
+        after=str(position[0]) if position else None,
+        limit=request.limit,
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return QueuePage(
+        items=[render_queue_entry(entry) for entry in page.entries],
+        next_cursor=make_cursor(call, request, [page.next]) if page.next else None,
+    )
+
+
+async def _cluster(call: Call) -> ClusterView:
+    return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)

@@ -1,0 +1,118 @@
+"""Code snapshots: streamed to disk, hashed and inspected, then put into the store through a URL that the registry signed.
+
+The gateway holds no credential of the store.
+"""
+
+import asyncio
+import errno
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import IO
+
+import aiohttp
+
+from muster.archive import inspect
+from muster.errors import NotFound, Rejected, Transient
+from services.gateway.api.checkpoints import Code, CodeRequest, PutCodeRequest
+from services.gateway.operations.call import Call
+from services.gateway.store import registry
+from shared.messages.storage import ConfirmUpload, GetUploadUrl
+
+_CHUNK_BYTES = 256 * 1024
+_INLINE_BYTES = 64 * 1024
+
+
+async def put_code(call: Call, request: PutCodeRequest) -> Code:
+    """Stores a code archive under its SHA-256; putting it again changes nothing."""
+    if call.body is None:
+        raise Rejected("invalid_request", "the archive is missing", "body")
+    with _spool(call.doors.uploads) as spooled:
+        size = await _receive(call.body, spooled, request.sha256, call.doors.max_code_bytes)
+        spooled.seek(0)
+        if size > _INLINE_BYTES:
+            await asyncio.to_thread(inspect, spooled)
+        else:
+            inspect(spooled)
+        await _store(call, request.sha256, size, spooled)
+    async with call.doors.units.tenant(call.tenant) as unit:
+        await registry.save_code(unit.connection, call.tenant, request.sha256, size, unit.now)
+    return Code(sha256=request.sha256, size_bytes=size)
+
+
+async def get_code(call: Call, request: CodeRequest) -> Code:
+    """Says whether a code archive is stored, so that it need not be sent again."""
+    async with call.doors.database.tenant(call.tenant) as connection:
+        row = await registry.load_code(connection, request.sha256)
+    if row is None:
+        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+    question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if not target.known:
+        async with call.doors.database.tenant(call.tenant) as connection:
+            await registry.forget_code(connection, request.sha256)
+        raise NotFound("the code", "put its archive to /v1/code/{sha256}")
+    return Code(sha256=request.sha256, size_bytes=row.size_bytes)
+
+
+def _spool(directory: Path) -> IO[bytes]:
+    """A file without a name: it is gone with the process, whatever happens."""
+    try:
+        return tempfile.TemporaryFile(dir=directory)
+    except OSError as error:
+        raise _disk(error) from error
+
+
+async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, limit: int) -> int:
+    digest, size = hashlib.sha256(), 0
+    async for chunk in body:
+        size += len(chunk)
+        if size > limit:
+            raise Rejected(
+                "code_too_large",
+                f"the archive is larger than {limit // (1024 * 1024)} MiB",
+                "body",
+                "name data and results in .musterignore",
+            )
+        digest.update(chunk)
+        try:
+            spooled.write(chunk)
+        except OSError as error:
+            raise _disk(error) from error
+    if digest.hexdigest() != sha256:
+        raise Rejected(
+            "hash_mismatch",
+            f"the body's SHA-256 is {digest.hexdigest()}, not the one in the path",
+            "sha256",
+            "was the body cut short or changed on its way?",
+        )
+    return size
+
+
+async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None:
+    question = GetUploadUrl(sha256=sha256, size_bytes=size)
+    target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if target.known or target.url is None:
+        return
+    spooled.seek(0)
+    try:
+        headers = {"Content-Length": str(size), "Content-Type": "application/gzip"}
+        async with call.doors.http.put(target.url, data=_chunks(spooled), headers=headers) as response:
+            if response.status >= 300:
+                raise Transient(f"the object store refused the archive (HTTP {response.status})")
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise Transient(f"the object store did not take the archive: {type(error).__name__}") from error
+    confirm = ConfirmUpload(sha256=sha256, size_bytes=size)
+    await call.doors.bus.ask(confirm, call.tenant, call.doors.query_timeout_s * 3)
+
+
+async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:
+    while chunk := spooled.read(_CHUNK_BYTES):
+        yield chunk
+
+
+def _disk(error: OSError) -> Transient:
+    if error.errno == errno.ENOSPC:
+        return Transient("the gateway's disk is full; nothing was stored", retry_after_s=30, code="disk_full")
+    return Transient(f"the gateway cannot spool the archive: {error.strerror}", code="spool_failed")

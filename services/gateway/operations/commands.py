@@ -1,0 +1,55 @@
+"""Commands to the owners: committed to the outbox, then waited for until the owner's answer is projected."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound, Rejected
+from services.gateway.operations.call import Call
+from services.gateway.store.events import load_refusal
+from shared.messages.base import Command
+
+T = TypeVar("T")
+_POLL_S = 0.25
+
+
+async def send(call: Call, command: Command) -> None:
+    """Commits the command; from then on it is not lost."""
+    async with call.doors.units.tenant(call.tenant) as unit:
+        unit.emit(command)
+
+
+async def wait_for(
+    call: Call, operation_id: UUID, look: Callable[[AsyncConnection], Awaitable[T | None]]
+) -> T | None:
+    """What `look` finds once the command has worked; None when no answer came within the time for it.
+
+    Raises:
+        MusterError: the owner refused.
+    """
+    clock = call.doors.clock
+    end = clock.monotonic() + call.doors.command_wait_s
+    with call.doors.feed.waiting(call.tenant) as waiter:
+        while True:
+            async with call.doors.database.tenant(call.tenant) as connection:
+                found = await look(connection)
+                refusal = None if found is not None else await load_refusal(connection, operation_id)
+            if found is not None:
+                return found
+            if refusal is not None:
+                raise refused(refusal)
+            left = end - clock.monotonic()
+            if left <= 0:
+                return None
+            await waiter.wait(min(left, _POLL_S))
+
+
+def refused(row: Any) -> Exception:
+    """The error that a refused command is told with."""
+    if row.code == "not_found":
+        return NotFound(row.message.removesuffix(" was not found"), row.hint)
+    if row.code in ("conflict", "wrong_state", "already_exists", "name_taken"):
+        return Conflict(row.code, row.message, hint=row.hint)
+    return Rejected(row.code, row.message, hint=row.hint)

@@ -1,0 +1,64 @@
+"""Reading experiments and their journal."""
+
+from services.gateway.api.experiments import (
+    ExperimentDetail,
+    ExperimentPage,
+    ExperimentRequest,
+    JournalEntry,
+    JournalPage,
+    ListExperimentsRequest,
+    ListJournalRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import render_experiment, render_experiment_detail
+from services.gateway.store import experiments as store
+from shared.ids import ExperimentId
+from shared.messages.experiments import GetJournal
+
+
+async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
+    """Lists the tenant's experiments, newest first."""
+    position = read_cursor(call, request, request.cursor)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        rows = await store.load_listed(
+            connection,
+            [str(state) for state in request.state],
+            request.label,
+            request.name_contains,
+            request.archived,
+            int(str(position[0])) if position else None,
+            request.limit + 1,
+        )
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    return ExperimentPage(
+        items=[render_experiment(row) for row in shown],
+        next_cursor=make_cursor(call, request, [shown[-1].number]) if more else None,
+    )
+
+
+async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDetail:
+    """Shows one experiment with its config."""
+    return render_experiment_detail(await find_experiment(call, request.experiment))
+
+
+async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
+    """Lists the decisions of an experiment's search, oldest first."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_experiment(call, request.experiment)
+    question = GetJournal(
+        experiment_id=ExperimentId(row.id),
+        after=int(str(position[0])) if position else 0,
+        limit=request.limit,
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    items = [
+        JournalEntry(position=entry.position, time=entry.at, kind=entry.kind, facts=entry.facts)
+        for entry in page.entries
+    ]
+    return JournalPage(
+        items=items,
+        next_cursor=make_cursor(call, request, [page.next]) if page.next is not None else None,
+    )

@@ -1,0 +1,71 @@
+"""From what stands in a path to what it names, within the caller's tenant; everything else was not found."""
+
+import re
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import NotFound
+from services.gateway.operations.call import Call
+from services.gateway.store import experiments as store
+from services.gateway.store import registry
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_TRIAL = re.compile(r"([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+Row = Any
+
+
+def parse_uuid(text: str) -> UUID | None:
+    """The id that `text` is in its usual form, else None."""
+    return UUID(text) if _UUID.fullmatch(text.lower()) else None
+
+
+async def find_experiment(call: Call, reference: str) -> Row:
+    """Raises NotFound."""
+    async with call.doors.database.tenant(call.tenant) as connection:
+        return await experiment_in(connection, reference)
+
+
+async def experiment_in(connection: AsyncConnection, reference: str) -> Row:
+    """`find_experiment` within a transaction."""
+    key: int | UUID | None = int(reference) if _NUMBER.fullmatch(reference) else parse_uuid(reference)
+    row = await store.load_experiment(connection, key) if key is not None else None
+    if row is None:
+        raise NotFound("the experiment", "`muster experiment list` shows those there are")
+    return row
+
+
+async def find_trial(call: Call, reference: str) -> Row:
+    """With its `experiment_number`. Raises NotFound."""
+    pair = _TRIAL.fullmatch(reference)
+    key = (int(pair[1]), int(pair[2])) if pair else parse_uuid(reference)
+    if key is not None:
+        async with call.doors.database.tenant(call.tenant) as connection:
+            row = await store.load_trial(connection, key)
+        if row is not None:
+            return row
+    raise NotFound("the trial", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
+
+
+async def model_in(connection: AsyncConnection, reference: str) -> Row:
+    """By id or name, within a transaction. Raises NotFound."""
+    row = await registry.load_model(connection, parse_uuid(reference) or reference)
+    if row is None:
+        raise NotFound("the model", "`muster model list` shows those there are")
+    return row
+
+
+async def version_in(connection: AsyncConnection, model: Row, reference: str) -> Row:
+    """By number, alias or `latest`, within a transaction. Raises NotFound."""
+    number = model.changed["aliases"].get(reference)
+    if number is None and _NUMBER.fullmatch(reference):
+        number = int(reference)
+    row = None
+    if number is not None or reference == "latest":
+        row = await registry.load_version(connection, model.id, number)
+    if row is None:
+        raise NotFound("the model version", "versions are named by their number, an alias, or `latest`")
+    return row

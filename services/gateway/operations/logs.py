@@ -1,0 +1,156 @@
+"""Reading and following logs: the registry answers for one trial; an experiment's log is its trials', one after the other."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from muster.errors import Rejected
+from services.gateway.api.trials import (
+    FollowExperimentLogsRequest,
+    FollowTrialLogsRequest,
+    ListExperimentLogsRequest,
+    ListTrialLogsRequest,
+    LogFilter,
+    LogLine,
+    LogPage,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import experiment_in, find_experiment, find_trial
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import render_line
+from services.gateway.store import experiments as store
+from shared.ids import TrialId
+from shared.messages import storage
+from shared.messages.storage import GetLogs
+
+_FOLLOWED = 500
+_TRIALS_AT_ONCE = 200
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A trial whose log is read, and how far."""
+
+    id: UUID
+    number: int
+    after: int = 0
+    ended: bool = False
+    fresh: bool = True
+
+
+async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
+    """Lists lines of a trial's log, oldest first."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_trial(call, request.trial)
+    trial = _Trial(row.id, row.number, int(str(position[0])) if position else 0)
+    page = await _ask(call, trial, request, request.limit, None if position else request.tail)
+    lines = [_line(trial, line) for line in page.lines]
+    more = len(lines) == request.limit
+    return LogPage(items=lines, next_cursor=make_cursor(call, request, [page.next]) if more else None)
+
+
+async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -> LogPage:
+    """Lists lines of the logs of an experiment's trials, trial by trial."""
+    position = read_cursor(call, request, request.cursor)
+    number, after = (int(str(position[0])), int(str(position[1]))) if position else (0, 0)
+    experiment = await find_experiment(call, request.experiment)
+    lines: list[LogLine] = []
+    while len(lines) < request.limit:
+        async with call.doors.database.tenant(call.tenant) as connection:
+            rows = await store.load_trials(connection, experiment.id, [], number - 1, 1)
+        if not rows:
+            return LogPage(items=lines)
+        trial = _Trial(rows[0].id, rows[0].number)
+        trial.after = after if trial.number == number else 0
+        wanted = request.limit - len(lines)
+        page = await _ask(call, trial, request, wanted, None if trial.after else request.tail)
+        lines += [_line(trial, line) for line in page.lines]
+        full = len(page.lines) == wanted
+        number, after = (trial.number, page.next) if full else (trial.number + 1, 0)
+    return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, after]))
+
+
+async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> AsyncIterator[LogLine]:
+    """Streams a trial's log until the trial has ended."""
+    row = await find_trial(call, request.trial)
+    trial = _Trial(row.id, row.number)
+    _resume(call.last_event_id or request.after, [trial])
+    with call.doors.feed.waiting(call.tenant) as waiter:
+        while True:
+            final = (await find_trial(call, str(trial.id))).changed["final"]
+            async for line in _new_lines(call, trial, request):
+                yield line
+            if trial.ended or (final and not trial.fresh):
+                return
+            trial.fresh = not final
+            await waiter.wait(call.doors.follow_poll_s)
+
+
+async def follow_experiment_logs(call: Call, request: FollowExperimentLogsRequest) -> AsyncIterator[LogLine]:
+    """Streams the logs of an experiment's trials until the experiment has ended."""
+    trials: dict[int, _Trial] = {}
+    after = call.last_event_id or request.after
+    with call.doors.feed.waiting(call.tenant) as waiter:
+        while True:
+            async with call.doors.database.tenant(call.tenant) as connection:
+                experiment = await experiment_in(connection, request.experiment)
+                rows = await store.load_trials(connection, experiment.id, [], _last(trials), _TRIALS_AT_ONCE)
+            for row in rows:
+                trials[row.number] = _Trial(row.id, row.number)
+            if after and trials:
+                _resume(after, list(trials.values()))
+                after = None
+            for trial in trials.values():
+                if not trial.ended:
+                    async for line in _new_lines(call, trial, request):
+                        yield line
+            if experiment.final and len(rows) < _TRIALS_AT_ONCE:
+                return
+            if len(rows) < _TRIALS_AT_ONCE:
+                await waiter.wait(call.doors.follow_poll_s)
+
+
+async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
+    while True:
+        tail = request.tail if not trial.after else None
+        page = await _ask(call, trial, request, _FOLLOWED, tail)
+        for line in page.lines:
+            yield _line(trial, line)
+        trial.after, trial.ended = max(trial.after, page.next), page.ended
+        if len(page.lines) < _FOLLOWED:
+            return
+
+
+async def _ask(
+    call: Call, trial: _Trial, request: LogFilter, limit: int, tail: int | None
+) -> storage.LogPage:
+    question = GetLogs(
+        trial_id=TrialId(trial.id),
+        after=trial.after,
+        limit=limit,
+        rank=request.rank,
+        contains=request.contains,
+        tail=tail,
+    )
+    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+
+
+def _line(trial: _Trial, line: storage.StoredLine) -> LogLine:
+    return render_line(line, trial.id, trial.number, f"{trial.number}.{line.cursor}")
+
+
+def _resume(after: str | None, trials: list[_Trial]) -> None:
+    """Goes on behind the line `after`. Other trials' lines before it may come again, none is left out."""
+    if after is None:
+        return
+    number, _, cursor = after.partition(".")
+    if not (number.isdecimal() and cursor.isdecimal() and len(after) < 30):
+        raise Rejected("cursor_invalid", "this is not the cursor of a log line", "after")
+    for trial in trials:
+        if trial.number == int(number):
+            trial.after = int(cursor)
+
+
+def _last(trials: dict[int, Any]) -> int | None:
+    return max(trials) if trials else None

@@ -1,0 +1,300 @@
+"""From stored rows and other services' answers to what users see."""
+
+import math
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from services.gateway.api import checkpoints, cluster, experiments, models, trials
+from shared.messages import instances as instance_messages
+from shared.messages import runs as run_messages
+from shared.messages import storage
+from shared.messages.experiments import TrialChanged
+
+Row = Any
+"""A row of SQLAlchemy, whose columns are attributes."""
+
+
+def render_experiment(row: Row) -> experiments.Experiment:
+    return experiments.Experiment.model_validate(_experiment_fields(row))
+
+
+def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
+    more = {
+        "config": row.config,
+        "config_yaml": row.config_yaml,
+        "trace_id": row.trace_id,
+        "warnings": row.warnings,
+    }
+    return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
+
+
+def render_trial(row: Row, experiment_number: int) -> trials.Trial:
+    changed = TrialChanged.model_validate(row.changed)
+    return trials.Trial(
+        id=changed.trial_id,
+        experiment=changed.experiment_id,
+        experiment_number=experiment_number,
+        number=changed.number,
+        state=trials.TrialState(changed.state),
+        reason=changed.reason,
+        hyperparameters=changed.hyperparameters,
+        seed=changed.seed,
+        slots=changed.slots,
+        best=_measured(changed.best),
+        latest=_measured(changed.latest),
+        runs=changed.runs,
+        final=changed.final,
+        created_at=changed.created_at,
+        ended_at=changed.ended_at,
+        version=changed.version,
+    )
+
+
+def render_run(row: Row) -> trials.Run:
+    changed = row.changed
+    return trials.Run.model_validate(
+        {**changed, "id": changed["run_id"], "trial": changed["trial_id"], "state": row.state}
+    )
+
+
+def render_series(page: storage.SeriesPage) -> trials.TrialMetrics:
+    series = [
+        trials.MetricSeries(
+            group=one.group,
+            name=one.name,
+            count=one.count,
+            points=[
+                trials.MetricPoint(
+                    step=point.step, time=to_time(point.time_ms), run=point.run_number, value=finite(point.value)
+                )
+                for point in one.points
+            ],
+        )
+        for one in page.series
+    ]
+    return trials.TrialMetrics(trial=page.trial_id, series=series)
+
+
+def render_summaries(found: storage.TrialSummaries) -> trials.MetricSummaries:
+    metrics = [
+        trials.MetricSummary(
+            group=one.group,
+            name=one.name,
+            count=one.count,
+            min=finite(one.min),
+            max=finite(one.max),
+            mean=finite(one.mean),
+            last=finite(one.last),
+            last_step=one.last_step,
+        )
+        for one in found.metrics
+    ]
+    return trials.MetricSummaries(trial=found.trial_id, metrics=metrics)
+
+
+def render_line(line: storage.StoredLine, trial: UUID, trial_number: int, cursor: str) -> trials.LogLine:
+    return trials.LogLine(
+        cursor=cursor,
+        trial=trial,
+        trial_number=trial_number,
+        run=line.run_number,
+        rank=line.rank,
+        stream=line.stream,
+        level=line.level,
+        time=to_time(line.time_ms),
+        text=line.text,
+    )
+
+
+def render_checkpoint(view: storage.CheckpointView) -> checkpoints.Checkpoint:
+    return checkpoints.Checkpoint(
+        id=view.checkpoint_id,
+        trial=view.trial_id,
+        experiment=view.experiment_id,
+        run=view.run_number,
+        step=view.step,
+        state=checkpoints.CheckpointState(view.state),
+        size_bytes=view.size_bytes,
+        files=len(view.files),
+        metrics={name: value for name, value in view.metrics.items() if math.isfinite(value)},
+        metadata=view.metadata,
+        reason=view.reason,
+        created_at=view.created_at,
+    )
+
+
+def render_download(found: storage.FileLinks) -> checkpoints.Download:
+    files = [
+        checkpoints.FileDownload(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, url=file.url)
+        for file in found.files
+    ]
+    return checkpoints.Download(checkpoint=found.checkpoint_id, step=found.step, files=files)
+
+
+def render_model(row: Row) -> models.Model:
+    changed = storage.ModelChanged.model_validate(row.changed)
+    return models.Model(
+        id=changed.model_id,
+        name=changed.name,
+        description=changed.description,
+        metadata=changed.metadata,
+        versions=changed.versions,
+        aliases=changed.aliases,
+        owner=changed.by,
+        created_at=changed.created_at,
+        version=changed.version,
+    )
+
+
+def render_version(row: Row) -> models.ModelVersion:
+    changed = storage.VersionChanged.model_validate(row.changed)
+    lineage = changed.lineage
+    return models.ModelVersion(
+        id=changed.version_id,
+        model=changed.model_id,
+        model_name=changed.model_name,
+        number=changed.number,
+        name=changed.name,
+        comment=changed.comment,
+        metadata=changed.metadata,
+        checkpoint=changed.checkpoint_id,
+        lineage=models.ModelLineage(
+            experiment=lineage.experiment_id,
+            trial=lineage.trial_id,
+            run=lineage.run_id,
+            checkpoint=lineage.checkpoint_id,
+            step=lineage.step,
+            code_sha256=lineage.code_hash,
+            hyperparameters=lineage.hyperparameters,
+            metrics={name: value for name, value in lineage.metrics.items() if math.isfinite(value)},
+        ),
+        files=changed.files,
+        size_bytes=changed.size_bytes,
+        owner=changed.by,
+        created_at=changed.created_at,
+        version=changed.version,
+    )
+
+
+def render_worker(view: run_messages.WorkerView) -> cluster.Worker:
+    return cluster.Worker(
+        id=view.worker,
+        pool=view.pool,
+        state=view.state,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        slot_kind=view.slot_kind,
+        isolated_user=view.isolated_user,
+        last_heard=view.last_heard,
+    )
+
+
+def render_pool(view: run_messages.PoolView) -> cluster.Pool:
+    return cluster.Pool(
+        name=view.pool,
+        slot_kind=view.slot_kind,
+        workers=view.workers,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        waiting_slots=view.waiting_slots,
+        preemption=view.preemption,
+        exclusive=view.exclusive,
+    )
+
+
+def render_instance(row: Row) -> cluster.InstanceRecord:
+    changed = instance_messages.InstanceChanged.model_validate(row.changed)
+    return cluster.InstanceRecord(
+        id=changed.instance_id,
+        pool=changed.pool,
+        worker=changed.worker,
+        driver=changed.driver,
+        state=changed.state,
+        slots=changed.slots,
+        reason=changed.reason,
+        price_per_hour=changed.price_per_hour,
+        launched_at=changed.launched_at,
+        ended_at=changed.ended_at,
+    )
+
+
+def render_queue_entry(entry: run_messages.QueueEntry) -> cluster.QueueEntry:
+    return cluster.QueueEntry(
+        trial=entry.trial_id,
+        trial_number=entry.trial_number,
+        experiment=entry.experiment_id,
+        experiment_number=entry.experiment_number,
+        pool=entry.pool,
+        priority=entry.priority,
+        slots=entry.slots,
+        state=entry.state,
+        position=entry.position,
+        code=entry.code,
+        reason=entry.reason,
+        since=entry.since,
+    )
+
+
+def render_event(row: Row, cursor: str) -> cluster.Event:
+    return cluster.Event(
+        id=cursor,
+        time=row.at,
+        kind=cluster.EventKind(row.kind),
+        change=row.change,
+        entity=row.entity,
+        experiment=row.experiment,
+        version=row.version,
+        resource=row.resource,
+    )
+
+
+def finite(value: float) -> float | None:
+    """None for NaN and infinities, which JSON has no word for."""
+    return value if math.isfinite(value) else None
+
+
+def to_time(time_ms: int) -> datetime:
+    return datetime.fromtimestamp(time_ms / 1000, UTC)
+
+
+def _measured(validated: Any) -> trials.Measured | None:
+    return trials.Measured(step=validated.step, value=finite(validated.value)) if validated else None
+
+
+def _experiment_fields(row: Row) -> dict[str, Any]:
+    best = row.best
+    return {
+        "id": row.id,
+        "number": row.number,
+        "name": row.name,
+        "description": row.description,
+        "workspace": row.workspace,
+        "project": row.project,
+        "labels": row.labels,
+        "owner": row.owner,
+        "state": row.state,
+        "reason": row.reason,
+        "progress": row.progress,
+        "searcher": row.searcher,
+        "metric": row.metric,
+        "smaller_is_better": row.smaller_is_better,
+        "best": _best(best) if best else None,
+        "trials": row.trials,
+        "priority": row.priority,
+        "code_sha256": row.code_sha256,
+        "forked_from": row.forked_from,
+        "archived": row.archived,
+        "final": row.final,
+        "created_at": row.created_at,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "version": row.version,
+    }
+
+
+def _best(best: dict[str, Any]) -> dict[str, Any] | None:
+    value = float(best["value"])  # infinities are stored as text
+    if not math.isfinite(value):
+        return None
+    return {"trial": best["trial_id"], "trial_number": best["trial_number"], "step": best["step"], "value": value}

@@ -1,0 +1,219 @@
+"""Creating and forking experiments: checked, committed, answered; what turns out impossible later becomes `rejected`."""
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+import structlog
+from pydantic import JsonValue
+
+from muster.config import ExperimentConfig, load_config
+from muster.errors import Rejected, Transient
+from services.gateway.api.experiments import CreateExperimentRequest, ExperimentDetail, ForkExperimentRequest
+from services.gateway.core.documents import merge_patch
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.once import claim, remember
+from services.gateway.operations.render import render_experiment_detail
+from services.gateway.store import experiments as store
+from services.gateway.store import registry
+from shared.bus import Unit
+from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.experiments import SubmissionCommitted, ValidateConfig
+from shared.messages.runs import ValidatePlacement
+from shared.messages.storage import GetUploadUrl
+
+T = TypeVar("T")
+_INLINE_CHARS = 16 * 1024
+_MAX_CONFIG_BYTES = 256 * 1024
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    """All that is known of an experiment before it is committed."""
+
+    config: ExperimentConfig
+    document: dict[str, JsonValue]
+    config_yaml: str | None
+    code_sha256: str | None
+    labels: tuple[str, ...]
+    forked_from: UUID | None = None
+    warnings: tuple[str, ...] = ()
+
+
+async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
+    """Creates an experiment from a config and a code snapshot."""
+    if (request.config is None) == (request.config_yaml is None):
+        raise Rejected(
+            "invalid_request",
+            "exactly one of `config` (a JSON object) and `config_yaml` (text) is needed",
+            "config" if request.config is None else "config_yaml",
+        )
+    source = request.config_yaml if request.config is None else request.config
+    config = await _load(source or "", request.name)
+    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
+    submission = _Submission(
+        config, _document(config), request.config_yaml, request.code_sha256, labels
+    )
+    return await _submit(call, request, submission)
+
+
+async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
+    """Creates an experiment with another's code and a changed config."""
+    origin = await find_experiment(call, request.experiment)
+    config = await _load(merge_patch(origin.config, request.overrides), request.name)
+    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
+    submission = _Submission(config, _document(config), None, origin.code_sha256, labels, origin.id)
+    return await _submit(call, request, submission)
+
+
+async def _submit(
+    call: Call, request: CreateExperimentRequest | ForkExperimentRequest, submission: _Submission
+) -> ExperimentDetail:
+    checked = await _check(call, submission)
+    async with call.doors.units.tenant(call.tenant) as unit:
+        experiment_id = ExperimentId(new_id(call.doors.clock))
+        earlier = await claim(call, unit, request, experiment_id)
+        if earlier is not None:
+            return ExperimentDetail.model_validate(earlier.response)
+        number = await store.next_number(unit.connection, call.tenant)
+        values = _values(call, unit, checked, experiment_id, number)
+        await store.insert_submission(unit.connection, values)
+        answer = render_experiment_detail(_Row(values))
+        await remember(call, unit.connection, answer)
+        unit.emit(_committed(unit, checked, values))
+    _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
+    return answer
+
+
+async def _load(source: str | dict[str, JsonValue], name: str | None) -> ExperimentConfig:
+    """Reads the config off the event loop where it is large enough to hold it up."""
+    if isinstance(source, str) and len(source) > _INLINE_CHARS:
+        config = await asyncio.to_thread(load_config, source)
+    else:
+        config = load_config(source)
+    return config.model_copy(update={"name": name}) if name is not None else config
+
+
+async def _check(call: Call, submission: _Submission) -> _Submission:
+    """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
+    resources = submission.config.resources
+    placement = ValidatePlacement(
+        pool=PoolName(resources.resource_pool or "default"),
+        min_slots=resources.slots_per_trial,
+        max_slots=resources.slots_per_trial,
+        kind=resources.slot_kind,
+        single_node=resources.is_single_node,
+        priority=resources.priority,
+    )
+    timeout_s = call.doors.validate_timeout_s
+    placed, accepted, _ = await asyncio.gather(
+        _unless_away(call.doors.bus.ask(placement, call.tenant, timeout_s)),
+        _unless_away(call.doors.bus.ask(ValidateConfig(config=submission.document), call.tenant, timeout_s)),
+        _check_code(call, submission.code_sha256),
+    )
+    warnings = (*(placed.warnings if placed else ()), *(accepted.warnings if accepted else ()))
+    return _Submission(
+        submission.config,
+        submission.document,
+        submission.config_yaml,
+        submission.code_sha256,
+        submission.labels,
+        submission.forked_from,
+        warnings,
+    )
+
+
+async def _check_code(call: Call, sha256: str | None) -> None:
+    if sha256 is None:
+        return
+    async with call.doors.database.tenant(call.tenant) as connection:
+        known = await registry.load_code(connection, sha256)
+    if known is not None:
+        question = GetUploadUrl(sha256=sha256, size_bytes=known.size_bytes)
+        target = await _unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        if target is None or target.known:
+            return
+    raise Rejected(
+        "code_unknown",
+        f"no code with the hash {sha256} is stored",
+        "code_sha256",
+        "put the archive to /v1/code/{sha256} first",
+    )
+
+
+async def _unless_away(answer: Awaitable[T]) -> T | None:
+    try:
+        return await answer
+    except Transient as error:
+        _log.warning("an owner could not be asked ahead of a submission", error=str(error))
+        return None
+
+
+def _document(config: ExperimentConfig) -> dict[str, JsonValue]:
+    return config.model_dump(mode="json", by_alias=True)
+
+
+def _values(
+    call: Call, unit: Unit, submission: _Submission, experiment_id: ExperimentId, number: int
+) -> dict[str, Any]:
+    config = submission.config
+    name = config.name or f"experiment {number}"
+    return {
+        "tenant": call.tenant,
+        "id": experiment_id,
+        "number": number,
+        "name": name,
+        "description": config.description or None,
+        "workspace": config.workspace or "Uncategorized",
+        "project": config.project or "Uncategorized",
+        "labels": list(submission.labels),
+        "owner": call.caller.name,
+        "searcher": config.searcher.name,
+        "metric": config.searcher.metric,
+        "smaller_is_better": config.searcher.smaller_is_better,
+        "config": submission.document,
+        "config_yaml": submission.config_yaml,
+        "code_sha256": submission.code_sha256,
+        "forked_from": submission.forked_from,
+        "trace_id": call.trace_id,
+        "warnings": list(submission.warnings),
+        "created_at": unit.now,
+        "version": 0,
+        "state": "submitted",
+        "reason": None,
+        "progress": 0.0,
+        "best": None,
+        "trials": {},
+        "priority": config.resources.priority,
+        "archived": False,
+        "final": False,
+        "started_at": None,
+        "ended_at": None,
+    }
+
+
+def _committed(unit: Unit, submission: _Submission, values: dict[str, Any]) -> SubmissionCommitted:
+    return SubmissionCommitted(
+        experiment_id=values["id"],
+        number=values["number"],
+        name=values["name"],
+        workspace=values["workspace"],
+        project=values["project"],
+        labels=submission.labels,
+        owner=values["owner"],
+        config=submission.document,
+        code_hash=submission.code_sha256,
+        forked_from=ExperimentId(submission.forked_from) if submission.forked_from else None,
+        submitted_at=unit.now,
+    )
+
+
+class _Row:
+    """Values about to be stored, read as the stored row will be."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)

@@ -1,0 +1,86 @@
+"""Reading trials, their runs, and why they wait."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from services.gateway.api.cluster import Explanation
+from services.gateway.api.trials import (
+    ListRunsRequest,
+    ListTrialsRequest,
+    RunPage,
+    Trial,
+    TrialOrder,
+    TrialPage,
+    TrialRequest,
+)
+from services.gateway.core.cursors import Position
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import experiment_in, find_trial
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import finite, render_run, render_trial
+from services.gateway.store import experiments as store
+from shared.ids import TrialId
+from shared.messages.runs import Explain
+
+
+async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
+    """Lists an experiment's trials by number, or best first."""
+    position = read_cursor(call, request, request.cursor)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        experiment = await experiment_in(connection, request.experiment)
+        rows = await _load_trials(connection, experiment, request, position)
+    shown = rows[: request.limit]
+    cursor = None
+    if len(rows) > request.limit:
+        last = shown[-1]
+        by_best = request.order is TrialOrder.BEST
+        cursor = make_cursor(call, request, [finite(last.rank), last.number] if by_best else [last.number])
+    return TrialPage(items=[render_trial(row, experiment.number) for row in shown], next_cursor=cursor)
+
+
+async def get_trial(call: Call, request: TrialRequest) -> Trial:
+    """Shows one trial."""
+    row = await find_trial(call, request.trial)
+    return render_trial(row, row.experiment_number)
+
+
+async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
+    """Lists the attempts to train a trial, oldest first."""
+    position = read_cursor(call, request, request.cursor)
+    trial = await find_trial(call, request.trial)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        above = int(str(position[0])) if position else 0
+        rows = await store.load_runs(connection, trial.id, above, request.limit + 1)
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    return RunPage(
+        items=[render_run(row) for row in shown],
+        next_cursor=make_cursor(call, request, [shown[-1].number]) if more else None,
+    )
+
+
+async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
+    """Says why a trial waits, or where it runs."""
+    trial = await find_trial(call, request.trial)
+    found = await call.doors.bus.ask(
+        Explain(trial_id=TrialId(trial.id)), call.tenant, call.doors.query_timeout_s
+    )
+    return Explanation(
+        trial=found.trial_id, state=found.state, code=found.code, message=found.message, facts=found.facts
+    )
+
+
+async def _load_trials(
+    connection: Any, experiment: Any, request: ListTrialsRequest, position: Position | None
+) -> Sequence[Any]:
+    states = [str(state) for state in request.state]
+    limit = request.limit + 1
+    if request.order is TrialOrder.NUMBER:
+        above = int(str(position[0])) if position else None
+        return await store.load_trials(connection, experiment.id, states, above, limit)
+    after = None
+    if position:
+        after = (None if position[0] is None else float(position[0]), int(str(position[1])))
+    return await store.load_best_trials(
+        connection, experiment.id, states, experiment.smaller_is_better, after, limit
+    )

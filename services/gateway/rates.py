@@ -1,0 +1,78 @@
+"""How many requests a tenant may send: token buckets in Redis, and cautious ones of our own while Redis is away."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Mapping
+from typing import cast
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from muster.errors import Transient
+from services.gateway.core.buckets import Bucket, Rate, take
+from services.gateway.operations.operation import RateClass
+from shared.clock import Clock
+from shared.ids import TenantId
+
+_LOCAL_SHARE = 0.5
+_AWAY_S = 1.0
+_MOST = 10_000
+_log = structlog.get_logger()
+
+# Returns the milliseconds to wait, 0 when a token was taken. The clock is Redis's: replicas share it.
+_TAKE = """
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local per_ms, burst = tonumber(ARGV[1]) / 1000, tonumber(ARGV[2])
+local kept = redis.call('HMGET', KEYS[1], 'tokens', 'at')
+local tokens = math.min(burst, (tonumber(kept[1]) or burst) + math.max(0, now - (tonumber(kept[2]) or now)) * per_ms)
+local wait = 0
+if tokens >= 1 then tokens = tokens - 1 else wait = math.ceil((1 - tokens) / per_ms) end
+redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
+redis.call('PEXPIRE', KEYS[1], math.ceil(burst / per_ms) + 1000)
+return wait
+"""
+
+
+class Limiter:
+    """Takes a token for each request. Without Redis each replica allows half the rate by itself."""
+
+    def __init__(self, redis: Redis | None, rates: Mapping[RateClass, Rate], clock: Clock) -> None:
+        self._redis = redis
+        self._script = redis.register_script(_TAKE) if redis is not None else None
+        self._rates = rates
+        self._clock = clock
+        self._local: OrderedDict[str, Bucket] = OrderedDict()
+        self._away_until_s = 0.0
+
+    async def take(self, tenant: TenantId, rate_class: RateClass) -> None:
+        """Raises Transient (`rate_limited`) with the time to wait."""
+        key, rate = f"muster:rate:{tenant}:{rate_class}", self._rates[rate_class]
+        wait_s = await self._shared(key, rate)
+        if wait_s is None:
+            wait_s = self._alone(key, Rate(rate.per_s * _LOCAL_SHARE, rate.burst * _LOCAL_SHARE))
+        if wait_s > 0:
+            raise Transient(
+                f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second",
+                retry_after_s=round(wait_s, 3),
+                code="rate_limited",
+            )
+
+    async def _shared(self, key: str, rate: Rate) -> float | None:
+        if self._script is None or self._clock.monotonic() < self._away_until_s:
+            return None
+        try:
+            answer = self._script(keys=[key], args=[rate.per_s, rate.burst])
+            return float(await cast(Awaitable[int], answer)) / 1000
+        except (RedisError, OSError, TimeoutError) as error:
+            self._away_until_s = self._clock.monotonic() + _AWAY_S
+            _log.warning("redis did not answer, local limits apply", error=repr(error))
+            return None
+
+    def _alone(self, key: str, rate: Rate) -> float:
+        bucket, wait_s = take(self._local.get(key), rate, self._clock.monotonic())
+        self._local[key] = bucket
+        self._local.move_to_end(key)
+        if len(self._local) > _MOST:
+            self._local.popitem(last=False)
+        return wait_s

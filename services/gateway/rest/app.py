@@ -1,0 +1,163 @@
+"""REST: every row of the table as a route, behind one middleware that turns errors into problems."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from muster.errors import Broken, MusterError, NotFound, Rejected
+from services.gateway.api.base import Resource
+from services.gateway.front import Front, Inputs
+from services.gateway.operations.operation import Operation
+from services.gateway.rest.problems import problem_response
+from services.gateway.rest.reading import read_request, slow_body, too_large
+from services.gateway.rest.streaming import stream_events
+from shared import telemetry
+from shared.ids import new_id
+from shared.telemetry import metrics
+
+OPENAPI_PATH = "/openapi.json"
+PUBLIC_PATHS = frozenset({OPENAPI_PATH})
+"""Paths beside the table of operations; they show nothing of any tenant."""
+
+_CHUNK_BYTES = 256 * 1024
+_BEARER = "Bearer "
+_log = structlog.get_logger()
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class RestSettings:
+    """What the HTTP edge allows."""
+
+    allowed_hosts: frozenset[str]
+    body_timeout_s: float
+    chunk_timeout_s: float
+    max_code_bytes: int
+
+
+class Rest:
+    """Serves the operations over HTTP."""
+
+    def __init__(self, front: Front, settings: RestSettings, openapi: bytes) -> None:
+        self._front = front
+        self._settings = settings
+        self._openapi = openapi
+
+    def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
+        """The aiohttp application with a route for each operation, and no other but the document."""
+        app = web.Application(middlewares=[self._guard], client_max_size=self._settings.max_code_bytes)
+        for row in operations:
+            app.router.add_route(row.verb, row.path, self._route(row), name=row.name)
+            if row.verb == "GET" and row.stream is None:
+                app.router.add_route("HEAD", row.path, self._route(row))
+        app.router.add_route("GET", OPENAPI_PATH, self._document)
+        return app
+
+    def _route(self, row: Operation[Any, Any]) -> Handler:
+        async def serve(request: web.Request) -> web.StreamResponse:
+            headers = {"traceparent": request.headers.get("traceparent", "")}
+            # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
+            with (
+                telemetry.span(
+                    f"{row.verb} {row.path}", parent={}, links=[headers], operation=row.name, method=row.verb
+                ),
+                metrics.observed("gateway", row.name),
+            ):
+                return await self._serve(request, row)
+
+        return serve
+
+    async def _serve(self, request: web.Request, row: Operation[Any, Any]) -> web.StreamResponse:
+        bearer = read_bearer(request.headers.get("Authorization"))
+        caller = await self._front.admit(row, bearer)
+        model = await read_request(request, row, self._settings.body_timeout_s)
+        inputs = Inputs(
+            bearer=bearer,
+            idempotency_key=request.headers.get("Idempotency-Key"),
+            last_event_id=request.headers.get("Last-Event-ID"),
+            body=self._chunks(request) if row.stream == "upload" else None,
+        )
+        if row.stream == "server":
+            return await stream_events(request, self._front, row, caller, model, inputs)
+        found = await self._front.call(row, caller, model, inputs)
+        return web.Response(body=to_json(found), status=row.status, content_type="application/json")
+
+    async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
+        """The body as it comes; a caller who stops sending is not waited for."""
+        limit = self._settings.max_code_bytes
+        if request.content_length is not None and request.content_length > limit:
+            raise too_large(limit)
+        while True:
+            try:
+                async with asyncio.timeout(self._settings.chunk_timeout_s):
+                    chunk = await request.content.read(_CHUNK_BYTES)
+            except TimeoutError:
+                raise slow_body(self._settings.chunk_timeout_s) from None
+            if not chunk:
+                return
+            yield chunk
+
+    async def _document(self, request: web.Request) -> web.StreamResponse:
+        return web.Response(body=self._openapi, content_type="application/json")
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        request_id = new_id(self._front.doors.clock)
+        try:
+            if request.host.rsplit(":", 1)[0].lower() not in self._settings.allowed_hosts:
+                raise Rejected("host_not_allowed", "this name is not one of the gateway's", "Host")
+            response = await handler(request)
+        except web.HTTPException as error:
+            return self._refuse(request, _translated(error), request_id)
+        except MusterError as error:
+            return self._refuse(request, error, request_id)
+        except Exception as error:
+            if request.transport is None or request.transport.is_closing():
+                raise
+            _log.exception("a request failed", path=request.path, request=str(request_id))
+            return self._refuse(request, Broken(f"the gateway failed: {type(error).__name__}"), request_id)
+        if not response.prepared:
+            response.headers["X-Request-Id"] = str(request_id)
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers["Cache-Control"] = "no-store"
+        return response
+
+    def _refuse(self, request: web.Request, error: MusterError, request_id: Any) -> web.Response:
+        response = problem_response(error, request_id, telemetry.trace_id())
+        response.headers["X-Request-Id"] = str(request_id)
+        if request.can_read_body and not request.content.is_eof():
+            # The rest of an unread body must not be taken for the next request, nor be waited for.
+            response.force_close()
+        return response
+
+
+def read_bearer(header: str | None) -> str | None:
+    """The token of an Authorization header; None for anything else."""
+    if header is None or not header.startswith(_BEARER):
+        return None
+    return header[len(_BEARER) :].strip() or None
+
+
+def to_json(model: Resource) -> bytes:
+    """The JSON of a resource."""
+    return model.__pydantic_serializer__.to_json(model)
+
+
+def _translated(error: web.HTTPException) -> MusterError:
+    match error.status:
+        case 404:
+            return NotFound("this path", "GET /openapi.json lists the operations")
+        case 405:
+            return Rejected("method_not_allowed", "this path does not take this method")
+        case 413:
+            return Rejected("too_large", "the body is too large", "body")
+        case _ if error.status < 500:
+            return Rejected("invalid_request", error.reason)
+        case _:
+            return Broken(error.reason)
+

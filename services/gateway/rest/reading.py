@@ -1,0 +1,124 @@
+"""From an HTTP request to a request model: path, query and body, each fault with its place."""
+
+import asyncio
+from typing import Any, get_origin
+
+import orjson
+from aiohttp import web
+from pydantic import ValidationError
+
+from muster.errors import Rejected, Transient
+from services.gateway.api.base import Request
+from services.gateway.core.documents import check_document, render_place
+from services.gateway.operations.operation import Operation
+
+MAX_BODY_BYTES = 1024 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+
+async def read_request(request: web.Request, row: Operation[Any, Any], body_timeout_s: float) -> Request:
+    """The request model of `row`.
+
+    Raises:
+        Rejected: something is not as the model says, with its place.
+    """
+    path = dict(request.match_info)
+    if not row.has_body:
+        if row.stream != "upload" and request.can_read_body:
+            raise Rejected("invalid_request", f"{row.verb} {row.path} takes no body", "body")
+        return parse_query(row, path, request)
+    if request.query_string:
+        name = next(iter(request.query), "query")
+        raise Rejected("invalid_request", "this operation takes its fields in the body", name)
+    raw = await read_body(request, body_timeout_s)
+    return parse_body(row.request, raw, path)
+
+
+def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Request) -> Request:
+    """Query parameters by the model's fields; a list's parameter may be repeated."""
+    values: dict[str, Any] = dict(path)
+    for name in request.query:
+        info = row.request.model_fields.get(name)
+        if info is None or name in path:
+            raise Rejected("invalid_request", f"there is no parameter {name!r} here", name, _known(row))
+        given = request.query.getall(name)
+        is_list = get_origin(info.annotation) is list
+        if len(given) > 1 and not is_list:
+            raise Rejected("invalid_request", "this parameter was given more than once", name)
+        values[name] = given if is_list else given[0]
+    return validate(row.request, values)
+
+
+def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Request:
+    """A JSON object, strictly typed, with the path's fields laid beside it."""
+    try:
+        document = orjson.loads(raw) if raw.strip() else {}
+    except orjson.JSONDecodeError as error:
+        raise Rejected(
+            "invalid_json", f"the body is not JSON: {error.msg}", f"line {error.lineno}, column {error.colno}"
+        ) from None
+    if not isinstance(document, dict):
+        raise Rejected("invalid_json", "the body must be a JSON object", "body")
+    check_document(document)
+    for name in path:
+        if name in document:
+            raise Rejected("invalid_request", "this field stands in the path, not in the body", name)
+    whole = orjson.dumps(document | path) if path else raw.strip() or b"{}"
+    try:
+        return model.model_validate_json(whole, strict=True)
+    except ValidationError as error:
+        raise rejected(error) from None
+
+
+def validate(model: type[Request], values: dict[str, Any]) -> Request:
+    """The model made of `values`, whose texts may stand for numbers and the like."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise rejected(error) from None
+
+
+def rejected(error: ValidationError) -> Rejected:
+    """The first fault as an error with its place; the others are counted."""
+    faults = error.errors(include_url=False, include_input=False, include_context=False)
+    first = faults[0]
+    message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
+    if len(faults) > 1:
+        message += f" (and {len(faults) - 1} more)"
+    return Rejected("invalid_request", message, render_place(first["loc"]))
+
+
+async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BODY_BYTES) -> bytes:
+    """The whole body, which must be JSON, come in time and be no larger than `limit`."""
+    if request.content_type not in ("application/json", "application/octet-stream") or request.charset not in (
+        None,
+        "utf-8",
+    ):
+        raise Rejected(
+            "unsupported_media_type", f"{request.content_type} is not understood here", hint="send application/json"
+        )
+    if request.content_length is not None and request.content_length > limit:
+        raise too_large(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(timeout_s):
+            async for chunk in request.content.iter_chunked(_CHUNK_BYTES):
+                body += chunk
+                if len(body) > limit:
+                    raise too_large(limit)
+    except TimeoutError:
+        raise slow_body(timeout_s) from None
+    return bytes(body)
+
+
+def too_large(limit: int) -> Rejected:
+    return Rejected("too_large", f"the body is larger than {limit // 1024} KiB", "body")
+
+
+def slow_body(timeout_s: float) -> Transient:
+    return Transient(f"the body did not arrive within {timeout_s:g} s", code="slow_body")
+
+
+def _known(row: Operation[Any, Any]) -> str:
+    names = [name for name in row.request.model_fields if name not in row.path_fields]
+    return f"known: {', '.join(names)}" if names else "none is known"

@@ -1,0 +1,88 @@
+"""Server-sent events: one block for each item, its cursor as the id, a comment now and then to keep the line open."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from muster.errors import MusterError
+from services.gateway.api.base import Request, Resource
+from services.gateway.front import Front, Inputs
+from services.gateway.operations.call import Caller
+from services.gateway.operations.operation import Operation
+
+HEARTBEAT_S = 15.0
+_HEADERS = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+async def stream_events(
+    request: web.Request,
+    front: Front,
+    row: Operation[Any, Any],
+    caller: Caller,
+    model: Request,
+    inputs: Inputs,
+) -> web.StreamResponse:
+    """Streams until the operation ends or the caller goes. What fails before the first item is an ordinary problem."""
+    response = web.StreamResponse(headers=_HEADERS)
+
+    async def open_stream() -> None:
+        if not response.prepared:
+            await response.prepare(request)
+
+    async def announce(position: str) -> None:
+        # An id without data sets the client's Last-Event-ID: a reconnect before the first item loses nothing.
+        await open_stream()
+        await response.write(f"id: {position}\n\n".encode())
+
+    items = front.stream(row, caller, model, Inputs(inputs.bearer, None, inputs.last_event_id, None, announce))
+    try:
+        async for item in _with_heartbeats(items):
+            await open_stream()
+            await response.write(_block(item, row) if item is not None else b": still here\n\n")
+        await open_stream()
+        await response.write(b"event: end\ndata: {}\n\n")
+    except ConnectionResetError:
+        return response
+    except MusterError as error:
+        if not response.prepared:
+            raise
+        problem = orjson.dumps(error.to_problem())
+        await response.write(b"event: problem\ndata: " + problem + b"\n\n")
+    await response.write_eof()
+    return response
+
+
+def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
+    """One event: the item's JSON holds no line break, so one data line is enough."""
+    cursor = getattr(item, "cursor", None) or getattr(item, "id", "")
+    kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
+    return f"id: {cursor}\n{kind}data: ".encode() + item.__pydantic_serializer__.to_json(item) + b"\n\n"
+
+
+async def _with_heartbeats(items: AsyncIterator[Resource]) -> AsyncIterator[Resource | None]:
+    """The items, and None whenever none came for a while."""
+    iterator = aiter(items)
+    waiting: asyncio.Future[Resource] | None = None
+    try:
+        while True:
+            waiting = waiting or asyncio.ensure_future(anext(iterator))
+            done, _ = await asyncio.wait({waiting}, timeout=HEARTBEAT_S)
+            if not done:
+                yield None
+                continue
+            finished, waiting = waiting, None
+            try:
+                yield finished.result()
+            except StopAsyncIteration:
+                return
+    finally:
+        if waiting is not None:
+            waiting.cancel()

@@ -1,0 +1,186 @@
+"""gRPC: every row of the table as a method, with reflection and health beside it."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
+
+import grpc
+import structlog
+from google.protobuf.message import Message
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from muster.errors import Broken, MusterError, Rejected
+from services.gateway.api.base import Request
+from services.gateway.front import Front, Inputs
+from services.gateway.operations.call import Caller
+from services.gateway.operations.operation import Operation
+from services.gateway.rest.reading import validate
+from services.gateway.rpc.mapper import Mapper, upload_data
+from services.gateway.rpc.proto import PACKAGE, SERVICE
+from services.gateway.rpc.status import status_of
+from services.gateway.rpc.stubs import muster_pb2
+from shared import telemetry
+from shared.ids import new_id
+from shared.telemetry import metrics
+
+FULL_NAME = f"{PACKAGE}.{SERVICE}"
+MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+LAST_EVENT_ID = "last-event-id"
+
+_OPTIONS = [
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_metadata_size", 16 * 1024),
+    ("grpc.max_concurrent_streams", 1000),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.max_ping_strikes", 3),
+    ("grpc.so_reuseport", 0),
+]
+_log = structlog.get_logger()
+
+Context = Any
+"""grpc.aio.ServicerContext, whose stubs are generic in what we do not use."""
+
+
+class Rpc:
+    """Serves the operations over gRPC."""
+
+    def __init__(self, front: Front, mapper: Mapper | None = None) -> None:
+        self._front = front
+        self._mapper = mapper or Mapper(muster_pb2)
+        self.health = health.aio.HealthServicer()
+
+    def server(self, operations: tuple[Operation[Any, Any], ...], address: str) -> tuple[grpc.aio.Server, int]:
+        """A server that is not started yet, and its port."""
+        server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
+        methods = {row.name: self.method(row) for row in operations}
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(FULL_NAME, methods),))
+        health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
+        names = (FULL_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, server)
+        return server, server.add_insecure_port(address)
+
+    async def show_serving(self, serving: bool) -> None:
+        """What the health service says."""
+        kind = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        for name in ("", FULL_NAME):
+            await self.health.set(name, kind)
+
+    def method(self, row: Operation[Any, Any]) -> grpc.RpcMethodHandler:
+        """The handler of one row."""
+        kinds: dict[str | None, tuple[Callable[..., Any], Callable[..., Any]]] = {
+            None: (grpc.unary_unary_rpc_method_handler, self._unary(row)),
+            "server": (grpc.unary_stream_rpc_method_handler, self._stream(row)),
+            "upload": (grpc.stream_unary_rpc_method_handler, self._upload(row)),
+        }
+        make, serve = kinds[row.stream]
+        handler = make(
+            serve,
+            request_deserializer=self._mapper.message_type(row.request).FromString,
+            response_serializer=self._mapper.message_type(row.response).SerializeToString,
+        )
+        return cast(grpc.RpcMethodHandler, handler)
+
+    def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
+        async def serve(message: Message, context: Context) -> Message:
+            async with _told(self._front, row, context):
+                caller = await self._admit(row, context)
+                request = self._read(row, message)
+                found = await self._front.call(row, caller, request, _inputs(context), context.time_remaining())
+                return self._mapper.to_message(found)
+            raise AssertionError("unreachable")
+
+        return serve
+
+    def _stream(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
+        async def serve(message: Message, context: Context) -> AsyncIterator[Message]:
+            async def announce(position: str) -> None:
+                await context.send_initial_metadata(((LAST_EVENT_ID, position),))
+
+            async with _told(self._front, row, context):
+                caller = await self._admit(row, context)
+                request = self._read(row, message)
+                inputs = _inputs(context, announce=announce)
+                async for item in self._front.stream(row, caller, request, inputs):
+                    yield self._mapper.to_message(item)
+
+        return serve
+
+    def _upload(self, row: Operation[Any, Any]) -> Callable[[AsyncIterator[Message], Context], Any]:
+        async def serve(messages: AsyncIterator[Message], context: Context) -> Message:
+            async with _told(self._front, row, context):
+                caller = await self._admit(row, context)
+                iterator = aiter(messages)
+                first = await anext(iterator, None)
+                if first is None:
+                    raise Rejected("invalid_request", "the stream holds no message", "body")
+                request = self._read(row, first)
+                inputs = _inputs(context, body=_bytes(first, iterator))
+                found = await self._front.call(row, caller, request, inputs, context.time_remaining())
+                return self._mapper.to_message(found)
+            raise AssertionError("unreachable")
+
+        return serve
+
+    async def _admit(self, row: Operation[Any, Any], context: Context) -> Caller:
+        return await self._front.admit(row, _bearer(context))
+
+    def _read(self, row: Operation[Any, Any], message: Message) -> Request:
+        return validate(row.request, self._mapper.to_values(row.request, message))
+
+
+class _told:
+    """Around one call: its span and figures; an error leaves as the call's status."""
+
+    def __init__(self, front: Front, row: Operation[Any, Any], context: Context) -> None:
+        self._front = front
+        self._context = context
+        self._span = telemetry.span(f"rpc {row.name}", parent={}, operation=row.name, method="gRPC")
+        self._figures = metrics.observed("gateway", row.name)
+
+    async def __aenter__(self) -> None:
+        self._span.__enter__()
+        self._figures.__enter__()
+
+    async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        trace_id = telemetry.trace_id()
+        self._leave(kind, error, trace)
+        if error is None or not isinstance(error, Exception) or isinstance(error, grpc.aio.AbortError):
+            return
+        request_id = new_id(self._front.doors.clock)
+        if not isinstance(error, MusterError):
+            _log.error("a call failed", exc_info=error, request=str(request_id))
+            error = Broken(f"the gateway failed: {type(error).__name__}")
+        code, message, trailing = status_of(error, request_id, trace_id)
+        await self._context.abort(code, message, trailing)
+
+    def _leave(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        for part in (self._figures, self._span):
+            try:
+                part.__exit__(kind, error, trace)
+            except BaseException as same:
+                if same is not error:
+                    raise
+
+
+def _inputs(context: Context, **more: Any) -> Inputs:
+    metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+    return Inputs(
+        bearer=_bearer(context),
+        idempotency_key=metadata.get("idempotency-key"),
+        last_event_id=metadata.get(LAST_EVENT_ID),
+        **more,
+    )
+
+
+def _bearer(context: Context) -> str | None:
+    for key, value in context.invocation_metadata() or ():
+        if key == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
+            return value[len("Bearer ") :].strip() or None
+    return None
+
+
+async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:
+    yield upload_data(first)
+    async for message in rest:
+        yield upload_data(message)

@@ -1,0 +1,1 @@
+"""Generated from `proto/muster/v1/muster.proto` by `make gen`."""

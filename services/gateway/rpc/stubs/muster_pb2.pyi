@@ -1,0 +1,1269 @@
+import datetime
+
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class CheckpointState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CHECKPOINT_STATE_UNSPECIFIED: _ClassVar[CheckpointState]
+    CHECKPOINT_STATE_UPLOADING: _ClassVar[CheckpointState]
+    CHECKPOINT_STATE_SAVED: _ClassVar[CheckpointState]
+    CHECKPOINT_STATE_ABANDONED: _ClassVar[CheckpointState]
+    CHECKPOINT_STATE_CORRUPT: _ClassVar[CheckpointState]
+    CHECKPOINT_STATE_DELETED: _ClassVar[CheckpointState]
+
+class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EVENT_KIND_UNSPECIFIED: _ClassVar[EventKind]
+    EVENT_KIND_EXPERIMENT: _ClassVar[EventKind]
+    EVENT_KIND_TRIAL: _ClassVar[EventKind]
+    EVENT_KIND_RUN: _ClassVar[EventKind]
+    EVENT_KIND_CHECKPOINT: _ClassVar[EventKind]
+    EVENT_KIND_MODEL: _ClassVar[EventKind]
+    EVENT_KIND_VERSION: _ClassVar[EventKind]
+
+class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXPERIMENT_STATE_UNSPECIFIED: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_SUBMITTED: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_ACTIVE: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_PAUSED: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_STOPPING: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_COMPLETED: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_CANCELLED: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_ERROR: _ClassVar[ExperimentState]
+    EXPERIMENT_STATE_REJECTED: _ClassVar[ExperimentState]
+
+class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ROLE_UNSPECIFIED: _ClassVar[Role]
+    ROLE_ADMIN: _ClassVar[Role]
+    ROLE_EDITOR: _ClassVar[Role]
+    ROLE_VIEWER: _ClassVar[Role]
+    ROLE_OPERATOR: _ClassVar[Role]
+
+class TrialOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TRIAL_ORDER_UNSPECIFIED: _ClassVar[TrialOrder]
+    TRIAL_ORDER_NUMBER: _ClassVar[TrialOrder]
+    TRIAL_ORDER_BEST: _ClassVar[TrialOrder]
+
+class TrialState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TRIAL_STATE_UNSPECIFIED: _ClassVar[TrialState]
+    TRIAL_STATE_QUEUED: _ClassVar[TrialState]
+    TRIAL_STATE_RUNNING: _ClassVar[TrialState]
+    TRIAL_STATE_PARKED: _ClassVar[TrialState]
+    TRIAL_STATE_STOPPING: _ClassVar[TrialState]
+    TRIAL_STATE_COMPLETED: _ClassVar[TrialState]
+    TRIAL_STATE_STOPPED: _ClassVar[TrialState]
+    TRIAL_STATE_ERROR: _ClassVar[TrialState]
+    TRIAL_STATE_CANCELLED: _ClassVar[TrialState]
+CHECKPOINT_STATE_UNSPECIFIED: CheckpointState
+CHECKPOINT_STATE_UPLOADING: CheckpointState
+CHECKPOINT_STATE_SAVED: CheckpointState
+CHECKPOINT_STATE_ABANDONED: CheckpointState
+CHECKPOINT_STATE_CORRUPT: CheckpointState
+CHECKPOINT_STATE_DELETED: CheckpointState
+EVENT_KIND_UNSPECIFIED: EventKind
+EVENT_KIND_EXPERIMENT: EventKind
+EVENT_KIND_TRIAL: EventKind
+EVENT_KIND_RUN: EventKind
+EVENT_KIND_CHECKPOINT: EventKind
+EVENT_KIND_MODEL: EventKind
+EVENT_KIND_VERSION: EventKind
+EXPERIMENT_STATE_UNSPECIFIED: ExperimentState
+EXPERIMENT_STATE_SUBMITTED: ExperimentState
+EXPERIMENT_STATE_ACTIVE: ExperimentState
+EXPERIMENT_STATE_PAUSED: ExperimentState
+EXPERIMENT_STATE_STOPPING: ExperimentState
+EXPERIMENT_STATE_COMPLETED: ExperimentState
+EXPERIMENT_STATE_CANCELLED: ExperimentState
+EXPERIMENT_STATE_ERROR: ExperimentState
+EXPERIMENT_STATE_REJECTED: ExperimentState
+ROLE_UNSPECIFIED: Role
+ROLE_ADMIN: Role
+ROLE_EDITOR: Role
+ROLE_VIEWER: Role
+ROLE_OPERATOR: Role
+TRIAL_ORDER_UNSPECIFIED: TrialOrder
+TRIAL_ORDER_NUMBER: TrialOrder
+TRIAL_ORDER_BEST: TrialOrder
+TRIAL_STATE_UNSPECIFIED: TrialState
+TRIAL_STATE_QUEUED: TrialState
+TRIAL_STATE_RUNNING: TrialState
+TRIAL_STATE_PARKED: TrialState
+TRIAL_STATE_STOPPING: TrialState
+TRIAL_STATE_COMPLETED: TrialState
+TRIAL_STATE_STOPPED: TrialState
+TRIAL_STATE_ERROR: TrialState
+TRIAL_STATE_CANCELLED: TrialState
+
+class Best(_message.Message):
+    __slots__ = ("trial", "trial_number", "step", "value")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    trial_number: int
+    step: int
+    value: float
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+
+class Checkpoint(_message.Message):
+    __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at")
+    class MetricsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    trial: str
+    experiment: str
+    run: int
+    step: int
+    state: CheckpointState
+    size_bytes: int
+    files: int
+    metrics: _containers.ScalarMap[str, float]
+    metadata: _struct_pb2.Struct
+    reason: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., experiment: _Optional[str] = ..., run: _Optional[int] = ..., step: _Optional[int] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., size_bytes: _Optional[int] = ..., files: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class CheckpointPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Checkpoint]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Checkpoint, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class CheckpointRequest(_message.Message):
+    __slots__ = ("checkpoint",)
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    checkpoint: str
+    def __init__(self, checkpoint: _Optional[str] = ...) -> None: ...
+
+class Code(_message.Message):
+    __slots__ = ("sha256", "size_bytes")
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    sha256: str
+    size_bytes: int
+    def __init__(self, sha256: _Optional[str] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class CodeRequest(_message.Message):
+    __slots__ = ("sha256",)
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    sha256: str
+    def __init__(self, sha256: _Optional[str] = ...) -> None: ...
+
+class CreateExperimentRequest(_message.Message):
+    __slots__ = ("config", "config_yaml", "code_sha256", "name", "labels")
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
+    CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    config: _struct_pb2.Struct
+    config_yaml: str
+    code_sha256: str
+    name: str
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CreateModelRequest(_message.Message):
+    __slots__ = ("name", "description", "metadata")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    metadata: _struct_pb2.Struct
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class CreateModelVersionRequest(_message.Message):
+    __slots__ = ("model", "checkpoint", "name", "comment", "metadata")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COMMENT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    checkpoint: str
+    name: str
+    comment: str
+    metadata: _struct_pb2.Struct
+    def __init__(self, model: _Optional[str] = ..., checkpoint: _Optional[str] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class CreateTokenRequest(_message.Message):
+    __slots__ = ("name", "role", "ttl_s")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    role: Role
+    ttl_s: int
+    def __init__(self, name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., ttl_s: _Optional[int] = ...) -> None: ...
+
+class CreatedToken(_message.Message):
+    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at", "secret")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    role: Role
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    revoked_at: _timestamp_pb2.Timestamp
+    secret: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
+
+class Download(_message.Message):
+    __slots__ = ("checkpoint", "step", "files")
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    checkpoint: str
+    step: int
+    files: _containers.RepeatedCompositeFieldContainer[FileDownload]
+    def __init__(self, checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ...) -> None: ...
+
+class Empty(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class Event(_message.Message):
+    __slots__ = ("id", "time", "kind", "change", "entity", "experiment", "version", "resource")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    time: _timestamp_pb2.Timestamp
+    kind: EventKind
+    change: str
+    entity: str
+    experiment: str
+    version: int
+    resource: _struct_pb2.Struct
+    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[EventKind, str]] = ..., change: _Optional[str] = ..., entity: _Optional[str] = ..., experiment: _Optional[str] = ..., version: _Optional[int] = ..., resource: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class Experiment(_message.Message):
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    SEARCHER_FIELD_NUMBER: _ClassVar[int]
+    METRIC_FIELD_NUMBER: _ClassVar[int]
+    SMALLER_IS_BETTER_FIELD_NUMBER: _ClassVar[int]
+    BEST_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    FORKED_FROM_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    FINAL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    number: int
+    name: str
+    description: str
+    workspace: str
+    project: str
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    owner: str
+    state: ExperimentState
+    reason: str
+    progress: float
+    searcher: str
+    metric: str
+    smaller_is_better: bool
+    best: Best
+    trials: ExperimentTrialCounts
+    priority: int
+    code_sha256: str
+    forked_from: str
+    archived: bool
+    final: bool
+    created_at: _timestamp_pb2.Timestamp
+    started_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    version: int
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class ExperimentDetail(_message.Message):
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    SEARCHER_FIELD_NUMBER: _ClassVar[int]
+    METRIC_FIELD_NUMBER: _ClassVar[int]
+    SMALLER_IS_BETTER_FIELD_NUMBER: _ClassVar[int]
+    BEST_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    FORKED_FROM_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    FINAL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    number: int
+    name: str
+    description: str
+    workspace: str
+    project: str
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    owner: str
+    state: ExperimentState
+    reason: str
+    progress: float
+    searcher: str
+    metric: str
+    smaller_is_better: bool
+    best: Best
+    trials: ExperimentTrialCounts
+    priority: int
+    code_sha256: str
+    forked_from: str
+    archived: bool
+    final: bool
+    created_at: _timestamp_pb2.Timestamp
+    started_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    version: int
+    config: _struct_pb2.Struct
+    config_yaml: str
+    trace_id: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ExperimentMetrics(_message.Message):
+    __slots__ = ("trials",)
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    trials: _containers.RepeatedCompositeFieldContainer[TrialMetrics]
+    def __init__(self, trials: _Optional[_Iterable[_Union[TrialMetrics, _Mapping]]] = ...) -> None: ...
+
+class ExperimentMetricsRequest(_message.Message):
+    __slots__ = ("experiment", "trial", "name", "group", "max_points")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    MAX_POINTS_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    trial: _containers.RepeatedScalarFieldContainer[str]
+    name: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    max_points: int
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[_Iterable[str]] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ...) -> None: ...
+
+class ExperimentPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Experiment]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Experiment, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ExperimentRequest(_message.Message):
+    __slots__ = ("experiment",)
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+
+class ExperimentTrialCounts(_message.Message):
+    __slots__ = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "planned")
+    QUEUED_FIELD_NUMBER: _ClassVar[int]
+    RUNNING_FIELD_NUMBER: _ClassVar[int]
+    PARKED_FIELD_NUMBER: _ClassVar[int]
+    STOPPING_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    STOPPED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CANCELLED_FIELD_NUMBER: _ClassVar[int]
+    PLANNED_FIELD_NUMBER: _ClassVar[int]
+    queued: int
+    running: int
+    parked: int
+    stopping: int
+    completed: int
+    stopped: int
+    error: int
+    cancelled: int
+    planned: int
+    def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., planned: _Optional[int] = ...) -> None: ...
+
+class Explanation(_message.Message):
+    __slots__ = ("trial", "state", "code", "message", "facts")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    state: str
+    code: str
+    message: str
+    facts: _struct_pb2.Struct
+    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class FileDownload(_message.Message):
+    __slots__ = ("path", "size_bytes", "sha256", "url")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    size_bytes: int
+    sha256: str
+    url: str
+    def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., url: _Optional[str] = ...) -> None: ...
+
+class FollowExperimentLogsRequest(_message.Message):
+    __slots__ = ("rank", "contains", "tail", "experiment", "after")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    contains: str
+    tail: int
+    experiment: str
+    after: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+
+class FollowTrialLogsRequest(_message.Message):
+    __slots__ = ("rank", "contains", "tail", "trial", "after")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    contains: str
+    tail: int
+    trial: str
+    after: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+
+class ForkExperimentRequest(_message.Message):
+    __slots__ = ("experiment", "overrides", "name", "labels")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    OVERRIDES_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    overrides: _struct_pb2.Struct
+    name: str
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, experiment: _Optional[str] = ..., overrides: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Health(_message.Message):
+    __slots__ = ("status", "version")
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    status: str
+    version: str
+    def __init__(self, status: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class InstancePage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[InstanceRecord]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[InstanceRecord, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class InstanceRecord(_message.Message):
+    __slots__ = ("id", "pool", "worker", "driver", "state", "slots", "reason", "price_per_hour", "launched_at", "ended_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    DRIVER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    PRICE_PER_HOUR_FIELD_NUMBER: _ClassVar[int]
+    LAUNCHED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    pool: str
+    worker: str
+    driver: str
+    state: str
+    slots: int
+    reason: str
+    price_per_hour: float
+    launched_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., worker: _Optional[str] = ..., driver: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., reason: _Optional[str] = ..., price_per_hour: _Optional[float] = ..., launched_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class IssueJoinTokenRequest(_message.Message):
+    __slots__ = ("pool", "worker", "ttl_s")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    worker: str
+    ttl_s: int
+    def __init__(self, pool: _Optional[str] = ..., worker: _Optional[str] = ..., ttl_s: _Optional[int] = ...) -> None: ...
+
+class JoinToken(_message.Message):
+    __slots__ = ("token", "pool", "expires_at")
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    pool: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, token: _Optional[str] = ..., pool: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class JoinWorkerRequest(_message.Message):
+    __slots__ = ("worker", "user_key", "pool", "address")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    USER_KEY_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    user_key: str
+    pool: str
+    address: str
+    def __init__(self, worker: _Optional[str] = ..., user_key: _Optional[str] = ..., pool: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
+
+class JournalEntry(_message.Message):
+    __slots__ = ("position", "time", "kind", "facts")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
+    position: int
+    time: _timestamp_pb2.Timestamp
+    kind: str
+    facts: _struct_pb2.Struct
+    def __init__(self, position: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class JournalPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[JournalEntry]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[JournalEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ListExperimentCheckpointsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class ListExperimentLogsRequest(_message.Message):
+    __slots__ = ("rank", "contains", "tail", "experiment", "limit", "cursor")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    contains: str
+    tail: int
+    experiment: str
+    limit: int
+    cursor: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class ListExperimentsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "state", "label", "name_contains", "archived")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    state: _containers.RepeatedScalarFieldContainer[ExperimentState]
+    label: _containers.RepeatedScalarFieldContainer[str]
+    name_contains: str
+    archived: bool
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
+
+class ListJournalRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class ListModelVersionsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "model")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    model: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
+
+class ListModelsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "name_contains")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    name_contains: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., name_contains: _Optional[str] = ...) -> None: ...
+
+class ListQueueRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "pool")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    pool: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class ListRunsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "trial")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    trial: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
+
+class ListTokensRequest(_message.Message):
+    __slots__ = ("limit", "cursor")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class ListTrialCheckpointsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "trial")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    trial: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
+
+class ListTrialLogsRequest(_message.Message):
+    __slots__ = ("rank", "contains", "tail", "trial", "limit", "cursor")
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    rank: int
+    contains: str
+    tail: int
+    trial: str
+    limit: int
+    cursor: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class ListTrialsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment", "state", "order")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    state: _containers.RepeatedScalarFieldContainer[TrialState]
+    order: TrialOrder
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ...) -> None: ...
+
+class ListWorkersRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "pool")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    pool: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class LogLine(_message.Message):
+    __slots__ = ("cursor", "trial", "trial_number", "run", "rank", "stream", "level", "time", "text")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    cursor: str
+    trial: str
+    trial_number: int
+    run: int
+    rank: int
+    stream: str
+    level: str
+    time: _timestamp_pb2.Timestamp
+    text: str
+    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., run: _Optional[int] = ..., rank: _Optional[int] = ..., stream: _Optional[str] = ..., level: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
+
+class LogPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[LogLine]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class Me(_message.Message):
+    __slots__ = ("tenant", "tenant_name", "token", "name", "role", "permissions", "expires_at")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    TENANT_NAME_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    tenant_name: str
+    token: str
+    name: str
+    role: Role
+    permissions: _containers.RepeatedScalarFieldContainer[str]
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class Measured(_message.Message):
+    __slots__ = ("step", "value")
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    step: int
+    value: float
+    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+
+class MetricPoint(_message.Message):
+    __slots__ = ("step", "time", "run", "value")
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    step: int
+    time: _timestamp_pb2.Timestamp
+    run: int
+    value: float
+    def __init__(self, step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., run: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+
+class MetricSeries(_message.Message):
+    __slots__ = ("group", "name", "count", "points")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    POINTS_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    name: str
+    count: int
+    points: _containers.RepeatedCompositeFieldContainer[MetricPoint]
+    def __init__(self, group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., points: _Optional[_Iterable[_Union[MetricPoint, _Mapping]]] = ...) -> None: ...
+
+class MetricSummaries(_message.Message):
+    __slots__ = ("trial", "metrics")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    metrics: _containers.RepeatedCompositeFieldContainer[MetricSummary]
+    def __init__(self, trial: _Optional[str] = ..., metrics: _Optional[_Iterable[_Union[MetricSummary, _Mapping]]] = ...) -> None: ...
+
+class MetricSummary(_message.Message):
+    __slots__ = ("group", "name", "count", "min", "max", "mean", "last", "last_step")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    MIN_FIELD_NUMBER: _ClassVar[int]
+    MAX_FIELD_NUMBER: _ClassVar[int]
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    LAST_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    name: str
+    count: int
+    min: float
+    max: float
+    mean: float
+    last: float
+    last_step: int
+    def __init__(self, group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., min: _Optional[float] = ..., max: _Optional[float] = ..., mean: _Optional[float] = ..., last: _Optional[float] = ..., last_step: _Optional[int] = ...) -> None: ...
+
+class Model(_message.Message):
+    __slots__ = ("id", "name", "description", "metadata", "versions", "aliases", "owner", "created_at", "version")
+    class AliasesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    ALIASES_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    description: str
+    metadata: _struct_pb2.Struct
+    versions: int
+    aliases: _containers.ScalarMap[str, int]
+    owner: str
+    created_at: _timestamp_pb2.Timestamp
+    version: int
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., versions: _Optional[int] = ..., aliases: _Optional[_Mapping[str, int]] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class ModelLineage(_message.Message):
+    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics")
+    class MetricsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    trial: str
+    run: str
+    checkpoint: str
+    step: int
+    code_sha256: str
+    hyperparameters: _struct_pb2.Struct
+    metrics: _containers.ScalarMap[str, float]
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class ModelPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Model]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Model, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ModelRequest(_message.Message):
+    __slots__ = ("model",)
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    def __init__(self, model: _Optional[str] = ...) -> None: ...
+
+class ModelVersion(_message.Message):
+    __slots__ = ("id", "model", "model_name", "number", "name", "comment", "metadata", "checkpoint", "lineage", "files", "size_bytes", "owner", "created_at", "version")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COMMENT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    LINEAGE_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    model: str
+    model_name: str
+    number: int
+    name: str
+    comment: str
+    metadata: _struct_pb2.Struct
+    checkpoint: str
+    lineage: ModelLineage
+    files: int
+    size_bytes: int
+    owner: str
+    created_at: _timestamp_pb2.Timestamp
+    version: int
+    def __init__(self, id: _Optional[str] = ..., model: _Optional[str] = ..., model_name: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., checkpoint: _Optional[str] = ..., lineage: _Optional[_Union[ModelLineage, _Mapping]] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class ModelVersionPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[ModelVersion]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[ModelVersion, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ModelVersionRequest(_message.Message):
+    __slots__ = ("model", "version")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class PageRequest(_message.Message):
+    __slots__ = ("limit", "cursor")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Pool(_message.Message):
+    __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "preemption", "exclusive")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    USED_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    WAITING_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    PREEMPTION_FIELD_NUMBER: _ClassVar[int]
+    EXCLUSIVE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    slot_kind: str
+    workers: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    preemption: bool
+    exclusive: bool
+    def __init__(self, name: _Optional[str] = ..., slot_kind: _Optional[str] = ..., workers: _Optional[int] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., waiting_slots: _Optional[int] = ..., preemption: _Optional[bool] = ..., exclusive: _Optional[bool] = ...) -> None: ...
+
+class PoolPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Pool]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Pool, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class PutCodeRequest(_message.Message):
+    __slots__ = ("sha256", "data")
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    sha256: str
+    data: bytes
+    def __init__(self, sha256: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class QueueEntry(_message.Message):
+    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "state", "position", "code", "reason", "since")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    trial_number: int
+    experiment: str
+    experiment_number: int
+    pool: str
+    priority: int
+    slots: int
+    state: str
+    position: int
+    code: str
+    reason: str
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class QueuePage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[QueueEntry]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[QueueEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class Run(_message.Message):
+    __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
+    CHARGED_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    trial: str
+    number: int
+    state: str
+    outcome: str
+    reason: str
+    exit_code: int
+    charged: bool
+    pool: str
+    members: _containers.RepeatedCompositeFieldContainer[RunMember]
+    granted_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., charged: _Optional[bool] = ..., pool: _Optional[str] = ..., members: _Optional[_Iterable[_Union[RunMember, _Mapping]]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class RunMember(_message.Message):
+    __slots__ = ("worker", "slots")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    slots: int
+    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[int] = ...) -> None: ...
+
+class RunPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Run]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class Token(_message.Message):
+    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    role: Role
+    created_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    revoked_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class TokenPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Token]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Token, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class TokenRequest(_message.Message):
+    __slots__ = ("token",)
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    def __init__(self, token: _Optional[str] = ...) -> None: ...
+
+class Trial(_message.Message):
+    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "reason", "hyperparameters", "seed", "slots", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    BEST_FIELD_NUMBER: _ClassVar[int]
+    LATEST_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    FINAL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    experiment: str
+    experiment_number: int
+    number: int
+    state: TrialState
+    reason: str
+    hyperparameters: _struct_pb2.Struct
+    seed: int
+    slots: int
+    best: Measured
+    latest: Measured
+    runs: int
+    final: bool
+    created_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    version: int
+    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class TrialMetrics(_message.Message):
+    __slots__ = ("trial", "series")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    SERIES_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    series: _containers.RepeatedCompositeFieldContainer[MetricSeries]
+    def __init__(self, trial: _Optional[str] = ..., series: _Optional[_Iterable[_Union[MetricSeries, _Mapping]]] = ...) -> None: ...
+
+class TrialMetricsRequest(_message.Message):
+    __slots__ = ("trial", "name", "group", "max_points")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    MAX_POINTS_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    name: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    max_points: int
+    def __init__(self, trial: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., max_points: _Optional[int] = ...) -> None: ...
+
+class TrialPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Trial]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Trial, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class TrialRequest(_message.Message):
+    __slots__ = ("trial",)
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    def __init__(self, trial: _Optional[str] = ...) -> None: ...
+
+class WatchEventsRequest(_message.Message):
+    __slots__ = ("after", "kind", "experiment")
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    after: str
+    kind: _containers.RepeatedScalarFieldContainer[EventKind]
+    experiment: str
+    def __init__(self, after: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[EventKind, str]]] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class Worker(_message.Message):
+    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    USED_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
+    ISOLATED_USER_FIELD_NUMBER: _ClassVar[int]
+    LAST_HEARD_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    pool: str
+    state: str
+    slots: int
+    used_slots: int
+    slot_kind: str
+    isolated_user: bool
+    last_heard: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class WorkerCredentials(_message.Message):
+    __slots__ = ("worker", "jwt", "nats_url", "expires_at")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    JWT_FIELD_NUMBER: _ClassVar[int]
+    NATS_URL_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    jwt: str
+    nats_url: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, worker: _Optional[str] = ..., jwt: _Optional[str] = ..., nats_url: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class WorkerPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Worker]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Worker, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class WorkerRequest(_message.Message):
+    __slots__ = ("worker",)
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    def __init__(self, worker: _Optional[str] = ...) -> None: ...

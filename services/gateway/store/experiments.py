@@ -1,0 +1,158 @@
+"""Experiments: the submission and what the searcher last said of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, and_, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.store.tables import counter, experiment, run, trial
+from shared.messages.experiments import ExperimentChanged, TrialChanged
+from shared.messages.runs import RunState
+
+_LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
+Values = Mapping[str, Any]
+
+
+async def next_number(connection: AsyncConnection, tenant: UUID) -> int:
+    """The tenant's next running number; holds the counter's row until the end of the transaction, so that none is skipped."""
+    row = (
+        upsert(counter)
+        .values(tenant=tenant, experiments=1, events=0)
+        .on_conflict_do_update(index_elements=["tenant"], set_={"experiments": counter.c.experiments + 1})
+        .returning(counter.c.experiments)
+    )
+    number: int = (await connection.execute(row)).scalar_one()
+    return number
+
+
+async def insert_submission(connection: AsyncConnection, values: Values) -> None:
+    await connection.execute(insert(experiment).values(**values))
+
+
+async def load_experiment(connection: AsyncConnection, reference: int | UUID) -> Row[Any] | None:
+    """By its number or id; None when the tenant has no such."""
+    column = experiment.c.number if isinstance(reference, int) else experiment.c.id
+    return (await connection.execute(select(experiment).where(column == reference))).one_or_none()
+
+
+async def load_listed(
+    connection: AsyncConnection,
+    states: Sequence[str],
+    labels: Sequence[str],
+    name_contains: str | None,
+    archived: bool,
+    below: int | None,
+    limit: int,
+) -> Sequence[Row[Any]]:
+    """Newest first, numbers below `below`."""
+    query = select(*_LISTED).where(experiment.c.archived == archived)
+    if states:
+        query = query.where(experiment.c.state.in_(states))
+    if labels:
+        query = query.where(experiment.c.labels.contains(list(labels)))
+    if name_contains:
+        query = query.where(experiment.c.name.icontains(name_contains, autoescape=True))
+    if below is not None:
+        query = query.where(experiment.c.number < below)
+    return (await connection.execute(query.order_by(experiment.c.number.desc()).limit(limit))).all()
+
+
+async def apply_experiment(connection: AsyncConnection, changed: ExperimentChanged) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {
+        "version": changed.version,
+        "state": changed.state,
+        "reason": changed.reason,
+        "progress": changed.progress,
+        "best": changed.best.model_dump(mode="json") if changed.best else None,
+        "trials": changed.trials.model_dump(mode="json"),
+        "priority": changed.priority,
+        "archived": changed.archived,
+        "final": changed.final,
+        "started_at": changed.started_at,
+        "ended_at": changed.ended_at,
+    }
+    newer = and_(experiment.c.id == changed.experiment_id, experiment.c.version < changed.version)
+    return (await connection.execute(update(experiment).where(newer).values(**values))).rowcount > 0
+
+
+async def apply_trial(connection: AsyncConnection, tenant: UUID, changed: TrialChanged) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {
+        "version": changed.version,
+        "state": changed.state,
+        "best_value": changed.best.value if changed.best else None,
+        "changed": changed.model_dump(mode="json"),
+    }
+    statement = (
+        upsert(trial)
+        .values(tenant=tenant, id=changed.trial_id, experiment=changed.experiment_id, number=changed.number, **values)
+        .on_conflict_do_update(index_elements=["id"], set_=values, where=trial.c.version < changed.version)
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def apply_run(connection: AsyncConnection, tenant: UUID, changed: RunState, state: str) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {"version": changed.version, "state": state, "changed": changed.model_dump(mode="json")}
+    statement = (
+        upsert(run)
+        .values(tenant=tenant, id=changed.run_id, trial=changed.trial_id, number=changed.number, **values)
+        .on_conflict_do_update(index_elements=["id"], set_=values, where=run.c.version < changed.version)
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
+    """By its id, or by the experiment's number and its own; with its experiment's number."""
+    query = select(trial, experiment.c.number.label("experiment_number")).join(
+        experiment, trial.c.experiment == experiment.c.id
+    )
+    if isinstance(reference, UUID):
+        query = query.where(trial.c.id == reference)
+    else:
+        query = query.where(experiment.c.number == reference[0], trial.c.number == reference[1])
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_trials(
+    connection: AsyncConnection, experiment_id: UUID, states: Sequence[str], above: int | None, limit: int
+) -> Sequence[Row[Any]]:
+    """In the order of their numbers, those above `above`."""
+    query = select(trial).where(trial.c.experiment == experiment_id)
+    if states:
+        query = query.where(trial.c.state.in_(states))
+    if above is not None:
+        query = query.where(trial.c.number > above)
+    return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
+
+
+async def load_best_trials(
+    connection: AsyncConnection,
+    experiment_id: UUID,
+    states: Sequence[str],
+    smaller_is_better: bool,
+    after: tuple[float | None, int] | None,
+    limit: int,
+) -> Sequence[Row[Any]]:
+    """Best first, ties by number, those without a value last."""
+    # A rank that rises from best to worst, so that one comparison serves both directions.
+    worst = float("inf")
+    value = trial.c.best_value if smaller_is_better else -trial.c.best_value
+    rank = func.coalesce(value, worst)
+    query = select(trial, rank.label("rank")).where(trial.c.experiment == experiment_id)
+    if states:
+        query = query.where(trial.c.state.in_(states))
+    if after is not None:
+        at = worst if after[0] is None else after[0]
+        query = query.where(or_(rank > at, and_(rank == at, trial.c.number > after[1])))
+    return (await connection.execute(query.order_by(rank, trial.c.number).limit(limit))).all()
+
+
+async def load_runs(connection: AsyncConnection, trial_id: UUID, above: int, limit: int) -> Sequence[Row[Any]]:
+    query = select(run).where(run.c.trial == trial_id, run.c.number > above).order_by(run.c.number).limit(limit)
+    return (await connection.execute(query)).all()
+

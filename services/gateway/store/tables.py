@@ -1,0 +1,194 @@
+"""The gateway's tables. What is projected from another service's events carries that entity's `version`."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Double,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+SCHEMA = "gateway"
+metadata = MetaData(schema=SCHEMA)
+
+tenant = Table(
+    "tenant",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+"""Of the system role: who exists."""
+
+counter = Table(
+    "counter",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("experiments", Integer, nullable=False),
+    Column("events", BigInteger, nullable=False),
+)
+"""One row a tenant; locking it gives running numbers without gaps, and events whose order is that of their commits."""
+
+token = Table(
+    "token",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("hash", LargeBinary, nullable=False, unique=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("expires_at", DateTime(timezone=True)),
+    Column("revoked_at", DateTime(timezone=True)),
+)
+
+experiment = Table(
+    "experiment",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text),
+    Column("workspace", Text, nullable=False),
+    Column("project", Text, nullable=False),
+    Column("labels", ARRAY(Text), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("searcher", Text, nullable=False),
+    Column("metric", Text),
+    Column("smaller_is_better", Boolean, nullable=False),
+    Column("config", JSONB, nullable=False),
+    Column("config_yaml", Text),
+    Column("code_sha256", Text),
+    Column("forked_from", Uuid),
+    Column("trace_id", Text),
+    Column("warnings", ARRAY(Text), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    # projected from the searcher's experiment.changed
+    Column("version", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("reason", Text),
+    Column("progress", Double, nullable=False),
+    Column("best", JSONB),
+    Column("trials", JSONB, nullable=False),
+    Column("priority", Integer),
+    Column("archived", Boolean, nullable=False),
+    Column("final", Boolean, nullable=False),
+    Column("started_at", DateTime(timezone=True)),
+    Column("ended_at", DateTime(timezone=True)),
+)
+"""The submission (ours) and, beside it, what the searcher last said of the experiment."""
+
+trial = Table(
+    "trial",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("experiment", Uuid, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("best_value", Double),
+    Column("changed", JSONB, nullable=False),
+)
+
+run = Table(
+    "run",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("trial", Uuid, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("changed", JSONB, nullable=False),
+)
+
+model = Table(
+    "model",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("changed", JSONB, nullable=False),
+)
+
+model_version = Table(
+    "model_version",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("model", Uuid, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("changed", JSONB, nullable=False),
+)
+
+instance = Table(
+    "instance",
+    metadata,
+    Column("id", Uuid, primary_key=True),
+    Column("version", BigInteger, nullable=False),
+    Column("changed", JSONB, nullable=False),
+)
+"""Of no tenant: read under the system role by those who may see machines."""
+
+code = Table(
+    "code",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("sha256", Text, primary_key=True),
+    Column("size_bytes", BigInteger, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+
+operation = Table(
+    "operation",
+    metadata,
+    Column("tenant", Uuid, nullable=False),
+    Column("id", Uuid, primary_key=True),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("code", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("hint", Text),
+)
+"""Commands that their owner refused; kept a day."""
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("operation", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("fingerprint", LargeBinary, nullable=False),
+    Column("entity", Uuid, nullable=False),
+    Column("response", JSONB),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+)
+
+event = Table(
+    "event",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("position", BigInteger, primary_key=True),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("change", Text, nullable=False),
+    Column("entity", Uuid, nullable=False),
+    Column("experiment", Uuid),
+    Column("version", BigInteger, nullable=False),
+    Column("resource", JSONB, nullable=False),
+)
+
+TENANT_TABLES = (
+    counter, token, experiment, trial, run, model, model_version, code, operation, idempotency, event
+)  # fmt: skip
+SYSTEM_TABLES = (tenant, instance)
