@@ -29,9 +29,7 @@ class MusterError(Exception):
     kind: ClassVar[str] = "error"
     title: ClassVar[str] = "Muster failed"
 
-    def __init__(
-        self, code: str, message: str, place: str | None = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, code: str, message: str, place: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -80,9 +78,7 @@ class Transient(MusterError):
     kind = "transient"
     title = "Try again later"
 
-    def __init__(
-        self, message: str, retry_after_s: float = 1.0, code: str = "unavailable"
-    ) -> None:
+    def __init__(self, message: str, retry_after_s: float = 1.0, code: str = "unavailable") -> None:
         super().__init__(code, message)
         self.retry_after_s = retry_after_s
 

@@ -1,0 +1,1 @@
+"""What the worker decides, without clock, disk or network."""

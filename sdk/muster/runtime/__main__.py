@@ -11,7 +11,7 @@ from pathlib import Path
 from muster.runtime.isolation import become_subreaper
 from muster.runtime.parent import WarmParent
 
-WARM = "torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
+WARM = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
 
 
 def main() -> int:

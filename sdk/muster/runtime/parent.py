@@ -12,7 +12,7 @@ from pathlib import Path
 
 from muster import wire
 from muster.errors import Rejected
-from muster.runtime.child import become_rank
+from muster.runtime.child import CANNOT_START, become_rank
 from muster.runtime.family import Family
 from muster.runtime.rendezvous import serve
 
@@ -112,7 +112,12 @@ class WarmParent:
     def _launch(self, launch: wire.Launch) -> None:
         if launch.name in self._family:
             return  # a daemon that was restarted between asking and hearing asks again
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:  # no memory, or too many processes
+            failed = wire.Process(launch.name, launch.run, 0, exit_code=CANNOT_START, error=str(error))
+            self._broadcast(self._family.add(failed))
+            return
         if pid == 0:
             os.setsid()
             become_rank(launch)

@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 VERSION = 1
 ENV_TRIAL = "MUSTER_TRIAL"
 """Path of the rank's description (`TrialFile`)."""
-ENV_TOKEN = "MUSTER_TOKEN"  # noqa: S105 - the name of a variable
+ENV_TOKEN = "MUSTER_TOKEN"
 ENV_RANK = "MUSTER_RANK"
 ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
 DECISION_WAIT_S = 2.0

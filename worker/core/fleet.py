@@ -1,0 +1,94 @@
+"""The desired set against what is here: fencing by epoch, which runs are new, known, dropped, orphaned. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from shared.ids import AllocationId, RunId, WorkerId
+from shared.messages.runs import DesiredAllocation, DesiredSet
+from worker.core.gang import take_seat
+from worker.core.run import Change, LocalRun, on_desired, on_dropped
+from worker.core.state import MACHINE, Trigger
+
+ORPHAN_AFTER_S = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The highest epoch seen (kept on disk), and the newest set of that epoch."""
+
+    epoch: int = 0
+    sequence: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a desired set made of the runs: those that changed, and those that are new here."""
+
+    changed: tuple[LocalRun, ...]
+    new: tuple[tuple[LocalRun, DesiredAllocation], ...]
+
+
+def pass_gate(gate: Gate, epoch: int, sequence: int) -> Gate | None:
+    """Return the gate after a set, or None where the set is from a deposed leader or older than one already applied."""
+    if epoch < gate.epoch or (epoch == gate.epoch and sequence < gate.sequence):
+        return None
+    return Gate(epoch, sequence)
+
+
+def apply_desired(runs: Mapping[AllocationId, LocalRun], desired: DesiredSet, worker: WorkerId) -> Applied:
+    """Apply a set that passed the gate. An unknown allocation without its spec is left out: the reply then does not name it.
+
+    Raises:
+        Rejected: An allocation does not name this worker as a member.
+    """
+    changed: list[LocalRun] = []
+    new: list[tuple[LocalRun, DesiredAllocation]] = []
+    named = {allocation.allocation_id for allocation in desired.allocations}
+    for allocation in desired.allocations:
+        known = runs.get(allocation.allocation_id)
+        if known is not None:
+            after = on_desired(known, _change(allocation)) if not known.is_over else known
+            if after != known:
+                changed.append(after)
+        elif allocation.spec is not None:
+            new.append((begin_run(allocation, worker), allocation))
+    for allocation_id, run in runs.items():
+        if allocation_id not in named and not run.dropped:
+            changed.append(on_dropped(run))
+    return Applied(tuple(changed), tuple(new))
+
+
+def begin_run(allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
+    """A run that this worker hears of for the first time: it is fetched first."""
+    seat = take_seat(allocation.members, worker)
+    fresh = LocalRun(
+        allocation_id=allocation.allocation_id,
+        run_id=RunId(allocation.run_id),
+        token=allocation.token,
+        generation=allocation.generation,
+        seat=seat,
+        preemption_timeout_s=allocation.preemption_timeout_s,
+    )
+    begun = replace(fresh, state=MACHINE.next(fresh.state, Trigger.DESIRED))
+    change = _change(allocation)
+    return replace(
+        begun,
+        wanted=change.wanted,
+        decide_at=change.decide_at,
+        rendezvous=None if seat.is_chief else change.rendezvous,
+    )
+
+
+def is_orphaned(heard_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
+    """Whether the scheduler was silent for so long that nobody can be waiting for the ranks here."""
+    return now - heard_at >= orphan_after_s
+
+
+def _change(allocation: DesiredAllocation) -> Change:
+    return Change(
+        allocation.generation,
+        allocation.wanted,
+        allocation.decide_at,
+        allocation.rendezvous,
+        allocation.preemption_timeout_s,
+    )

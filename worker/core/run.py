@@ -1,0 +1,192 @@
+"""One allocation on this machine: what is wanted, what was seen, and what each change makes of it. Pure."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from shared.ids import AllocationId, RunId
+from shared.messages.specs import Signal
+from worker.core.state import MACHINE, RunState, Trigger
+
+Fault = Literal["user", "machine"]
+
+_OUT_OF_MEMORY = -9
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """This worker's part of the gang: its ranks are `first_rank …`; the chief is the member with index 0."""
+
+    index: int
+    members: int
+    first_rank: int
+    ranks: int
+    size: int
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether rank 0 runs here."""
+        return self.index == 0
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRun:
+    """The state of one allocation here.
+
+    Attributes:
+        wanted: What the newest desired set asks.
+        verdict: What the searcher's fast path asked; it stands until the desired set says more.
+        told: The signal the ranks know.
+        asked_at: When the ranks were first told to end (monotonic seconds); the preemption timeout counts from it.
+        rendezvous: Where Horovod's ranks meet: opened here by the chief, else copied from the desired set.
+        exits: Exit codes of local ranks, by rank, in the order they ended.
+        counted: How many exits say something about user code: those before the rest of a gang was ended here.
+        forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
+    """
+
+    allocation_id: AllocationId
+    run_id: RunId
+    token: int
+    generation: int
+    seat: Seat
+    preemption_timeout_s: float
+    state: RunState = RunState.ABSENT
+    wanted: Signal = Signal.RUN
+    verdict: Signal = Signal.RUN
+    decide_at: float | None = None
+    told: Signal = Signal.RUN
+    asked_at: float | None = None
+    rendezvous: str | None = None
+    rendezvous_asked: bool = False
+    ranks_asked: bool = False
+    dropped: bool = False
+    kill_sent: bool = False
+    counted: int | None = None
+    forced: bool = False
+    acknowledged: Signal | None = None
+    exits: tuple[tuple[int, int], ...] = ()
+    last_exit_at: float | None = None
+    exit_code: int | None = None
+    fault: Fault | None = None
+    reason: str | None = None
+
+    @property
+    def asked(self) -> Signal:
+        """What is asked of the ranks now: the desired set first, then a verdict that was quicker."""
+        return self.wanted if self.wanted is not Signal.RUN else self.verdict
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing of it runs and nothing will."""
+        return self.state is RunState.EXITED
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the desired set says of an allocation that is already known."""
+
+    generation: int
+    wanted: Signal
+    decide_at: float | None
+    rendezvous: str | None
+    preemption_timeout_s: float = field(default=3600.0)
+
+
+def on_desired(run: LocalRun, change: Change) -> LocalRun:
+    """Take over the newest wish. A chief keeps the rendezvous it opened itself."""
+    rendezvous = run.rendezvous if run.seat.is_chief else change.rendezvous or run.rendezvous
+    state = MACHINE.next(run.state, Trigger.DESIRED)
+    return replace(
+        run,
+        state=state,
+        generation=max(run.generation, change.generation),
+        wanted=change.wanted,
+        decide_at=change.decide_at,
+        rendezvous=rendezvous,
+        preemption_timeout_s=change.preemption_timeout_s,
+        dropped=False,
+    )
+
+
+def on_dropped(run: LocalRun) -> LocalRun:
+    """The desired set does not name it: it has no right to slots here."""
+    return replace(run, dropped=True)
+
+
+def on_verdict(run: LocalRun, signal: Signal, decide_at: float | None) -> LocalRun:
+    """The searcher decided. A stop or pause stays, whatever an older desired set says."""
+    verdict = run.verdict if signal is Signal.RUN else signal
+    return replace(run, verdict=verdict, decide_at=decide_at)
+
+
+def on_fetched(run: LocalRun) -> LocalRun:
+    """Code and checkpoint lie on this machine."""
+    if run.is_over:
+        return run
+    return replace(run, state=MACHINE.next(run.state, Trigger.FETCHED))
+
+
+def on_failed(run: LocalRun, trigger: Trigger, fault: Fault, reason: str) -> LocalRun:
+    """It could not be fetched or started."""
+    if run.is_over:
+        return run
+    return replace(run, state=MACHINE.next(run.state, trigger), fault=fault, reason=reason)
+
+
+def on_rendezvous(run: LocalRun, address: str) -> LocalRun:
+    """The chief's rendezvous is open."""
+    return replace(run, rendezvous=address)
+
+
+def on_started(run: LocalRun) -> LocalRun:
+    """All local ranks were forked."""
+    return replace(run, state=MACHINE.next(run.state, Trigger.STARTED))
+
+
+def on_acknowledged(run: LocalRun, signal: Signal) -> LocalRun:
+    """`should_stop()` answered True."""
+    return replace(run, acknowledged=signal)
+
+
+def on_exit(run: LocalRun, rank: int, code: int, now: float) -> LocalRun:
+    """A local rank ended; the last one ends the run here."""
+    if any(rank == seen for seen, _ in run.exits):
+        return run
+    exits = (*run.exits, (rank, code))
+    ended = replace(run, exits=exits, last_exit_at=now)
+    if len(exits) < run.seat.ranks:
+        return ended
+    return _conclude(ended)
+
+
+def on_parent_lost(run: LocalRun) -> LocalRun:
+    """The warm parent died and its ranks with it, unless they never started."""
+    if run.is_over or not run.ranks_asked:
+        return replace(run, rendezvous_asked=False, rendezvous=None if run.seat.is_chief else run.rendezvous)
+    reason = "the process that holds the ranks of this machine died"
+    return replace(run, state=_ended(run.state), fault="machine", reason=reason)
+
+
+def _conclude(run: LocalRun) -> LocalRun:
+    """The exit code is the first failure's: what follows it is only its echo in the gang."""
+    code = next((code for _, code in run.exits[: run.counted] if code != 0), 0)
+    fault: Fault | None = run.fault
+    reason = run.reason
+    if code and not run.forced and fault is None:
+        fault = "user"
+        reason = describe_exit(code)
+    return replace(run, state=_ended(run.state), exit_code=code, fault=fault, reason=reason)
+
+
+def describe_exit(code: int) -> str:
+    """An exit code in words."""
+    if code == _OUT_OF_MEMORY:
+        return "a process of the trial was killed (signal 9), as the kernel does when memory runs out"
+    if code < 0:
+        return f"a process of the trial was ended by signal {-code}"
+    if code == 127:
+        return "the entrypoint was not found (exit code 127): see the trial's log"
+    return f"the trial's code ended with exit code {code}: see its log"
+
+
+def _ended(state: RunState) -> RunState:
+    return MACHINE.next(state, Trigger.ALL_ENDED)
