@@ -1,0 +1,31 @@
+"""`python -m deploy.demo`: exit code 0 when every step did what it should, else 1 after a sentence that says what to do."""
+
+import sys
+
+from deploy.demo.platform import Platform
+from deploy.demo.steps import Failed, run
+from muster.cli.failure import print_sentence, sentence
+from muster.errors import MusterError
+
+
+def main() -> int:
+    platform = Platform()
+    try:
+        platform.start()
+        run(platform)
+    except Failed as failure:
+        print_sentence(f"demo: {failure}")
+        return 1
+    except MusterError as error:
+        print_sentence(f"demo: {sentence(error)}. The logs are in {platform.home / 'logs'}")
+        return 1
+    except KeyboardInterrupt:
+        print_sentence("demo: interrupted")
+        return 130
+    finally:
+        platform.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

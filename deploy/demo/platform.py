@@ -1,0 +1,75 @@
+"""The platform under the demo: used when it is up already, else started and stopped again."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from muster.client import Client, connect
+from muster.client.settings import FOLDER
+from muster.errors import MusterError
+
+ROOT = Path(__file__).resolve().parents[2]
+START_TIMEOUT_S = 180
+STOP_TIMEOUT_S = 60
+
+
+class CannotStart(MusterError):
+    """The platform did not come up."""
+
+    kind = "broken"
+
+    def __init__(self, message: str) -> None:
+        super().__init__("cannot_start", message)
+
+
+class Platform:
+    """The embedded platform of this checkout.
+
+    Attributes:
+        home: The folder of its data and logs.
+    """
+
+    def __init__(self) -> None:
+        self.home = ROOT / FOLDER
+        self.started_here = False
+
+    def start(self) -> None:
+        """Start the platform unless it answers already.
+
+        Raises:
+            CannotStart: `muster up` failed; it has printed why.
+        """
+        if self._answers():
+            print("the platform is up already: it is used, and left running")
+            return
+        self.started_here = True
+        code = self._muster("up", START_TIMEOUT_S)
+        if code or not self._answers():
+            raise CannotStart(
+                f"the platform did not start (`muster up` ended with {code}): see the message above and "
+                f"the logs in {self.home / 'logs'}, mend it, and run `make demo` again"
+            )
+
+    def stop(self) -> None:
+        """Stop the platform if it was started here."""
+        if self.started_here:
+            self.started_here = False
+            self._muster("down", STOP_TIMEOUT_S)
+
+    def client(self) -> Client:
+        """Return a client of it."""
+        return connect()
+
+    def _answers(self) -> bool:
+        try:
+            with self.client() as client:
+                client.me()
+        except MusterError:
+            return False
+        return True
+
+    def _muster(self, command: str, timeout_s: float) -> int:
+        done = subprocess.run(
+            [str(Path(sys.executable).with_name("muster")), command], cwd=ROOT, timeout=timeout_s, check=False
+        )
+        return done.returncode

@@ -1,0 +1,216 @@
+"""The demo's story, step by step: search, train the best on two workers, register, download, evaluate."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from deploy.demo.platform import ROOT, Platform
+from muster.cli.output import size
+from muster.cli.watch import watch
+from muster.client import Client
+from muster.client.forking import best_point, merge_patch
+from muster.client.models import ExperimentDetail, ModelVersion
+from muster.config import load_config
+
+EXAMPLE = ROOT / "examples" / "digits"
+CONFIG = EXAMPLE / "adaptive_asha.yaml"
+MODEL = "digits"
+LEAST_ACCURACY = 0.97
+TRIALS = 16
+SEARCH_TIMEOUT_S = 900.0
+TRAINING_TIMEOUT_S = 300.0
+
+console = Console(highlight=False)
+
+
+class Failed(Exception):
+    """A step did not do what it should; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of it: numbers of the experiments and of the version, the accuracy, the course of the workers."""
+
+    search: int
+    best: int
+    version: int
+    accuracy: float
+    workers: str
+
+
+class Machines:
+    """How many workers were seen, and when there were more than before."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._began = time.monotonic()
+        self.steps: list[tuple[int, float]] = []
+
+    def line(self) -> str:
+        """Count the workers that are ready and return a line that says so."""
+        workers = [worker for worker in self._client.cluster.workers() if worker.state == "ready"]
+        if not self.steps or len(workers) != self.steps[-1][0]:
+            self.steps.append((len(workers), time.monotonic() - self._began))
+        used = sum(worker.used_slots for worker in workers)
+        slots = sum(worker.slots for worker in workers)
+        return f"{len(workers)} workers, {used} of {slots} slots in use"
+
+    @property
+    def course(self) -> str:
+        """Return `1 → 2`."""
+        return " → ".join(str(count) for count, _ in self.steps)
+
+    @property
+    def most(self) -> int:
+        return max((count for count, _ in self.steps), default=0)
+
+
+class Times:
+    """How long each step took."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, float]] = []
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Announce a step and take its time."""
+        console.rule(f"[bold]{len(self.taken) + 1}. {name}", align="left")
+        began = time.monotonic()
+        yield
+        self.taken.append((name, time.monotonic() - began))
+
+
+def run(platform: Platform) -> None:
+    """Run every step and print what came of it.
+
+    Raises:
+        Failed: A step did not do what it should.
+        MusterError: The platform refused something or went away.
+    """
+    times = Times()
+    with platform.client() as client:
+        machines = Machines(client)
+        with times.step(f"search {TRIALS} points on one worker, then two"):
+            search = _search(client, machines)
+        with times.step("train the best point on both workers by Horovod"):
+            best = _train_best(client, search, machines)
+        with times.step(f"register it as model {MODEL}"):
+            version = _register(client, best)
+        directory = platform.home / "demo" / f"{MODEL}-{version.number}-{version.id}"
+        with times.step("download it and check its hashes"):
+            _download(client, version, directory)
+        with times.step("evaluate it on images that nothing has seen"):
+            accuracy = _evaluate(directory)
+    _print_end(Result(search.number, best.number, version.number, accuracy, machines.course), times)
+    _print_next(platform.started_here, search.number, best.number)
+
+
+def _search(client: Client, machines: Machines) -> ExperimentDetail:
+    text = CONFIG.read_text()
+    load_config(text)
+    made = client.experiments.create(text, EXAMPLE)
+    console.print(f"experiment {made.number}: {made.searcher} by {made.metric}")
+    machines.line()
+    ended = watch(client, str(made.number), SEARCH_TIMEOUT_S, machines.line)
+    counts = ended.trials
+    if ended.state != "completed" or counts.error or counts.completed + counts.stopped != TRIALS:
+        raise Failed(
+            f"the search ended as {ended.state} ({ended.reason or 'no reason given'}) with {counts.completed} completed, "
+            f"{counts.stopped} stopped and {counts.error} failed trials of {TRIALS}: see `muster experiment logs {ended.number}`"
+        )
+    if machines.most < 2:
+        raise Failed(
+            f"the pool stayed at {machines.most} worker although trials waited: see `muster pool list` and "
+            "the provisioner's log in .muster/logs"
+        )
+    console.print(
+        f"{counts.completed} trials trained to the end, {counts.stopped} were stopped early; "
+        f"ready workers: {machines.course}"
+    )
+    return ended
+
+
+def _train_best(client: Client, search: ExperimentDetail, machines: Machines) -> ExperimentDetail:
+    wanted = best_point(client, search)
+    wanted |= {"name": f"{MODEL}-best", "resources": {"slots_per_trial": 2}}
+    made = client.experiments.fork(search.number, merge_patch(search.config, wanted))
+    ended = watch(client, str(made.number), TRAINING_TIMEOUT_S, machines.line)
+    runs = client.trials.runs(f"{ended.number}.1").all()
+    workers = {member.worker for member in runs[-1].members} if runs else set[str]()
+    if ended.state != "completed" or ended.best is None:
+        raise Failed(
+            f"training the best point ended as {ended.state} ({ended.reason or 'no reason given'}): "
+            f"see `muster trial logs {ended.number}.1`"
+        )
+    if len(workers) != 2:
+        raise Failed(
+            f"the training ran on {len(workers)} worker instead of two: see `muster worker list` and `muster pool list`"
+        )
+    console.print(f"two ranks on {' and '.join(sorted(workers))}: validation accuracy {ended.best.value:.4f}")
+    return ended
+
+
+def _register(client: Client, best: ExperimentDetail) -> ModelVersion:
+    if all(model.name != MODEL for model in client.models.list(name_contains=MODEL)):
+        client.models.create(MODEL, description="Handwritten digits, 8 x 8 pixels: examples/digits")
+    checkpoint = client.checkpoints.best_of(best)
+    version = client.models.register(MODEL, checkpoint.id, comment=f"experiment {best.number}")
+    console.print(f"{MODEL} version {version.number}: checkpoint of step {version.lineage.step}")
+    return version
+
+
+def _download(client: Client, version: ModelVersion, directory: Path) -> None:
+    got = client.models.download(MODEL, directory, version.number)
+    total = sum(file.size_bytes for file in got.files)
+    console.print(f"{len(got.files)} files, {size(total)}, all hashes right: {directory.relative_to(ROOT)}")
+
+
+def _evaluate(directory: Path) -> float:
+    command = [sys.executable, "evaluate.py", str(directory)]
+    done = subprocess.run(command, cwd=EXAMPLE, capture_output=True, text=True, timeout=120, check=False)
+    words = done.stdout.split()
+    if done.returncode or len(words) != 2:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise Failed(
+            f"the downloaded model cannot be evaluated ({last}): try `python evaluate.py {directory}` in {EXAMPLE}"
+        )
+    accuracy = float(words[1])
+    console.print(f"accuracy on the held-out part: [bold green]{accuracy:.4f}[/]")
+    if accuracy < LEAST_ACCURACY:
+        raise Failed(
+            f"the accuracy is {accuracy:.4f}, less than {LEAST_ACCURACY}: compare the trials by `muster trial list NUMBER --best`"
+        )
+    return accuracy
+
+
+def _print_end(result: Result, times: Times) -> None:
+    console.rule("[bold]done", align="left")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, taken_s in times.taken:
+        table.add_row(name, f"{taken_s:.1f} s")
+    table.add_row("model", f"{MODEL} version {result.version}, from experiment {result.best}")
+    table.add_row("workers", result.workers)
+    table.add_row("accuracy", f"[bold green]{result.accuracy:.4f}[/]")
+    console.print(table)
+
+
+def _print_next(started_here: bool, search: int, best: int) -> None:
+    console.print("\nWhere to look next:")
+    commands = [
+        (f".venv/bin/muster trial list {search} --best", "the points that were tried"),
+        (f".venv/bin/muster experiment metrics {best}", "the course of the training on two workers"),
+        (f".venv/bin/muster trace {search}", "the request's way through the services"),
+        (f".venv/bin/muster model describe {MODEL}", "where the versions come from"),
+        ("README.md", "your first own experiment"),
+    ]
+    if started_here:
+        commands.insert(0, ("make up", "starts the platform again, with all of this still in it"))
+    for command, what in commands:
+        console.print(f"  {command:<42} [dim]{what}[/]")
