@@ -37,12 +37,8 @@ class Database:
     """Opens transactions as the tenant's role or as the system role. Driver trouble becomes Transient."""
 
     def __init__(self, settings: PostgresSettings, service: str) -> None:
-        self._tenant = _engine(
-            settings.tenant_url.get_secret_value(), settings.pool_size, service
-        )
-        self._system = _engine(
-            settings.system_url.get_secret_value(), settings.pool_size, service
-        )
+        self._tenant = _engine(settings.tenant_url.get_secret_value(), settings.pool_size, service)
+        self._system = _engine(settings.system_url.get_secret_value(), settings.pool_size, service)
 
     @asynccontextmanager
     async def tenant(self, tenant: TenantId | UUID) -> AsyncIterator[AsyncConnection]:
@@ -74,23 +70,17 @@ class Database:
 
 async def migrate(settings: PostgresSettings, service: str) -> None:
     """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one."""
-    engine = create_async_engine(
-        _driver_url(settings.owner_url.get_secret_value()), pool_size=1
-    )
+    engine = create_async_engine(_driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:
         async with _translated(), engine.connect() as connection:
             key = {"key": f"muster:{service}"}
-            await connection.execute(
-                text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key
-            )
+            await connection.execute(text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key)
             await connection.commit()
             try:
                 await connection.run_sync(lambda sync: _upgrade(sync, service))
                 await connection.commit()
             finally:
-                await connection.execute(
-                    text("SELECT pg_advisory_unlock(hashtextextended(:key, 0))"), key
-                )
+                await connection.execute(text("SELECT pg_advisory_unlock(hashtextextended(:key, 0))"), key)
                 await connection.commit()
     finally:
         await engine.dispose()
@@ -102,22 +92,14 @@ def protect(op: Any, schema: str, table: str) -> None:
     op.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
     op.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
     mine = "tenant = nullif(current_setting('muster.tenant', true), '')::uuid"
-    op.execute(
-        f"CREATE POLICY own ON {name} TO {schema}_tenant USING ({mine}) WITH CHECK ({mine})"
-    )
-    op.execute(
-        f"CREATE POLICY every ON {name} TO {schema}_system USING (true) WITH CHECK (true)"
-    )
-    op.execute(
-        f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {schema}_tenant, {schema}_system"
-    )
+    op.execute(f"CREATE POLICY own ON {name} TO {schema}_tenant USING ({mine}) WITH CHECK ({mine})")
+    op.execute(f"CREATE POLICY every ON {name} TO {schema}_system USING (true) WITH CHECK (true)")
+    op.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {schema}_tenant, {schema}_system")
 
 
 def open_to_system(op: Any, schema: str, table: str) -> None:
     """In a migration: grants a table without tenants to the system role alone."""
-    op.execute(
-        f'GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}."{table}" TO {schema}_system'
-    )
+    op.execute(f'GRANT SELECT, INSERT, UPDATE, DELETE ON {schema}."{table}" TO {schema}_system')
 
 
 def delivery_tables(op: Any, schema: str) -> None:
@@ -129,9 +111,7 @@ def delivery_tables(op: Any, schema: str) -> None:
         " created_at timestamptz NOT NULL DEFAULT now(), published_at timestamptz,"
         " stream text, stream_created timestamptz, stream_sequence bigint)"
     )
-    op.execute(
-        f"CREATE INDEX outbox_waiting ON {schema}.outbox (position) WHERE published_at IS NULL"
-    )
+    op.execute(f"CREATE INDEX outbox_waiting ON {schema}.outbox (position) WHERE published_at IS NULL")
     op.execute(f"CREATE INDEX outbox_age ON {schema}.outbox (created_at)")
     op.execute(
         f"CREATE TABLE {schema}.inbox ("
@@ -183,15 +163,11 @@ async def _translated() -> AsyncIterator[None]:
     try:
         yield
     except (OSError, ConnectionError, TimeoutError) as error:
-        raise Transient(
-            f"Postgres does not answer: {error}", retry_after_s=0.5
-        ) from error
+        raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
     except (OperationalError, InterfaceError) as error:
         raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
         if error.connection_invalidated or state in _RETRIED_STATES:
-            raise Transient(
-                f"Postgres asked to try again: {error.orig}", retry_after_s=0.1
-            ) from error
+            raise Transient(f"Postgres asked to try again: {error.orig}", retry_after_s=0.1) from error
         raise

@@ -57,9 +57,7 @@ def configure(text: str) -> None:
         nth, _, what = rest.partition(":")
         action, _, seconds = what.partition(":")
         if not nth.isdigit() or action not in ("kill", "hang", "raise", "delay"):
-            raise ValueError(
-                f"{VARIABLE}: {part!r} is not name:nth:kill|hang|raise|delay[:seconds]"
-            )
+            raise ValueError(f"{VARIABLE}: {part!r} is not name:nth:kill|hang|raise|delay[:seconds]")
         _faults[name] = _Fault(int(nth), action, float(seconds or 0))  # type: ignore[arg-type]
 
 

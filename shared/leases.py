@@ -83,15 +83,11 @@ class Lease:
     async def guard(self, connection: AsyncConnection) -> None:
         """In the leader's transaction: raises Conflict (`not_leader`) unless the row still has this epoch; holds it until the commit."""
         found = await connection.execute(
-            text(
-                f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR SHARE"
-            ),
+            text(f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR SHARE"),
             {"name": self._name},
         )
         if found.scalar_one_or_none() != self.epoch:
-            raise Conflict(
-                "not_leader", f"the lease {self._name} has passed to another"
-            )
+            raise Conflict("not_leader", f"the lease {self._name} has passed to another")
 
     async def _run_term(
         self,
@@ -130,13 +126,9 @@ class Lease:
                 )
                 epoch = found.scalar_one_or_none()
         except Transient as error:
-            _log.warning(
-                "a lease could not be asked for", lease=self._name, error=str(error)
-            )
+            _log.warning("a lease could not be asked for", lease=self._name, error=str(error))
             return False
-        self._held = (
-            Held(self._name, epoch, asked + self._life_s) if epoch is not None else None
-        )
+        self._held = Held(self._name, epoch, asked + self._life_s) if epoch is not None else None
         return self._held is not None
 
     async def _renew(self) -> None:
@@ -164,13 +156,9 @@ class Lease:
                 )
                 renewed = found.scalar_one_or_none() is not None
         except (Transient, TimeoutError) as error:
-            _log.warning(
-                "a lease could not be renewed", lease=self._name, error=repr(error)
-            )
+            _log.warning("a lease could not be renewed", lease=self._name, error=repr(error))
             return
-        self._held = (
-            Held(held.name, held.epoch, asked + self._life_s) if renewed else None
-        )
+        self._held = Held(held.name, held.epoch, asked + self._life_s) if renewed else None
 
     async def _give_back(self) -> None:
         held, self._held = self._held, None
@@ -186,9 +174,7 @@ class Lease:
                     {"name": self._name, "holder": self._holder, "epoch": held.epoch},
                 )
         except Transient as error:
-            _log.warning(
-                "a lease was left to run out", lease=self._name, error=str(error)
-            )
+            _log.warning("a lease was left to run out", lease=self._name, error=str(error))
 
 
 def lease_table(op: Any, schema: str) -> None:
@@ -200,12 +186,8 @@ def lease_table(op: Any, schema: str) -> None:
     open_to_system(op, schema, "lease")
 
 
-async def _first(
-    work: "asyncio.Future[Any]", stop: "asyncio.Future[Any]", seconds: float
-) -> None:
-    await asyncio.wait(
-        {work, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
-    )
+async def _first(work: "asyncio.Future[Any]", stop: "asyncio.Future[Any]", seconds: float) -> None:
+    await asyncio.wait({work, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:

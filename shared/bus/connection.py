@@ -97,9 +97,7 @@ class Bus:
         except (TimeoutError, OSError, NatsError) as error:
             with contextlib.suppress(Exception):
                 await client.close()
-            raise Transient(
-                f"NATS at {url} does not take {name} in: {error!r}", retry_after_s=1.0
-            ) from error
+            raise Transient(f"NATS at {url} does not take {name} in: {error!r}", retry_after_s=1.0) from error
         return bus
 
     @property
@@ -146,25 +144,17 @@ class Bus:
             headers.TENANT: str(tenant),
             headers.DEADLINE: str(int(timeout_s * 1000)),
         }
-        message = await self._request(
-            query.subject(), query.to_bytes(), extra, timeout_s
-        )
+        message = await self._request(query.subject(), query.to_bytes(), extra, timeout_s)
         return query.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
-    async def request(
-        self, request: WorkerRequest[R], worker: WorkerId, timeout_s: float = 5.0
-    ) -> R:
+    async def request(self, request: WorkerRequest[R], worker: WorkerId, timeout_s: float = 5.0) -> R:
         """A worker's request to its owner; raises like `ask`."""
-        message = await self._request(
-            request.subject(worker), request.to_bytes(), {}, timeout_s
-        )
+        message = await self._request(request.subject(worker), request.to_bytes(), {}, timeout_s)
         return request.REPLY.model_validate_json(message.data)  # type: ignore[return-value]
 
     async def desire(self, desired: DesiredSet, timeout_s: float = 2.0) -> ObservedSet:
         """Sends a worker its desired set; the answer is what it has."""
-        message = await self._request(
-            DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s
-        )
+        message = await self._request(DesiredSet.subject(desired.worker), desired.to_bytes(), {}, timeout_s)
         return ObservedSet.from_bytes(message.data)
 
     async def tell(self, message: ToWorker, worker: WorkerId) -> None:
@@ -183,9 +173,7 @@ class Bus:
         with _transient("the dead letter was not stored"):
             await self.jetstream_publisher.publish(subject, payload, headers=extra)
 
-    async def subscribe(
-        self, subject: str, handler: Handler, queue: str = ""
-    ) -> Subscription:
+    async def subscribe(self, subject: str, handler: Handler, queue: str = "") -> Subscription:
         """Core subscription; the handler is awaited message by message. It survives reconnects."""
         return await self._client.subscribe(subject, queue=queue, cb=handler)
 
@@ -212,23 +200,17 @@ class Bus:
         except NatsError as error:
             raise Transient(f"NATS did not take {subject}: {error!r}") from error
 
-    async def _request(
-        self, subject: str, payload: bytes, extra: dict[str, str], timeout_s: float
-    ) -> Msg:
+    async def _request(self, subject: str, payload: bytes, extra: dict[str, str], timeout_s: float) -> Msg:
         telemetry.inject(extra)
         try:
-            message = await self._client.request(
-                subject, payload, timeout=timeout_s, headers=extra or None
-            )
+            message = await self._client.request(subject, payload, timeout=timeout_s, headers=extra or None)
         except NoRespondersError as error:
             raise Transient(
                 f"nobody answers {subject}; its owner is not running",
                 code="no_responder",
             ) from error
         except (TimeoutError, NatsError) as error:
-            raise Transient(
-                f"{subject} was not answered within {timeout_s:g} s", code="timeout"
-            ) from error
+            raise Transient(f"{subject} was not answered within {timeout_s:g} s", code="timeout") from error
         problem = _header(message, headers.ERROR)
         if problem is not None:
             raise from_problem(orjson.loads(problem))

@@ -69,14 +69,10 @@ class Consumer:
         self._bus = bus
         self._units = units
         self._service = service
-        self._handlers = {
-            message.TYPE: (message, handler) for message, handler in handlers.items()
-        }
+        self._handlers = {message.TYPE: (message, handler) for message, handler in handlers.items()}
         filters = [_filter(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
-        self._pull = Pull(
-            bus.client, bus.jetstream, self._stream.name, service, filters
-        )
+        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters)
         self._insert = text(
             f"INSERT INTO {schema or service}.inbox (tenant, consumer, message_id)"
             " SELECT :tenant, :consumer, unnest(CAST(:ids AS uuid[])) ON CONFLICT DO NOTHING RETURNING message_id"
@@ -103,9 +99,7 @@ class Consumer:
         try:
             await step()
         except Transient as error:
-            _log.warning(
-                "consuming was put off", service=self._service, error=str(error)
-            )
+            _log.warning("consuming was put off", service=self._service, error=str(error))
             await asyncio.sleep(error.retry_after_s)
 
     async def _ready(self) -> None:
@@ -116,14 +110,8 @@ class Consumer:
         batch = await self._pull.next_batch()
         if not batch:
             return
-        arrived = [
-            found
-            for found in [await self._read(message) for message in batch]
-            if found is not None
-        ]
-        metrics.consumer_lag(
-            f"{self._stream.name}.{self._service}", batch[-1].metadata.num_pending
-        )
+        arrived = [found for found in [await self._read(message) for message in batch] if found is not None]
+        metrics.consumer_lag(f"{self._stream.name}.{self._service}", batch[-1].metadata.num_pending)
         for tenant, group in _by_tenant(arrived).items():
             await self._deliver(tenant, group)
 
@@ -138,9 +126,7 @@ class Consumer:
             return None
         attempts = message.metadata.num_delivered
         if attempts > _MAX_ATTEMPTS:
-            await self._bury(
-                message, f"it was delivered {attempts} times and never acknowledged"
-            )
+            await self._bury(message, f"it was delivered {attempts} times and never acknowledged")
             return None
         return _Arrived(message, Delivery(body, envelope), attempts)
 
@@ -153,9 +139,7 @@ class Consumer:
         for found in suspects:
             await self._attempt(tenant, [found], last=True)
 
-    async def _attempt(
-        self, tenant: TenantId, group: Sequence[_Arrived], *, last: bool
-    ) -> bool:
+    async def _attempt(self, tenant: TenantId, group: Sequence[_Arrived], *, last: bool) -> bool:
         """One transaction for the group. False: nothing happened, and unless `last` nothing was answered either."""
         names = ",".join(sorted({found.delivery.envelope.type for found in group}))
         try:
@@ -176,9 +160,7 @@ class Consumer:
             await self._fail(group[0], error)
             return True
         faults.point(BEFORE_ACK)
-        with contextlib.suppress(
-            NatsError
-        ):  # an unheard ack means a redelivery, which the inbox absorbs
+        with contextlib.suppress(NatsError):  # an unheard ack means a redelivery, which the inbox absorbs
             for found in group:
                 await found.raw.ack()
         return True
@@ -191,16 +173,13 @@ class Consumer:
                 batch = [
                     found.delivery
                     for found in group
-                    if found.delivery.envelope.type == kind
-                    and found.delivery.envelope.id in fresh
+                    if found.delivery.envelope.type == kind and found.delivery.envelope.id in fresh
                 ]
                 if batch:
                     await handler(unit, batch)
             faults.point(AFTER_HANDLERS)
 
-    async def _first_seen(
-        self, unit: Unit, tenant: TenantId, group: Sequence[_Arrived]
-    ) -> set[UUID]:
+    async def _first_seen(self, unit: Unit, tenant: TenantId, group: Sequence[_Arrived]) -> set[UUID]:
         ids = list({found.delivery.envelope.id for found in group})
         parameters = {"tenant": tenant, "consumer": self._service, "ids": ids}
         inserted = await unit.connection.execute(self._insert, parameters)
@@ -213,10 +192,7 @@ class Consumer:
 
     async def _fail(self, found: _Arrived, error: Exception) -> None:
         """A refusal is final; anything else gets some more tries, spread out, before it is a dead letter."""
-        final = (
-            isinstance(error, MusterError)
-            and meaning_of(error).settlement == "dead_letter"
-        )
+        final = isinstance(error, MusterError) and meaning_of(error).settlement == "dead_letter"
         if final or found.attempts >= _MAX_ATTEMPTS:
             _log.error(
                 "a message could not be handled",
@@ -225,9 +201,7 @@ class Consumer:
             )
             await self._bury(found.raw, repr(error))
             return
-        _log.exception(
-            "handling failed", service=self._service, type=found.delivery.envelope.type
-        )
+        _log.exception("handling failed", service=self._service, type=found.delivery.envelope.type)
         with contextlib.suppress(NatsError):
             await found.raw.nak(delay=min(0.2 * 2**found.attempts, 30.0))
 

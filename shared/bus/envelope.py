@@ -59,16 +59,10 @@ class Envelope:
                 tenant=TenantId(UUID(headers[TENANT])),
                 correlation=_optional(headers.get(CORRELATION)),
                 causation=_optional(headers.get(CAUSATION)),
-                trace={
-                    key: headers[key]
-                    for key in telemetry.TRACE_HEADERS
-                    if key in headers
-                },
+                trace={key: headers[key] for key in telemetry.TRACE_HEADERS if key in headers},
             )
         except (KeyError, ValueError) as error:
-            raise Rejected(
-                "bad_envelope", f"the message's headers cannot be read: {error!r}"
-            ) from error
+            raise Rejected("bad_envelope", f"the message's headers cannot be read: {error!r}") from error
 
 
 @dataclass(frozen=True, slots=True)

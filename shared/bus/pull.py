@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
 import orjson
-import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
@@ -22,10 +21,9 @@ from shared.errors import Transient
 _BATCH = 256
 _EXPIRES_S = 20.0
 _HEARTBEAT_S = 2.0
-_ACK_WAIT_S = 30.0
+_ACK_WAIT_S = 5.0
 _MAX_ACK_PENDING = 2000
 _CONTROL = {"100", "404", "408", "409", "503"}
-_log = structlog.get_logger()
 
 
 class Pull:
@@ -47,6 +45,7 @@ class Pull:
         self._arrived: deque[Msg] = deque()
         self._something = asyncio.Event()
         self._woken = False
+        self._lost = False
         self._outstanding = 0
         self._heard = 0.0
         self._inbox = client.new_inbox()
@@ -54,9 +53,7 @@ class Pull:
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator["Pull"]:
         """Makes the consumer where it is missing, and subscribes."""
-        subscription: Subscription = await self._client.subscribe(
-            self._inbox, cb=self._receive
-        )
+        subscription: Subscription = await self._client.subscribe(self._inbox, cb=self._receive)
         try:
             yield self
         finally:
@@ -102,13 +99,9 @@ class Pull:
                 pass
             await self._jetstream.add_consumer(self._stream, config)
         except BadRequestError as error:
-            raise Transient(
-                f"consumer {self._durable} on {self._stream} was not made: {error}"
-            ) from error
+            raise Transient(f"consumer {self._durable} on {self._stream} was not made: {error}") from error
         except (TimeoutError, OSError, NatsError) as error:
-            raise Transient(
-                f"JetStream does not answer for {self._durable}: {error!r}"
-            ) from error
+            raise Transient(f"JetStream does not answer for {self._durable}: {error!r}") from error
 
     def ask_again(self) -> None:
         """After a reconnect: what was outstanding is gone on the server."""
@@ -121,9 +114,10 @@ class Pull:
         now = asyncio.get_running_loop().time()
         if self._outstanding > _BATCH // 2 and now - self._heard < 3 * _HEARTBEAT_S:
             return
-        if self._outstanding and now - self._heard >= 3 * _HEARTBEAT_S:
-            # Silence beyond the heartbeat: the server, the stream or the consumer was lost.
+        if self._lost or (self._outstanding and now - self._heard >= 3 * _HEARTBEAT_S):
+            # Refused, or silent beyond the heartbeat: the server, the stream or the consumer was lost.
             await self.ensure()
+            self._lost = False
         request = {
             "batch": _BATCH,
             "expires": int(_EXPIRES_S * 1e9),
@@ -131,13 +125,9 @@ class Pull:
         }
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._durable}"
         try:
-            await self._client.publish(
-                subject, orjson.dumps(request), reply=self._inbox
-            )
+            await self._client.publish(subject, orjson.dumps(request), reply=self._inbox)
         except NatsError as error:
-            raise Transient(
-                f"the pull of {self._durable} could not be sent: {error!r}"
-            ) from error
+            raise Transient(f"the pull of {self._durable} could not be sent: {error!r}") from error
         self._outstanding, self._heard = _BATCH, now
 
     async def _receive(self, message: Msg) -> None:
@@ -150,10 +140,6 @@ class Pull:
         elif status in _CONTROL and status != "100":
             # Expired, or refused: the next look asks again.
             self._outstanding = 0
-            if status in ("409", "503"):
-                _log.info(
-                    "a pull ended",
-                    durable=self._durable,
-                    status=status,
-                    text=message.headers,
-                )
+            self._lost = status == "503" or "Deleted" in str(message.headers)
+            if self._lost:
+                self._something.set()

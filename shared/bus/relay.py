@@ -5,6 +5,7 @@ store (another creation, or fewer messages than we were promised) is filled agai
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -100,6 +101,8 @@ class Relay:
                 _log.warning("publishing was put off", error=str(error), rows=len(rows))
                 self._in_hand.difference_update(row.id for row in rows)
                 await asyncio.sleep(error.retry_after_s)
+                with contextlib.suppress(Transient):
+                    await self._bus.ensure_streams()
 
     def _take(self, most: int = _BATCH) -> list[OutboxRow]:
         rows: list[OutboxRow] = []
@@ -113,19 +116,14 @@ class Relay:
         try:
             async with asyncio.timeout(_ACK_TIMEOUT_S):
                 futures = [
-                    await jetstream.publish_async(
-                        row.subject, row.payload, headers=dict(row.headers)
-                    )
+                    await jetstream.publish_async(row.subject, row.payload, headers=dict(row.headers))
                     for row in rows
                 ]
                 acks = await asyncio.gather(*futures)
         except (TimeoutError, NatsError) as error:
-            raise Transient(
-                f"JetStream did not take {len(rows)} messages: {error!r}", 0.5
-            ) from error
+            raise Transient(f"JetStream did not take {len(rows)} messages: {error!r}", 0.5) from error
         self._unmarked.extend(
-            Published(row.id, ack.stream, ack.seq)
-            for row, ack in zip(rows, acks, strict=True)
+            Published(row.id, ack.stream, ack.seq) for row, ack in zip(rows, acks, strict=True)
         )
 
     async def _mark(self) -> None:
@@ -141,10 +139,7 @@ class Relay:
         self._in_hand.difference_update(row.id for row in published)
 
     async def _save_published(self, published: Sequence[Published]) -> None:
-        created = {
-            name: await self._stream_created(name)
-            for name in {row.stream for row in published}
-        }
+        created = {name: await self._stream_created(name) for name in {row.stream for row in published}}
         async with self._database.system() as connection:
             # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
             await connection.execute(text("SET LOCAL synchronous_commit = off"))
@@ -175,9 +170,7 @@ class Relay:
                 {"stale": _STALE_S, "most": _BATCH},
             )
             rows = found.all()
-        age_s = (
-            (self._clock.now() - rows[0].created_at).total_seconds() if rows else 0.0
-        )
+        age_s = (self._clock.now() - rows[0].created_at).total_seconds() if rows else 0.0
         metrics.outbox_age(self._schema, age_s)
         self.hand_over([_row(row) for row in rows if row.id not in self._in_hand])
 
@@ -198,9 +191,7 @@ class Relay:
                 )
                 self.hand_over([row for row in lost if row.id not in self._in_hand])
 
-    async def _load_lost(
-        self, stream: str, state: StreamState, since: datetime
-    ) -> list[OutboxRow]:
+    async def _load_lost(self, stream: str, state: StreamState, since: datetime) -> list[OutboxRow]:
         # Rows marked after the look at the stream may rightly lie beyond what it had then.
         async with self._database.system() as connection:
             found = await connection.execute(

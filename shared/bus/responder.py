@@ -41,9 +41,7 @@ Question = type[Query[Any]] | type[WorkerRequest[Any]]
 class Responder:
     """Subscribes one queue group per question type and answers each in a task of its own, at most `limit` at once."""
 
-    def __init__(
-        self, bus: Bus, owner: str, answers: Mapping[Question, Answer], limit: int = 64
-    ) -> None:
+    def __init__(self, bus: Bus, owner: str, answers: Mapping[Question, Answer], limit: int = 64) -> None:
         self._bus = bus
         self._owner = owner
         self._answers = answers
@@ -73,9 +71,7 @@ class Responder:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
 
-    def _receiver(
-        self, question: Question, answer: Answer
-    ) -> Callable[[Msg], Awaitable[None]]:
+    def _receiver(self, question: Question, answer: Answer) -> Callable[[Msg], Awaitable[None]]:
         async def receive(message: Msg) -> None:
             if message.reply and not message.reply.startswith(INBOXES):
                 # The server lets an answer go to any reply subject: a worker must not aim ours at somebody's work.
@@ -113,9 +109,7 @@ class Responder:
                 _log.exception("a question failed", question=question.TYPE)
                 await _refuse(
                     message,
-                    Broken(
-                        f"{self._owner} failed on {question.TYPE}: {type(error).__name__}"
-                    ),
+                    Broken(f"{self._owner} failed on {question.TYPE}: {type(error).__name__}"),
                 )
 
     async def _answer(
@@ -134,17 +128,11 @@ class Responder:
             async with asyncio.timeout(deadline_s):
                 return await answer(ask, query)
         except TimeoutError as error:
-            raise Transient(
-                f"{question.TYPE} took longer than {deadline_s:g} s", code="timeout"
-            ) from error
+            raise Transient(f"{question.TYPE} took longer than {deadline_s:g} s", code="timeout") from error
 
 
 def _subject(question: Question) -> str:
-    return (
-        question.subject("*")
-        if issubclass(question, WorkerRequest)
-        else question.subject()
-    )
+    return question.subject("*") if issubclass(question, WorkerRequest) else question.subject()
 
 
 def _tenant(found: Mapping[str, str]) -> TenantId:
@@ -153,9 +141,7 @@ def _tenant(found: Mapping[str, str]) -> TenantId:
 
 
 def _worker(question: Question, subject: str) -> WorkerId:
-    return WorkerId(
-        subject.split(".")[2] if issubclass(question, WorkerRequest) else ""
-    )
+    return WorkerId(subject.split(".")[2] if issubclass(question, WorkerRequest) else "")
 
 
 async def _refuse(message: Msg, error: MusterError) -> None:

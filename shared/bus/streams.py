@@ -23,21 +23,15 @@ class Stream:
 
 
 EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S)
-COMMANDS = Stream(
-    "CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S
-)
-DEAD_LETTERS = Stream(
-    "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S
-)
+COMMANDS = Stream("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S)
+DEAD_LETTERS = Stream("DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S)
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 
 
 def stream_of(subject: str) -> Stream:
     """The stream that keeps what is published on `subject`."""
     for stream in ALL:
-        if any(
-            subject.startswith(pattern.removesuffix(">")) for pattern in stream.subjects
-        ):
+        if any(subject.startswith(pattern.removesuffix(">")) for pattern in stream.subjects):
             return stream
     raise ValueError(f"no stream keeps {subject}")
 

@@ -46,9 +46,7 @@ class Publisher(Protocol):
 class Unit:
     """What a handler works in. Everything emitted is stored with the state, and published once the transaction is committed."""
 
-    def __init__(
-        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock
-    ) -> None:
+    def __init__(self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock) -> None:
         self.connection = connection
         self.tenant = tenant
         self.now: datetime = clock.now()
@@ -71,18 +69,14 @@ class Unit:
         """
         whose = tenant or self.tenant
         if whose is None:
-            raise Broken(
-                "a message was emitted without a tenant in a system transaction"
-            )
+            raise Broken("a message was emitted without a tenant in a system transaction")
         self._rows.extend(self._row(message, whose, cause) for message in messages)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
         self._then.append(action)
 
-    def _row(
-        self, message: Event | Command, tenant: TenantId, cause: Delivery[Any] | None
-    ) -> OutboxRow:
+    def _row(self, message: Event | Command, tenant: TenantId, cause: Delivery[Any] | None) -> OutboxRow:
         envelope = Envelope(
             id=self._next_id(cause),
             type=message.TYPE,
@@ -92,12 +86,8 @@ class Unit:
             causation=cause.envelope.id if cause else None,
             trace=_trace(cause),
         )
-        subject = (
-            message.subject(tenant) if isinstance(message, Event) else message.subject()
-        )
-        return OutboxRow(
-            envelope.id, tenant, subject, envelope.to_headers(), message.to_bytes()
-        )
+        subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
+        return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), message.to_bytes())
 
     def _next_id(self, cause: Delivery[Any] | None) -> UUID:
         if cause is None:
@@ -109,9 +99,7 @@ class Unit:
 class Units:
     """Opens units of work for one service."""
 
-    def __init__(
-        self, database: Database, publisher: Publisher, schema: str, clock: Clock
-    ) -> None:
+    def __init__(self, database: Database, publisher: Publisher, schema: str, clock: Clock) -> None:
         self._database = database
         self._publisher = publisher
         self._clock = clock

@@ -39,9 +39,7 @@ def document() -> Document:
         }
         _add_schema(schemas, message)
         if issubclass(message, Query | WorkerRequest):
-            messages[name]["x-reply"] = {
-                "$ref": f"#/components/schemas/{message.REPLY.__name__}"
-            }
+            messages[name]["x-reply"] = {"$ref": f"#/components/schemas/{message.REPLY.__name__}"}
             _add_schema(schemas, message.REPLY)
     schemas["Envelope"] = _envelope()
     return {

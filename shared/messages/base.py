@@ -38,9 +38,7 @@ class Event(Message):
     ENTITY: ClassVar[str] = ""
 
     @classmethod
-    def __pydantic_init_subclass__(
-        cls, entity: str = "", happened: str = "", **kwargs: Any
-    ) -> None:
+    def __pydantic_init_subclass__(cls, entity: str = "", happened: str = "", **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if happened:
             cls.ENTITY, cls.TYPE = entity, f"{entity}.{happened}"
@@ -62,9 +60,7 @@ class Command(Message):
     expected_version: int | None = None
 
     @classmethod
-    def __pydantic_init_subclass__(
-        cls, owner: str = "", verb: str = "", **kwargs: Any
-    ) -> None:
+    def __pydantic_init_subclass__(cls, owner: str = "", verb: str = "", **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if verb:
             cls.OWNER, cls.TYPE = owner, f"{owner}.{verb}"
@@ -84,9 +80,7 @@ class Query(Message, Generic[Reply]):
     REPLY: ClassVar[type[BaseModel]]
 
     @classmethod
-    def __pydantic_init_subclass__(
-        cls, owner: str = "", name: str = "", **kwargs: Any
-    ) -> None:
+    def __pydantic_init_subclass__(cls, owner: str = "", name: str = "", **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if name:
             cls.OWNER, cls.TYPE, cls.REPLY = owner, f"{owner}.{name}", _reply_type(cls)

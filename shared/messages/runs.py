@@ -21,9 +21,7 @@ RunOutcome = Literal[
     "lost",
 ]
 """How a run ended: `failed` is the user's code, `lost` is machines or the platform."""
-RequestOutcome = Literal[
-    "completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"
-]
+RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
 
 class RunState(Event):
