@@ -31,7 +31,7 @@ $(STAMP): $(PINS) $(wildcard deploy/horovod/*.py)
 	@echo "set up: $(BIN)"
 
 demo: setup ## run a real hyperparameter search through every service
-	@$(BIN)/python -m examples.digits.demo
+	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
 	@$(BIN)/pytest -q
@@ -52,7 +52,9 @@ down: ## stop it, leaving no process and no port behind
 	@$(BIN)/muster down
 
 gen: setup ## write all generated files anew
-	@$(BIN)/python -m deploy.generate
+	@$(BIN)/python -m shared.messages.asyncapi > docs/asyncapi.yaml
+	@$(BIN)/python -m services.gateway.generate
+	@$(BIN)/python sdk/generate_client_models.py
 
 peers: setup ## install the peers of the benchmarks into .peers
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
