@@ -35,9 +35,11 @@ def explain(error: MusterError) -> int:
 def explain_crash(error: Exception) -> int:
     """Print a fault that nobody foresaw; return the exit code."""
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return explain(
-        Broken(f"this command failed ({said}): run it again with --debug for the traceback, and report it")
+    fault = Broken(
+        f"this command failed ({said}): run it again with --debug for the traceback, and report it"
     )
+    fault.__cause__ = error
+    return explain(fault)
 
 
 def sentence(error: MusterError) -> str:

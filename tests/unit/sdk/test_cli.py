@@ -1,0 +1,232 @@
+"""The command line as a person meets it: what it prints, where, and how it ends."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+import muster.client
+from muster.cli import main
+from muster.cli.output import out
+from muster.client.client import Client
+from muster.client.settings import Address
+from muster.client.transport import Transport
+
+ID = "018f0000-0000-7000-8000-000000000001"
+CONFIG = "name: x\nentrypoint: python3 train.py\nsearcher: {name: single, metric: loss}\n"
+EXPERIMENT = {
+    "id": ID, "number": 31, "name": "digits", "workspace": "w", "project": "p", "owner": "me", "state": "completed",
+    "searcher": "random", "metric": "accuracy", "progress": 1.0, "final": True, "version": 4,
+    "created_at": "2026-01-01T00:00:00Z", "code_sha256": "a" * 64,
+    "trials": {"completed": 2, "planned": 2},
+    "best": {"trial": ID, "trial_number": 2, "step": 12, "value": 0.98},
+    "config": {
+        "name": "digits", "entrypoint": "python3 train.py",
+        "hyperparameters": {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}, "width": 8},
+        "searcher": {"name": "random", "metric": "accuracy", "smaller_is_better": False, "max_trials": 2},
+    },
+}  # fmt: skip
+TRIAL = {
+    "id": ID, "experiment": ID, "experiment_number": 31, "number": 2, "state": "completed", "seed": 1, "slots": 1,
+    "hyperparameters": {"lr": 0.01, "width": 8}, "created_at": "2026-01-01T00:00:00Z", "version": 2,
+}  # fmt: skip
+
+Answer = Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+class Shell:
+    """Runs `muster …` against a gateway made of a table of answers."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.answers: dict[str, httpx.Response | Exception] = {}
+        self.requests: list[httpx.Request] = []
+        http = httpx.Client(transport=httpx.MockTransport(self._answer))
+        address = Address("http://platform", "t", "a test")
+        transport = Transport(address, http, attempts=2, sleep=lambda _: None)
+        monkeypatch.setattr(muster.client, "connect", lambda *_: Client(transport))
+
+    def __call__(self, *arguments: str) -> Ended:
+        out.json = out.debug = False
+        self._monkeypatch.setattr(sys, "argv", ["muster", *arguments])
+        self._monkeypatch.setattr(httpx.Client, "close", lambda _: None)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        printed = self._capsys.readouterr()
+        return Ended(code if isinstance(code, int) else 0, printed.out, printed.err)
+
+    def sent(self, method: str, path: str) -> dict[str, object]:
+        found = next(one for one in self.requests if (one.method, one.url.path) == (method, path))
+        content: dict[str, object] = json.loads(found.content)
+        return content
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request)
+        answer = self.answers.get(f"{request.method} {request.url.path}")
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is not None:
+            return answer
+        content = {"type": "urn:muster:error:rejected", "code": "not_found", "detail": "it was not found"}
+        return httpx.Response(404, json=content, headers={"content-type": "application/problem+json"})
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    made = Shell(monkeypatch, capsys)
+    known = httpx.Response(200, json={"sha256": "a" * 64, "size_bytes": 1})
+    made.answers = {
+        "GET /v1/experiments/31": httpx.Response(200, json=EXPERIMENT),
+        "GET /v1/experiments": httpx.Response(200, json={"items": [EXPERIMENT]}),
+        "POST /v1/experiments": httpx.Response(201, json=EXPERIMENT),
+        "POST /v1/experiments/31/fork": httpx.Response(201, json=EXPERIMENT | {"number": 32}),
+        "POST /v1/experiments/31/pause": httpx.Response(200, json=EXPERIMENT | {"state": "paused"}),
+        "GET /v1/experiments/31/trials": httpx.Response(200, json={"items": [TRIAL]}),
+        f"GET /v1/trials/{ID}": httpx.Response(200, json=TRIAL),
+    }
+    monkeypatch.setattr("muster.client.experiments.Experiments.put_code", lambda *_: "a" * 64)
+    del known
+    return made
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "train.py").write_text("print(1)")
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_create_sends_the_text_as_it_is_and_says_the_number(shell: Shell, project: Path) -> None:
+    ended = shell("experiment", "create", str(project / "config.yaml"))
+    assert ended.code == 0 and "experiment 31" in ended.err and ended.out == ""
+    assert shell.sent("POST", "/v1/experiments") == {"config_yaml": CONFIG, "code_sha256": "a" * 64}
+
+
+def test_overrides_change_what_is_sent(shell: Shell, project: Path) -> None:
+    ended = shell("e", "create", str(project / "config.yaml"), "--config", "searcher.metric=error", "--json")
+    assert ended.code == 0 and json.loads(ended.out)["number"] == 31 and ended.err == ""
+    config = shell.sent("POST", "/v1/experiments")["config"]
+    assert isinstance(config, dict) and config["searcher"] == {"name": "single", "metric": "error"}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("name: [\n", "line 2"),
+        (CONFIG + "sercher: 1\n", "line 4"),
+        ("a: &a 1\nb: *a\n", "line 1"),
+        ("- 1\n", "line 1"),
+        (CONFIG.replace("metric: loss", "smaller_is_better: 7"), "line 3"),
+    ],
+)
+def test_a_broken_config_is_refused_with_its_line_before_anything_is_sent(
+    shell: Shell, project: Path, text: str, place: str
+) -> None:
+    (project / "config.yaml").write_text(text)
+    ended = shell("experiment", "create", str(project / "config.yaml"))
+    assert ended.code == 3 and place in ended.err and not shell.requests
+    assert "Traceback" not in ended.err and len(ended.err.strip().splitlines()) == 1
+
+
+def test_a_missing_config_is_named(shell: Shell) -> None:
+    ended = shell("experiment", "create", "nowhere.yaml")
+    assert ended.code == 3 and "nowhere.yaml" in ended.err
+
+
+def test_errors_are_json_on_stderr_when_json_is_wanted(shell: Shell) -> None:
+    ended = shell("experiment", "describe", "99", "--json")
+    assert ended.code == 4 and ended.out == "" and json.loads(ended.err)["code"] == "not_found"
+
+
+def test_an_unreachable_platform_has_its_own_exit_code(shell: Shell) -> None:
+    shell.answers["GET /v1/experiments"] = httpx.ConnectError("Connection refused")
+    ended = shell("experiment", "list")
+    assert ended.code == 6 and "muster up" in ended.err
+
+
+def test_a_fault_is_a_sentence_and_a_traceback_only_with_debug(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(muster.client, "connect", lambda: 1 / 0)
+    ended = shell("whoami")
+    assert ended.code == 7 and "--debug" in ended.err and "Traceback" not in ended.err
+    assert "Traceback" in shell("whoami", "--debug").err
+
+
+def test_lists_are_tables_for_people_and_arrays_for_programs(shell: Shell) -> None:
+    assert "digits" in shell("experiment", "list").out
+    assert [one["number"] for one in json.loads(shell("experiment", "list", "--json").out)] == [31]
+
+
+def test_describe_shows_the_best(shell: Shell) -> None:
+    assert "0.9800 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
+
+
+def test_steering_says_the_state(shell: Shell) -> None:
+    ended = shell("experiment", "pause", "31")
+    assert ended.code == 0 and "paused" in ended.err
+
+
+@pytest.mark.parametrize(("state", "code"), [("completed", 0), ("error", 1), ("cancelled", 1)])
+def test_wait_ends_as_the_experiment_did(shell: Shell, state: str, code: int) -> None:
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=EXPERIMENT | {"state": state})
+    assert shell("experiment", "wait", "31").code == code
+
+
+def test_wait_gives_up_after_the_timeout(shell: Shell) -> None:
+    running = EXPERIMENT | {"state": "active", "final": False}
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=running)
+    ended = shell("experiment", "wait", "31", "--timeout", "0")
+    assert ended.code == 6 and "still active" in ended.err
+
+
+def test_fork_of_the_best_point_is_one_training(shell: Shell) -> None:
+    ended = shell("experiment", "fork", "31", "--best", "--config", "resources.slots_per_trial=2")
+    assert ended.code == 0 and "experiment 32" in ended.err
+    assert shell.sent("POST", "/v1/experiments/31/fork")["overrides"] == {
+        "hyperparameters": {"lr": 0.01},
+        "searcher": {"name": "single", "max_trials": None},
+        "resources": {"slots_per_trial": 2},
+    }
+
+
+def test_wrong_usage_is_exit_code_2(shell: Shell) -> None:
+    ended = shell("experimnt", "list")
+    assert ended.code == 2 and "experiment" in ended.err
+
+
+def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
+    for noun, verbs in {
+        "experiment": "create list describe logs metrics wait pause resume cancel kill fork",
+        "trial": "list describe logs metrics checkpoints explain",
+        "model": "create list describe register download",
+        "worker": "list",
+        "pool": "list",
+    }.items():
+        for verb in verbs.split():
+            shown = shell(noun, verb, "--help")
+            assert shown.code == 0 and "--json" in shown.out, (noun, verb)
+    for command in ("queue", "trace", "login", "whoami"):
+        assert "--json" in shell(command, "--help").out
+
+
+def test_help_pays_for_no_heavy_import() -> None:
+    code = (
+        "import sys, muster.cli.app; "
+        "print([name for name in ('httpx', 'pydantic', 'rich', 'yaml', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
