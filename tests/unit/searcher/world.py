@@ -1,0 +1,170 @@
+"""A world around the searcher's core for tests: it grants, trains, validates and closes what is wanted."""
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import UUID
+
+from muster.config import ExperimentConfig, load_config
+from services.searcher.core.changes import Decision
+from services.searcher.core.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.journal import Entry
+from services.searcher.core.results import Result
+from services.searcher.core.search import Search
+from services.searcher.core.turn import Turn
+from shared.ids import ExperimentId
+from shared.messages.runs import RequestOutcome
+from shared.messages.specs import Wanted
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+EXPERIMENT = ExperimentId(UUID(int=7))
+SEED = 11
+
+
+def config(searcher: dict[str, object], space: dict[str, object] | None = None) -> ExperimentConfig:
+    space = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}} if space is None else space
+    common = {"metric": "loss", "smaller_is_better": True}
+    if searcher["name"] == "single":
+        space = {"lr": 0.1}
+    return load_config({"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher})
+
+
+def asha(max_trials: int = 16, max_time: int = 9, rungs: int = 3, concurrent: int = 4, **more: object) -> dict[str, object]:
+    return {
+        "name": "async_halving",
+        "max_trials": max_trials,
+        "max_time": max_time,
+        "num_rungs": rungs,
+        "divisor": 3,
+        "time_metric": "step",
+        "max_concurrent_trials": concurrent,
+        **more,
+    }
+
+
+def adaptive(max_trials: int = 16, max_time: int = 64, concurrent: int = 5, **more: object) -> dict[str, object]:
+    return {
+        "name": "adaptive_asha",
+        "max_trials": max_trials,
+        "max_time": max_time,
+        "time_metric": "step",
+        "max_concurrent_trials": concurrent,
+        **more,
+    }
+
+
+@dataclass
+class World:
+    """Holds what the database would, and applies events by whole turns."""
+
+    config: ExperimentConfig
+    experiment: Experiment = field(init=False)
+    search: Search = field(init=False)
+    trials: dict[int, Trial] = field(default_factory=dict)
+    journal: list[Entry] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    most_open: int = 0
+
+    def __post_init__(self) -> None:
+        self.experiment = Experiment(EXPERIMENT, 1, NOW)
+        self.search = Search(self.config, SEED)
+
+    def turn(self, act: Callable[[Turn], None]) -> Decision:
+        before = self.trials
+        turn = Turn(self.config, self.experiment, self.trials.values(), self.search, NOW)
+        act(turn)
+        decision = turn.decide()
+        self.experiment = decision.experiment
+        self.trials = before | decision.trials
+        self.journal += decision.entries
+        self.decisions.append(decision)
+        self.most_open = max(self.most_open, len(self.open()))
+        self.check_counts()
+        return decision
+
+    def begin(self) -> Decision:
+        return self.turn(Turn.begin)
+
+    def open(self) -> list[Trial]:
+        return [trial for _, trial in sorted(self.trials.items()) if trial.is_open and not trial.is_final]
+
+    def grant(self, number: int) -> Decision:
+        run = self.trials[number].run + 1
+        return self.turn(lambda turn: turn.on_granted(number, run))
+
+    def validate(self, number: int, step: int, loss: float, **values: float) -> Decision:
+        trial = self.trials[number]
+        run = max(trial.run, 1)
+        count = trial.reported[1] + 1 if trial.reported[0] == run else 1
+        found = Result(number, run, count, step, {"loss": loss, **values})
+        return self.turn(lambda turn: turn.on_validation(found))
+
+    def close(self, number: int, outcome: RequestOutcome, checkpoints: int = 0) -> Decision:
+        trial = self.trials[number]
+        run = trial.run
+        announced = trial.reported[1] if trial.reported[0] == run else 0
+
+        def act(turn: Turn) -> None:
+            if run:
+                turn.on_run_ended(number, Ended(run, announced, checkpoints), is_requeued=False)
+            turn.on_closed(number, trial.request, Closed(outcome, run, None, NOW))
+
+        return self.turn(act)
+
+    def obey(self, number: int) -> Decision | None:
+        """Close the request of a trial that is told to end or park, as the scheduler would."""
+        answers: dict[Wanted, RequestOutcome] = {
+            Wanted.STOP: "stopped",
+            Wanted.PARK: "parked",
+            Wanted.CANCEL: "cancelled",
+            Wanted.KILL: "killed",
+        }
+        wanted = self.trials[number].wanted
+        return self.close(number, answers[wanted]) if wanted in answers else None
+
+    def check_counts(self) -> None:
+        states = [trial.state.value for trial in self.trials.values()]
+        counts = self.experiment.counts
+        assert {state: states.count(state) for state in set(states)} == {
+            state: n for state in dir(counts) if state in STATES and (n := getattr(counts, state))
+        }
+
+
+STATES = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled")
+Loss = Callable[[int, int], float]
+
+
+def run_search(
+    world: World,
+    loss: Loss,
+    *,
+    chaos: random.Random,
+    max_step: int = 10_000,
+    fails: Iterable[int] = (),
+    leaves_early: Iterable[int] = (),
+) -> None:
+    """Run a search to its end: open trials take steps in an order drawn from `chaos`."""
+    fails, leaves_early = set(fails), set(leaves_early)
+    steps: dict[int, int] = {}
+    if not world.trials:
+        world.begin()
+    for _ in range(200_000):
+        trials = world.open()
+        if not trials:
+            return
+        number = chaos.choice(trials).number
+        if world.trials[number].wanted is not Wanted.RUN:
+            world.obey(number)
+            continue
+        if not world.trials[number].run:
+            world.grant(number)
+        steps[number] = steps.get(number, 0) + 1
+        step = steps[number]
+        if number in fails and step == 2:
+            world.close(number, "failed")
+        elif (number in leaves_early and step == 2) or step > max_step:
+            world.close(number, "completed")
+        else:
+            world.validate(number, step, loss(number, step))
+    raise AssertionError("the search did not end")
