@@ -5,30 +5,21 @@ Repeatable: what exists is kept, passwords are set to what the caller holds. Tab
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 import asyncpg
 
-DATABASE = "muster"
-SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
-KINDS = ("owner", "tenant", "system")
+from deploy.database.urls import (
+    DATABASE,
+    KINDS,
+    SERVICES,
+    ServiceUrls,
+    on_database,
+    role_names,
+    service_urls,
+)
+
 CREATION_LOCK = 0x6D75737465
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceUrls:
-    """What a service is given: three addresses of one database, one per role."""
-
-    owner: str
-    tenant: str
-    system: str
-
-
-def role_names() -> tuple[str, ...]:
-    """All login roles, `<service>_<kind>`."""
-    return tuple(f"{service}_{kind}" for service in SERVICES for kind in KINDS)
 
 
 async def create_database(
@@ -54,7 +45,7 @@ async def create_database(
         existing = {row["rolname"] for row in await server.fetch("SELECT rolname FROM pg_roles")}
         for role in role_names():
             await server.execute(_role_statement(role, passwords[role], role in existing))
-        inside = await asyncpg.connect(_on_database(administrator_url, database))
+        inside = await asyncpg.connect(on_database(administrator_url, database))
         try:
             for statement in _privileges(database):
                 await inside.execute(statement)
@@ -62,7 +53,7 @@ async def create_database(
             await inside.close()
     finally:
         await server.close()
-    return {service: _urls(administrator_url, service, passwords, database) for service in SERVICES}
+    return service_urls(administrator_url, passwords, database)
 
 
 async def drop_database(administrator_url: str, database: str) -> None:
@@ -100,35 +91,3 @@ def _privileges(database: str) -> list[str]:
             ),
         ]
     return statements
-
-
-def _urls(administrator_url: str, service: str, passwords: Mapping[str, str], database: str) -> ServiceUrls:
-    owner, tenant, system = (
-        _as_role(administrator_url, f"{service}_{kind}", passwords[f"{service}_{kind}"], database)
-        for kind in KINDS
-    )
-    return ServiceUrls(owner=owner, tenant=tenant, system=system)
-
-
-def _as_role(url: str, role: str, password: str, database: str) -> str:
-    parts = urlsplit(url)
-    place = parts.netloc.rpartition("@")[2]
-    return urlunsplit(
-        (
-            "postgresql",
-            f"{role}:{quote(password, safe='')}@{place}",
-            f"/{database}",
-            _options(parts.query),
-            "",
-        )
-    )
-
-
-def _on_database(url: str, database: str) -> str:
-    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))
-
-
-def _options(query: str) -> str:
-    """The connection's options without those that name somebody."""
-    kept = [(name, value) for name, value in parse_qsl(query) if name not in ("user", "password", "dbname")]
-    return urlencode(kept, safe="/:")

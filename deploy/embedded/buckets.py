@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from minio import Minio
 from minio.error import MinioException
+from urllib3 import PoolManager, Timeout
 from urllib3.exceptions import HTTPError
 
 from muster.errors import Transient
@@ -27,6 +28,7 @@ def make_bucket(url: str, access_key: str, secret_key: str, bucket: str) -> None
         secret_key=secret_key,
         secure=parts.scheme == "https",
         region="us-east-1",
+        http_client=PoolManager(retries=False, timeout=Timeout(5.0)),
     )
     deadline = time.monotonic() + _PATIENCE_S
     while True:

@@ -91,7 +91,7 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
             group=command.user,
             extra_groups=[] if command.user else None,
             umask=0o077,
-            preexec_fn=_bind_to_parent(command.dies_with_parent, os.getpid()),
+            preexec_fn=_bind_to_parent(command.dies_with_parent, os.getpid()),  # noqa: PLW1509 - it calls the kernel only
         )
     finally:
         os.close(descriptor)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from deploy.keys.directory import Keys
 from deploy.keys.permissions import (
     ADMIN,
     SERVICES,
@@ -35,27 +36,6 @@ _ACCOUNT_LIMITS: Claims = {
     **_NO_LIMITS, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1,
 }  # fmt: skip
 _JETSTREAM_LIMITS: Claims = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """A directory of identities."""
-
-    directory: Path
-
-    @property
-    def server_conf(self) -> Path:
-        """What the NATS server's configuration includes: operator, accounts, resolver."""
-        return self.directory / "server.conf"
-
-    @property
-    def worker_issuer(self) -> Path:
-        """The scoped signing key; given to the scheduler only."""
-        return self.directory / "worker-issuer.json"
-
-    def credentials(self, identity: str) -> Path:
-        """The `.creds` file of a service, or of `admin`."""
-        return self.directory / f"{identity}.creds"
 
 
 def init_keys(directory: Path, now: datetime) -> Keys:

@@ -13,13 +13,15 @@ from typing import TypeVar
 import nats
 from nats.js.errors import NotFoundError
 
-from deploy.database.roles import ServiceUrls, create_database, drop_database, role_names
+from deploy.database.roles import create_database, drop_database
+from deploy.database.urls import ServiceUrls, role_names
 from deploy.embedded.buckets import make_bucket
 from deploy.embedded.environment import Addresses, S3Address, service_environment
 from deploy.embedded.ports import free_ports
-from deploy.embedded.servers import Home, NatsServer, PostgresServer, RedisServer, S3Server, Server
+from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.s3 import PORTS_NEEDED
-from deploy.keys.files import Keys, init_keys
+from deploy.keys.directory import Keys
+from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN, inbox
 from shared.clock import SystemClock
 
@@ -46,7 +48,7 @@ class Servers:
         self.home = Home(self.root)
         self.home.make()
         self._databases = 0
-        self._started: list[Server] = []
+        self._started: list[Daemon] = []
 
     @cached_property
     def keys(self) -> Keys:
@@ -107,7 +109,7 @@ class Servers:
         )
         return service_environment(service, addresses)
 
-    def restart(self, server: Server) -> None:
+    def restart(self, server: Daemon) -> None:
         """Start a stopped or killed server again, at its old address, with its data."""
         server.prepare()
         server.start()
@@ -119,7 +121,7 @@ class Servers:
             server.stop()
         shutil.rmtree(self.root, ignore_errors=True)
 
-    def _start(self, server: Server) -> None:
+    def _start(self, server: Daemon) -> None:
         server.prepare()
         self._started.append(server)
         server.start()

@@ -119,9 +119,7 @@ def creds(servers: Servers) -> Callable[[str], Path]:
         if identity not in WORKERS:
             return servers.keys.credentials(identity)
         seed, now = new_seed(KeyKind.USER, os.urandom(32)), SystemClock().now()
-        token = worker_token(
-            issuer, identity, public_key(seed), now=now, until=now + timedelta(hours=24)
-        )
+        token = worker_token(issuer, identity, public_key(seed), now=now, until=now + timedelta(hours=24))
         path = servers.root / f"{identity}.creds"
         path.write_text(credentials_text(token, seed))
         return path
@@ -201,16 +199,12 @@ async def test_two_services_share_a_stream_and_neither_takes_the_others_messages
         await message.ack_sync()
         assert (await pull.consumer_info()).num_ack_pending == 0
         with pytest.raises((NatsError, TimeoutError)):
-            await searcher.client.request(
-                "$JS.API.CONSUMER.MSG.NEXT.EVT.scheduler", b"", timeout=0.5
-            )
+            await searcher.client.request("$JS.API.CONSUMER.MSG.NEXT.EVT.scheduler", b"", timeout=0.5)
         with pytest.raises((NatsError, TimeoutError)):
             await scheduler.client.jetstream(timeout=0.5).delete_stream("EVT")
 
 
-async def test_an_expired_worker_is_let_in_no_more(
-    nats_server: NatsServer, servers: Servers
-) -> None:
+async def test_an_expired_worker_is_let_in_no_more(nats_server: NatsServer, servers: Servers) -> None:
     issuer = WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
     seed, now = new_seed(KeyKind.USER, os.urandom(32)), SystemClock().now()
     token = worker_token(

@@ -11,8 +11,12 @@ import pytest
 from minio import Minio
 from minio.error import S3Error
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError
 
+from deploy.database.roles import create_database
+from deploy.database.urls import role_names
 from deploy.embedded.ports import accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from tests.integration.servers import Servers, TestDatabase
@@ -44,8 +48,6 @@ async def test_no_role_enters_without_its_password(postgres: TestDatabase) -> No
 
 
 async def test_making_the_database_again_changes_nothing(servers: Servers, postgres: TestDatabase) -> None:
-    from deploy.database.roles import create_database, role_names
-
     passwords = {role: servers.home.secret(f"postgres-{role}") for role in role_names()}
     assert await create_database(postgres.administrator_url, passwords, postgres.name) == postgres.urls
 
@@ -76,7 +78,7 @@ async def test_redis_wants_its_password(redis_server: RedisServer) -> None:
     await known.set("a", "b")
     assert await known.get("a") == b"b"
     await known.aclose()
-    stranger = Redis(port=redis_server.port)
+    stranger = Redis(port=redis_server.port, retry=Retry(NoBackoff(), 0))
     with pytest.raises(AuthenticationError):
         await stranger.get("a")
     await stranger.aclose()

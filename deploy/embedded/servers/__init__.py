@@ -1,9 +1,9 @@
 """The real servers of one machine, from wheels: NATS, Postgres, Redis, S3. Neighbours: supervisor, the integration tests."""
 
-from deploy.embedded.servers.base import Home, Server
+from deploy.embedded.servers.base import Daemon, Home
 from deploy.embedded.servers.nats import NatsServer
 from deploy.embedded.servers.postgres import PostgresServer
 from deploy.embedded.servers.redis import RedisServer
 from deploy.embedded.servers.s3 import S3Server
 
-__all__ = ["Home", "NatsServer", "PostgresServer", "RedisServer", "S3Server", "Server"]
+__all__ = ["Daemon", "Home", "NatsServer", "PostgresServer", "RedisServer", "S3Server"]

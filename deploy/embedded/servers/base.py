@@ -1,4 +1,4 @@
-"""What every embedded server is: prepare (may take seconds, any thread), start (the main thread), ready, stop."""
+"""What every process of the embedded platform is: prepare (may take seconds, any thread), start (the main thread), ready, stop."""
 
 import secrets
 import signal
@@ -14,6 +14,8 @@ import psutil
 from deploy.embedded.processes import Command, end, spawn, wait_until
 from muster.errors import Broken
 
+MARKER = "MUSTER_PART_OF"
+
 StopSigns = Sequence[tuple[signal.Signals, float]]
 
 
@@ -22,6 +24,11 @@ class Home:
     """The folders of one embedded platform."""
 
     root: Path
+
+    @property
+    def marker(self) -> dict[str, str]:
+        """The variable that every process of this platform carries; nobody else's environment has it."""
+        return {MARKER: str(self.root)}
 
     @property
     def logs(self) -> Path:
@@ -58,8 +65,8 @@ class Home:
         return path.read_text().strip()
 
 
-class Server(ABC):
-    """A server as a process of its own, with its data under the home folder."""
+class Daemon(ABC):
+    """A server or a service as a process of its own, with its data under the home folder."""
 
     name: str
     stop_signs: StopSigns = ((signal.SIGTERM, 5.0),)
@@ -146,9 +153,10 @@ def executable(name: str) -> str:
     return str(path)
 
 
-def plain_environment(directory: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+def plain_environment(home: Home, directory: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a server: nothing of the caller's."""
     return {
+        **home.marker,
         "PATH": "/usr/local/bin:/usr/bin:/bin",
         "HOME": str(directory),
         "LC_ALL": "C.UTF-8",

@@ -1,17 +1,18 @@
 """NATS in operator mode with JetStream that syncs every write; no monitoring port."""
 
+import signal
 import socket
 from pathlib import Path
 
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
-from deploy.embedded.servers.base import Home, Server, executable, plain_environment, write_private
-from deploy.keys.files import Keys
+from deploy.embedded.servers.base import Daemon, Home, executable, plain_environment, write_private
+from deploy.keys.directory import Keys
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
 
 
-class NatsServer(Server):
+class NatsServer(Daemon):
     """The message bus."""
 
     name = "nats"
@@ -42,9 +43,10 @@ class NatsServer(Server):
         directory = self.home.data("nats")
         return Command(
             arguments=(executable("nats-server"), "-c", str(self._config)),
-            environment=plain_environment(directory, {"GOMEMLIMIT": "96MiB"}),
+            environment=plain_environment(self.home, directory, {"GOMEMLIMIT": "96MiB"}),
             log=self.log,
             directory=directory,
+            dies_with_parent=signal.SIGTERM,
         )
 
     def ready(self) -> bool:

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from deploy.embedded.processes import Command, ProcessId, run_to_end
-from deploy.embedded.servers.base import Home, Server, StopSigns, plain_environment, write_private
+from deploy.embedded.servers.base import Daemon, Home, StopSigns, plain_environment, write_private
 from muster.errors import Broken
 
 ADMINISTRATOR = "postgres"
@@ -51,7 +51,7 @@ _SETTINGS: dict[str, str] = {
 }
 
 
-class PostgresServer(Server):
+class PostgresServer(Daemon):
     """The record of everything.
 
     Args:
@@ -100,7 +100,7 @@ class PostgresServer(Server):
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return Command(
             arguments=(str(_binaries() / "postgres"), "-D", str(data), *options),
-            environment=plain_environment(data),
+            environment=plain_environment(self.home, data),
             log=self.log,
             directory=data,
             user=_user(),
@@ -137,7 +137,8 @@ class PostgresServer(Server):
         ]  # fmt: skip
         try:
             code = run_to_end(
-                Command(arguments, plain_environment(data), self.log, data, user), INITIALISE_TIMEOUT_S
+                Command(arguments, plain_environment(self.home, data), self.log, data, user),
+                INITIALISE_TIMEOUT_S,
             )
         finally:
             password.unlink()

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
-from deploy.embedded.servers.base import Home, Server, executable, plain_environment, write_private
+from deploy.embedded.servers.base import Daemon, Home, executable, plain_environment, write_private
 
 
-class RedisServer(Server):
+class RedisServer(Daemon):
     """Rate buckets and caches."""
 
     name = "redis"
@@ -39,7 +39,7 @@ class RedisServer(Server):
         directory = self.home.data("redis")
         return Command(
             arguments=(executable("redis-server"), str(self._config)),
-            environment=plain_environment(directory),
+            environment=plain_environment(self.home, directory),
             log=self.log,
             directory=directory,
         )

@@ -15,8 +15,8 @@ from pathlib import Path
 from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import (
+    Daemon,
     Home,
-    Server,
     StopSigns,
     executable,
     plain_environment,
@@ -28,7 +28,7 @@ PORTS_NEEDED = 8
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
 
-class S3Server(Server):
+class S3Server(Daemon):
     """Code, checkpoints and model files, over S3's API.
 
     Two identities: the administrator makes buckets, the platform's own reaches its bucket only.
@@ -63,7 +63,7 @@ class S3Server(Server):
         arguments, extra = self._minio(self.minio) if self.minio else self._weed()
         return Command(
             arguments=arguments,
-            environment=plain_environment(directory, extra),
+            environment=plain_environment(self.home, directory, extra),
             log=self.log,
             directory=directory,
         )

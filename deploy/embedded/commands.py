@@ -1,0 +1,55 @@
+"""`muster up`, `muster down`, `muster status`, `muster keys`: what people type. Heavy imports wait until a command runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+keys = typer.Typer(help="Make the keys that services and workers sign in with.", no_args_is_help=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+
+
+def up(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, until Ctrl-C ends it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Start the platform on this machine and leave it running."""
+    from deploy.embedded.running import start_detached, start_here
+
+    if foreground:
+        start_here()
+    else:
+        start_detached(as_json=as_json)
+
+
+def down(as_json: Json = False) -> None:
+    """Stop the platform on this machine, leaving no process and no port behind."""
+    from deploy.embedded.running import stop
+
+    stop(as_json=as_json)
+
+
+def status(as_json: Json = False) -> None:
+    """Show what runs on this machine, and its memory."""
+    from deploy.embedded.running import show
+
+    show(as_json=as_json)
+
+
+@keys.callback()
+def _keys() -> None:
+    """Make the keys that services and workers sign in with."""
+
+
+@keys.command("init")
+def init(
+    directory: Annotated[
+        Path | None, typer.Option(help="Where they go; `keys` of the platform's folder when left out.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make the identities that are missing; those that exist are kept."""
+    from deploy.embedded.running import make_keys
+
+    make_keys(directory, as_json=as_json)

@@ -1,0 +1,95 @@
+"""The steps of a first start, each a short process of its own, so that the supervisor carries no driver in its memory.
+
+`python -m deploy.embedded.initialise` reads one job as JSON from its standard input.
+"""
+
+import asyncio
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from muster.errors import Broken, MusterError
+
+ROOT = Path(__file__).parents[2]
+SOURCES: dict[str, tuple[str, ...]] = {
+    "keys": ("deploy/keys/*.py", "shared/nats_jwt.py"),
+    "database": ("deploy/database/*.py",),
+    "bucket": ("deploy/embedded/buckets.py",),
+}
+"""What a step's result depends on beside its job."""
+
+STEP_TIMEOUT_S = 60.0
+
+
+def run_step(step: str, job: Mapping[str, object], done: Path) -> None:
+    """Perform a step in a process of its own, unless it was done with this very job before.
+
+    Args:
+        step: `keys`, `database` or `bucket`.
+        job: its arguments.
+        done: file that remembers a hash of the last job and of the code that did it.
+
+    Raises:
+        Broken: it failed.
+    """
+    text = json.dumps({"step": step, **job}, sort_keys=True)
+    mark = _mark(step, text)
+    if done.exists() and done.read_text() == mark:
+        return
+    finished = subprocess.run(
+        [sys.executable, "-P", "-m", "deploy.embedded.initialise"],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=STEP_TIMEOUT_S,
+        check=False,
+    )
+    if finished.returncode != 0:
+        raise Broken(f"{step} could not be set up: {finished.stderr.strip()}")
+    done.write_text(mark)
+
+
+def _mark(step: str, text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for pattern in SOURCES[step]:
+        for source in sorted(ROOT.glob(pattern)):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _perform(job: dict[str, str]) -> None:
+    match job["step"]:
+        case "keys":
+            from deploy.keys.files import init_keys
+            from shared.clock import SystemClock
+
+            init_keys(Path(job["directory"]), SystemClock().now())
+        case "database":
+            from deploy.database.roles import create_database
+
+            asyncio.run(create_database(job["administrator_url"], json.loads(job["passwords"])))
+        case "bucket":
+            from deploy.embedded.buckets import make_bucket
+
+            make_bucket(job["url"], job["access_key"], job["secret_key"], job["bucket"])
+        case unknown:
+            raise ValueError(f"no step {unknown!r}")
+
+
+def _main() -> int:
+    try:
+        _perform(json.loads(sys.stdin.read()))
+    except (MusterError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    except Exception as error:  # noqa: BLE001 - the last place where it can become a sentence
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

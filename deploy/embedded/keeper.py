@@ -1,0 +1,117 @@
+"""Keeps one process running: starts it when what it needs is there, starts it again when it ends, ever later when it keeps ending."""
+
+import subprocess
+from dataclasses import dataclass, field
+from typing import Literal
+
+from deploy.embedded.processes import ProcessId
+from deploy.embedded.servers.base import Daemon
+from deploy.embedded.services import BAD_SETTINGS
+from deploy.embedded.state import Part, PartState
+from muster.errors import Broken
+
+FIRST_PAUSE_S = 0.25
+LONGEST_PAUSE_S = 30.0
+STEADY_AFTER_S = 30.0
+START_PATIENCE_S = 60.0
+FIRST_STARTS = 3
+
+
+@dataclass(slots=True)
+class Keeper:
+    """One part of the platform under supervision.
+
+    Attributes:
+        daemon: the process.
+        kind: server or service.
+        needs: names of the parts that must run before it is started.
+        restarts: how often it was started again.
+    """
+
+    daemon: Daemon
+    kind: Literal["server", "service"]
+    needs: tuple[str, ...] = ()
+    restarts: int = 0
+    state: PartState = "waiting"
+    _since: float = 0.0
+    _start_at: float = 0.0
+    _failures: int = field(default=0)
+    _ran_once: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.daemon.name
+
+    @property
+    def process(self) -> "subprocess.Popen[bytes] | None":
+        return self.daemon.process
+
+    def tick(self, now: float, running: frozenset[str]) -> bool:
+        """Do what is due; True when something changed.
+
+        Raises:
+            Broken: it never ran, and does not start.
+        """
+        before = (self.state, self.restarts)
+        match self.state:
+            case "waiting":
+                if running.issuperset(self.needs):
+                    self._start(now)
+            case "starting":
+                self._watch_start(now)
+            case "running":
+                self._watch_run(now)
+            case "restarting":
+                if now >= self._start_at:
+                    self.restarts += 1
+                    self._start(now)
+            case _:
+                pass
+        return before != (self.state, self.restarts)
+
+    def stop(self) -> None:
+        """End the process, if it runs, and keep it so."""
+        self.daemon.stop()
+        self.state = "stopped"
+
+    def part(self) -> Part:
+        """What the state file says of it."""
+        process = self.process
+        identity = ProcessId.of(process.pid) if process is not None and process.poll() is None else None
+        return Part(self.name, self.kind, self.state, identity, self.daemon.ports, self.restarts)
+
+    def _start(self, now: float) -> None:
+        self.daemon.prepare()
+        self.daemon.start()
+        self._since = now
+        self.state = "starting"
+
+    def _watch_start(self, now: float) -> None:
+        process = self.process
+        assert process is not None
+        if process.poll() is not None:
+            self._on_end(now, process.returncode)
+        elif self.daemon.ready():
+            self.state, self._since, self._ran_once = "running", now, True
+        elif now - self._since > START_PATIENCE_S:
+            process.kill()
+
+    def _watch_run(self, now: float) -> None:
+        process = self.process
+        assert process is not None
+        if process.poll() is not None:
+            self._on_end(now, process.returncode)
+        elif self._failures and now - self._since > STEADY_AFTER_S:
+            self._failures = 0
+
+    def _on_end(self, now: float, code: int) -> None:
+        self.daemon.clean()
+        self._failures += 1
+        if not self._ran_once and (code == BAD_SETTINGS or self._failures >= FIRST_STARTS):
+            raise Broken(
+                f"{self.name} does not start (exit code {code}); the end of {self.daemon.log}:\n"
+                f"{self.daemon.last_words()}"
+            )
+        pause_s = FIRST_PAUSE_S * 2 ** (self._failures - 1) if self._failures > 1 else 0.0
+        self._start_at = now + min(pause_s, LONGEST_PAUSE_S)
+        self.state = "restarting"

@@ -1,0 +1,109 @@
+"""Finds and ends what belongs to a platform: workers with their ranks, and whatever a killed supervisor left behind."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from deploy.embedded.processes import ProcessId, end_stranger, wait_until
+from deploy.embedded.servers.base import MARKER
+from deploy.embedded.state import load_state
+
+WORKERS_FOLDER = "workers"
+WORKER_PATIENCE_S = 10.0
+_GENTLE = ((signal.SIGTERM, 10.0),)
+_WORKER_MODULES = ("worker", "muster.runtime")
+
+
+def find_workers(home: Path) -> dict[str, list[ProcessId]]:
+    """The living daemon and warm parent of every worker that the local driver started, by worker id."""
+    found: dict[str, list[ProcessId]] = {}
+    for lock in sorted((home / WORKERS_FOLDER).glob("*/daemon.lock")):
+        locks = (lock, lock.parent / "parent" / "parent.lock")
+        living = [identity for path in locks if (identity := _holder(path)) is not None]
+        if living:
+            found[lock.parent.name] = living
+    return found
+
+
+def end_workers(home: Path) -> None:
+    """End all workers with their ranks: the daemons first, which end their own; journals stay on disk."""
+    workers = find_workers(home)
+    trees = {member for processes in workers.values() for one in processes for member in _tree(one)}
+    for processes in workers.values():
+        for process in processes:
+            process.send(signal.SIGTERM)
+    wait_until(lambda: not any(process.is_alive() for process in trees), WORKER_PATIENCE_S, pause_s=0.05)
+    for processes in find_workers(home).values():
+        for process in processes:
+            trees |= set(_tree(process))
+    _kill(trees)
+
+
+def end_leftovers(home: Path) -> int:
+    """End every process of a platform whose supervisor is gone; return how many there were.
+
+    They are known from the state file (pid and start time), and by the variable in their environment.
+    """
+    state = load_state(home)
+    known = {part.process for part in state.parts if part.process is not None} if state else set()
+    living = {process for process in known if process.is_alive()} | set(marked(home))
+    services = [process for process in living if _is_service(process)]
+    for process in services:
+        process.send(signal.SIGTERM)
+    wait_until(lambda: not any(process.is_alive() for process in services), 12.0, pause_s=0.05)
+    end_workers(home)
+    rest = [process for process in living if process.is_alive()]
+    for process in rest:
+        end_stranger(process, _GENTLE if not _is_weed(process) else ())
+    _kill(set(marked(home)))
+    return len(living)
+
+
+def marked(home: Path) -> Iterator[ProcessId]:
+    """All living processes that carry this platform's mark."""
+    mark = f"{MARKER}={home}".encode()
+    for process in psutil.process_iter():
+        with suppress(OSError):
+            words = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            if mark in words and (identity := ProcessId.of(process.pid)) is not None:
+                yield identity
+
+
+def _holder(lock: Path) -> ProcessId | None:
+    """Who wrote its pid into a lock file, if it lives. The lock itself is not tried: that could stop one that is starting."""
+    with suppress(OSError, ValueError, IndexError):
+        pid = int(lock.read_text().split()[0])
+        if any(word in _command_line(pid) for word in _WORKER_MODULES):
+            return ProcessId.of(pid)
+    return None
+
+
+def _tree(root: ProcessId) -> list[ProcessId]:
+    with suppress(psutil.Error):
+        children = psutil.Process(root.pid).children(recursive=True)
+        return [root, *(identity for child in children if (identity := ProcessId.of(child.pid)))]
+    return [root]
+
+
+def _kill(processes: set[ProcessId]) -> None:
+    for process in processes:
+        process.send(signal.SIGKILL)
+    wait_until(lambda: not any(process.is_alive() for process in processes), 5.0, pause_s=0.02)
+
+
+def _is_service(process: ProcessId) -> bool:
+    return any(word.startswith("services.") for word in _command_line(process.pid))
+
+
+def _is_weed(process: ProcessId) -> bool:
+    """SeaweedFS takes a quarter of a minute to end gently, and loses nothing when killed."""
+    return _command_line(process.pid)[:1] != [] and _command_line(process.pid)[0].endswith("/weed")
+
+
+def _command_line(pid: int) -> list[str]:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+    return []

@@ -1,0 +1,26 @@
+"""Rotation of the logs that processes append to: copied and cut in place, since the writers keep their files open."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+LARGEST_BYTES = 16 * 1024 * 1024
+KEPT = 3
+
+
+def rotate_logs(folder: Path, largest_bytes: int = LARGEST_BYTES, kept: int = KEPT) -> None:
+    """Move what exceeds the size into `<name>.1`, older ones one number up; the oldest goes.
+
+    What is written between copy and cut is lost; a line or two of a log that had grown by megabytes.
+    """
+    for log in folder.glob("*.log"):
+        with suppress(OSError):
+            if log.stat().st_size <= largest_bytes:
+                continue
+            for number in range(kept - 1, 0, -1):
+                older = log.with_name(f"{log.name}.{number}")
+                if older.exists():
+                    older.replace(log.with_name(f"{log.name}.{number + 1}"))
+            shutil.copyfile(log, log.with_name(f"{log.name}.1"))
+            os.truncate(log, 0)

@@ -1,0 +1,179 @@
+"""Composes one embedded platform: which servers are started or used, which services run beside them, and what each is told."""
+
+import base64
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from deploy.database.urls import role_names, service_urls
+from deploy.embedded.environment import Addresses, S3Address, service_environment
+from deploy.embedded.initialise import run_step
+from deploy.embedded.keeper import Keeper
+from deploy.embedded.leftovers import WORKERS_FOLDER
+from deploy.embedded.options import Options
+from deploy.embedded.ports import LOOPBACK, free_ports
+from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
+from deploy.embedded.servers.base import write_private
+from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
+from deploy.embedded.services import NEEDS, Service
+from deploy.keys.directory import Keys
+
+Found = TypeVar("Found", bound=Daemon)
+TRACES_FOLDER = "traces"
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Where users reach the platform, and the administrator's token."""
+
+    url: str
+    grpc: str
+    token_file: Path
+
+
+class Platform:
+    """The parts of one platform, not yet started."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.home = Home(options.home)
+        self.home.make()
+        for folder in (TRACES_FOLDER, WORKERS_FOLDER):
+            (self.home.root / folder).mkdir(exist_ok=True)
+        self.keys = Keys(options.keys)
+        self.servers = self._servers()
+        rest, grpc, *sides = self._service_ports()
+        self.gateway = Gateway(f"http://{LOOPBACK}:{rest}", f"{LOOPBACK}:{grpc}", self._admin_token())
+        self.services = self._services(rest, grpc, sides)
+
+    def keepers(self) -> tuple[Keeper, ...]:
+        """Everything that is to run, in the order of its start."""
+        names = {server.name for server in self.servers}
+        servers = [Keeper(server, "server") for server in self.servers]
+        services = [
+            Keeper(service, "service", tuple(need for need in NEEDS[service.name] if need in names))
+            for service in self.services
+        ]
+        return (*servers, *services)
+
+    def prepare_keys(self) -> None:
+        """Make the identities of the bus; before the servers start."""
+        run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
+
+    def prepare_database(self) -> None:
+        """Make roles and schemas; when Postgres runs."""
+        job = {"administrator_url": self._administrator_url, "passwords": _as_text(self._passwords())}
+        run_step("database", job, self._done("database"))
+
+    def prepare_bucket(self) -> None:
+        """Make the bucket; when the object store runs."""
+        started = self._find(S3Server)
+        s3, pair = self._s3, started.administrator if started else (self._s3.access_key, self._s3.secret_key)
+        job = {"url": s3.url, "access_key": pair[0], "secret_key": pair[1], "bucket": s3.bucket}
+        run_step("bucket", job, self._done("bucket"))
+
+    def external(self) -> tuple[str, ...]:
+        """The names of the servers that are used where they are."""
+        started = {server.name for server in self.servers}
+        return tuple(name for name in ("nats", "postgres", "redis", "s3") if name not in started)
+
+    def _servers(self) -> tuple[Daemon, ...]:
+        options = self.options
+        nats, redis, *s3 = free_ports(2 + PORTS_NEEDED)
+        servers: list[Daemon] = []
+        if options.postgres_url is None:
+            servers.append(PostgresServer(self.home))
+        if options.nats_url is None:
+            servers.append(NatsServer(self.home, nats, self.keys))
+        if options.redis_url is None:
+            servers.append(RedisServer(self.home, redis))
+        if options.s3 is None:
+            servers.append(S3Server(self.home, tuple(s3)))
+        return tuple(servers)
+
+    def _services(self, rest: int, grpc: int, sides: list[int]) -> tuple[Service, ...]:
+        addresses = self._addresses()
+        services = []
+        for name, side in zip(NEEDS, sides, strict=True):
+            environment = {
+                **self.options.inherited,
+                **service_environment(name, addresses),
+                "MUSTER_SIDE__PORT": str(side),
+                "MUSTER_SIDE__TOKEN": self.home.secret("side-token"),
+                "MUSTER_TELEMETRY__DIRECTORY": str(self.home.root / TRACES_FOLDER),
+                **self._own(name, rest, grpc),
+            }
+            ports = (rest, grpc) if name == "gateway" else ()
+            services.append(Service(self.home, name, side, environment, ports))
+        return tuple(services)
+
+    def _own(self, service: str, rest: int, grpc: int) -> dict[str, str]:
+        """What only one service is told."""
+        match service:
+            case "gateway":
+                return {
+                    "MUSTER_GATEWAY__PORT": str(rest),
+                    "MUSTER_GATEWAY__GRPC_PORT": str(grpc),
+                    "MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(self.gateway.token_file),
+                    "MUSTER_GATEWAY__PEPPER": self.home.secret("gateway-pepper"),
+                }
+            case "provisioner":
+                return {
+                    "MUSTER_PROVISIONER__DIRECTORY": str(self.home.root / WORKERS_FOLDER),
+                    "MUSTER_PROVISIONER__GATEWAY_URL": self.gateway.url,
+                }
+            case _:
+                return {}
+
+    def _addresses(self) -> Addresses:
+        nats, redis = self._find(NatsServer), self._find(RedisServer)
+        return Addresses(
+            nats_url=nats.url if nats else self.options.nats_url or "",
+            credentials={name: self.keys.credentials(name) for name in NEEDS},
+            worker_issuer=self.keys.worker_issuer,
+            postgres=service_urls(self._administrator_url, self._passwords()),
+            redis_url=redis.url if redis else self.options.redis_url or "",
+            s3=self._s3,
+        )
+
+    @property
+    def _administrator_url(self) -> str:
+        postgres = self._find(PostgresServer)
+        return postgres.administrator_url if postgres else self.options.postgres_url or ""
+
+    @property
+    def _s3(self) -> S3Address:
+        s3 = self._find(S3Server)
+        if s3 is None:
+            assert self.options.s3 is not None
+            return self.options.s3
+        return S3Address(s3.url, *s3.platform, BUCKET)
+
+    def _find(self, kind: type[Found]) -> Found | None:
+        return next((server for server in self.servers if isinstance(server, kind)), None)
+
+    def _passwords(self) -> dict[str, str]:
+        return {role: self.home.secret(f"postgres-{role}") for role in role_names()}
+
+    def _service_ports(self) -> tuple[int, ...]:
+        spare = iter(free_ports(2 + len(NEEDS)))
+        return (
+            self.options.rest_port or next(spare),
+            self.options.grpc_port or next(spare),
+            *(next(spare) for _ in NEEDS),
+        )
+
+    def _admin_token(self) -> Path:
+        path = self.home.secrets / "admin-token"
+        if not path.exists():
+            write_private(path, "mst_" + base64.urlsafe_b64encode(os.urandom(32)).rstrip(b"=").decode())
+        return path
+
+    def _done(self, step: str) -> Path:
+        return self.home.secrets / f"{step}.done"
+
+
+def _as_text(passwords: dict[str, str]) -> str:
+    return json.dumps(passwords, sort_keys=True)

@@ -1,0 +1,57 @@
+"""What is checked before anything is started, so that the reason is a sentence and not a log."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from deploy.embedded.options import Options
+from deploy.embedded.ports import is_free
+from muster.errors import Rejected
+
+NEEDED_BYTES = 300 * 1024 * 1024
+
+
+def check_disk(home: Path) -> None:
+    """Refuse to start where there is no room or no permission.
+
+    Raises:
+        Rejected: with what to do.
+    """
+    if not os.access(home, os.W_OK | os.X_OK):
+        raise Rejected("no_permission", f"{home} cannot be written", hint="choose a folder with MUSTER_HOME")
+    free = shutil.disk_usage(home).free
+    if free < NEEDED_BYTES:
+        raise Rejected(
+            "disk_full",
+            f"the disk that holds {home} has {free // 2**20} MiB left; Muster needs {NEEDED_BYTES // 2**20}",
+            hint="free some space, or choose another disk with MUSTER_HOME",
+        )
+
+
+def check_ports(options: Options) -> None:
+    """Refuse ports that somebody listens on.
+
+    Raises:
+        Rejected: with whose they are, where that can be seen.
+    """
+    named = (("MUSTER_GATEWAY__PORT", options.rest_port), ("MUSTER_GATEWAY__GRPC_PORT", options.grpc_port))
+    for setting, port in named:
+        if port and not is_free(port):
+            raise Rejected(
+                "port_in_use",
+                f"port {port} is in use{_by_whom(port)}",
+                hint=f"stop that process, or set {setting} to another port (0: any free one)",
+            )
+
+
+def _by_whom(port: int) -> str:
+    with suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections("tcp"):
+            if connection.laddr and connection.laddr.port == port and connection.status == psutil.CONN_LISTEN:
+                if connection.pid is None:
+                    return ""
+                return f" by {psutil.Process(connection.pid).name()} (pid {connection.pid})"
+    return ""

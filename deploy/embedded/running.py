@@ -1,0 +1,166 @@
+"""What the commands do: start a supervisor and watch it become ready, ask it to end, show what it wrote."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from deploy.embedded.leftovers import end_leftovers
+from deploy.embedded.options import home_to_find, load_options
+from deploy.embedded.preflight import check_disk, check_ports
+from deploy.embedded.processes import ProcessId, wait_until
+from deploy.embedded.report import look
+from deploy.embedded.state import State, load_state
+from deploy.embedded.supervisor import supervise
+from deploy.embedded.tables import print_report
+from muster.errors import Broken, MusterError
+
+READY_PATIENCE_S = 180.0
+STOP_PATIENCE_S = 60.0
+NOT_RUNNING = 3
+_POLL_S = 0.05
+
+
+def start_here() -> None:
+    """Run the platform in this process until it is asked to end."""
+    supervise(load_options())
+
+
+def start_detached(*, as_json: bool) -> None:
+    """Start a supervisor that outlives this process, and return when the platform is ready.
+
+    Raises:
+        MusterError: it did not become ready; with the reason.
+    """
+    options = load_options()
+    running = _running(options.home)
+    if running is None:
+        begun = time.monotonic()
+        options.home.mkdir(parents=True, exist_ok=True)
+        check_disk(options.home)
+        if not (options.home / "state.json").exists():
+            check_ports(options)
+        running = _watch(options.home, _spawn(options.home), as_json=as_json)
+        said = f"Muster is ready after {time.monotonic() - begun:.1f} s"
+    else:
+        said = "Muster is already running"
+    if as_json:
+        print(json.dumps({"url": running.url, "grpc": running.grpc, "home": str(options.home)}))
+    else:
+        Console(stderr=True, highlight=False).print(
+            f"[green]{said}[/]: {running.url} (gRPC {running.grpc})\n"
+            "`muster experiment create CONFIG FOLDER` starts a search, `muster status` shows what runs, `muster down` ends it.",
+            soft_wrap=True,
+        )
+
+
+def stop(*, as_json: bool) -> None:
+    """End the platform, and what a killed supervisor left; nothing running is no error.
+
+    Raises:
+        Broken: something does not end.
+    """
+    home = home_to_find()
+    state = load_state(home)
+    ended = 0
+    if state is not None and state.supervisor.is_alive():
+        state.supervisor.send(signal.SIGTERM)
+        if not wait_until(lambda: not state.supervisor.is_alive(), STOP_PATIENCE_S, pause_s=_POLL_S):
+            state.supervisor.send(signal.SIGKILL)
+        ended = len(state.parts)
+    ended += end_leftovers(home)
+    (home / "client.json").unlink(missing_ok=True)
+    if as_json:
+        print(json.dumps({"home": str(home), "ended": ended}))
+    else:
+        sentence = "Muster has ended" if ended else "nothing was running"
+        Console(stderr=True, highlight=False).print(f"{sentence} ({home})", soft_wrap=True)
+
+
+def show(*, as_json: bool) -> None:
+    """Print the report; exit code 3 when nothing runs."""
+    report = look(home_to_find())
+    if as_json:
+        print(json.dumps(report.to_json()))
+    else:
+        print_report(report)
+    if not report.running:
+        sys.exit(NOT_RUNNING)
+
+
+def make_keys(directory: Path | None, *, as_json: bool) -> None:
+    """Make the missing NATS identities."""
+    from deploy.keys.files import init_keys
+    from shared.clock import SystemClock
+
+    made = init_keys((directory or load_options().keys).absolute(), SystemClock().now())
+    if as_json:
+        print(json.dumps({"directory": str(made.directory), "server_conf": str(made.server_conf)}))
+    else:
+        print(f"keys are in {made.directory}; include server.conf in the NATS server's configuration")
+
+
+def _running(home: Path) -> State | None:
+    state = load_state(home)
+    return state if state is not None and state.phase == "ready" and state.supervisor.is_alive() else None
+
+
+def _spawn(home: Path) -> subprocess.Popen[bytes]:
+    logs = home / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    with (logs / "supervisor.log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "deploy.embedded.supervisor"],
+            env={**os.environ, "MUSTER_HOME": str(home)},
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) -> State:
+    """Show how the parts come up, until all are ready."""
+    identity = ProcessId.of(supervisor.pid)
+    deadline = time.monotonic() + READY_PATIENCE_S
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=as_json) as progress:
+        bar = progress.add_task("starting", total=9)
+        while time.monotonic() < deadline:
+            state = load_state(home)
+            ours = state is not None and state.supervisor == identity
+            if state is not None and ours:
+                up = [part for part in state.parts if part.state in ("running", "external")]
+                missing = [part.name for part in state.parts if part not in up]
+                progress.update(
+                    bar,
+                    completed=len(up),
+                    total=len(state.parts),
+                    description=f"starting {', '.join(missing)}",
+                )
+                if state.phase == "ready":
+                    return state
+            if supervisor.poll() is not None:
+                raise _failure(home, state if ours else None)
+            time.sleep(_POLL_S)
+    supervisor.terminate()
+    raise Broken(f"the platform was not ready after {READY_PATIENCE_S:g} s; see the logs in {home / 'logs'}")
+
+
+def _failure(home: Path, state: State | None) -> MusterError:
+    if state is not None and state.message:
+        return Broken(state.message)
+    lines = (home / "logs" / "supervisor.log").read_text(errors="replace").splitlines()
+    return Broken(lines[-1] if lines else "the platform could not be started")

@@ -1,0 +1,66 @@
+"""The five services as processes of their own: same interpreter, settings in the environment, ready when their side port says so."""
+
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+
+from deploy.embedded.ports import LOOPBACK
+from deploy.embedded.processes import Command
+from deploy.embedded.servers.base import Daemon, Home, StopSigns
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "registry": ("nats", "postgres", "s3"),
+    "searcher": ("nats", "postgres"),
+    "scheduler": ("nats", "postgres"),
+    "provisioner": ("nats", "postgres"),
+    "gateway": ("nats", "postgres", "redis"),
+}
+"""The services in the order of their start, and the servers that each waits for."""
+
+BAD_SETTINGS = 2
+"""The exit code of a service that cannot use its settings: starting it again would not help."""
+
+
+class Service(Daemon):
+    """One service. It outlives nobody: when the supervisor is killed, it ends in order by itself."""
+
+    stop_signs: StopSigns = ((signal.SIGTERM, 12.0),)
+
+    def __init__(
+        self,
+        home: Home,
+        name: str,
+        side_port: int,
+        environment: Mapping[str, str],
+        ports: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(home)
+        self.name = name
+        self.side_port = side_port
+        self.environment = environment
+        self._ports = ports
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return (*self._ports, self.side_port)
+
+    def prepare(self) -> None:
+        """Nothing: a service brings its schema up to date itself."""
+
+    def command(self) -> Command:
+        return Command(
+            arguments=(sys.executable, "-P", "-m", f"services.{self.name}"),
+            environment={**self.environment, **self.home.marker},
+            log=self.log,
+            directory=self.home.root,
+            dies_with_parent=signal.SIGTERM,
+        )
+
+    def ready(self) -> bool:
+        try:
+            urllib.request.urlopen(f"http://{LOOPBACK}:{self.side_port}/ready", timeout=1.0).close()
+        except (urllib.error.URLError, OSError):
+            return False
+        return True

@@ -1,0 +1,68 @@
+"""What `muster up` tells `muster status` and `muster down`: one file, replaced whole, written by the supervisor alone."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from deploy.embedded.options import STATE_FILE
+from deploy.embedded.processes import ProcessId
+
+Phase = Literal["starting", "ready", "stopping", "stopped", "failed"]
+PartState = Literal["waiting", "starting", "running", "restarting", "stopped", "external"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One server or service."""
+
+    name: str
+    kind: Literal["server", "service"]
+    state: PartState
+    process: ProcessId | None = None
+    ports: tuple[int, ...] = ()
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The whole of one platform at one moment.
+
+    Attributes:
+        phase: how far it is.
+        supervisor: who wrote this.
+        message: why it failed.
+        url, grpc: the gateway's addresses.
+        parts: servers and services in the order of their start.
+    """
+
+    phase: Phase
+    supervisor: ProcessId
+    url: str = ""
+    grpc: str = ""
+    message: str = ""
+    parts: tuple[Part, ...] = ()
+
+    def save(self, home: Path) -> None:
+        """Replace the file."""
+        fresh = home / f"{STATE_FILE}.new"
+        fresh.write_text(json.dumps(asdict(self)))
+        fresh.replace(home / STATE_FILE)
+
+
+def load_state(home: Path) -> State | None:
+    """What the last supervisor wrote; None when there was none, or its file cannot be read."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        raw = json.loads((home / STATE_FILE).read_text())
+        parts = tuple(_part(part) for part in raw.pop("parts"))
+        supervisor = ProcessId(**raw.pop("supervisor"))
+        return State(**raw, supervisor=supervisor, parts=parts)
+    return None
+
+
+def _part(raw: dict[str, object]) -> Part:
+    process, ports = raw.pop("process"), raw.pop("ports")
+    assert isinstance(ports, list)
+    identity = ProcessId(**process) if isinstance(process, dict) else None
+    return Part(**raw, process=identity, ports=tuple(ports))  # type: ignore[arg-type]

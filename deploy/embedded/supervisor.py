@@ -1,0 +1,230 @@
+"""The process behind `muster up`: starts servers and services, keeps them running, ends them in order.
+
+It holds a lock on the folder while it lives. Its signals arrive through a socket, so that one loop does everything.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from deploy.embedded.keeper import Keeper
+from deploy.embedded.leftovers import end_leftovers, end_workers
+from deploy.embedded.logfiles import rotate_logs
+from deploy.embedded.options import Options, load_options
+from deploy.embedded.platform import Platform
+from deploy.embedded.preflight import check_disk, check_ports
+from deploy.embedded.processes import ProcessId
+from deploy.embedded.servers.base import write_private
+from deploy.embedded.state import Part, Phase, State
+from muster.errors import Broken, Conflict, MusterError, Rejected
+
+CLIENT_FILE = "client.json"
+LOCK_FILE = "lock"
+_BUSY_PAUSE_S = 0.05
+_STEADY_PAUSE_S = 1.0
+_ROTATE_EVERY_S = 30.0
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@contextmanager
+def locked(home: Path) -> Iterator[None]:
+    """Hold the folder for ourselves.
+
+    Raises:
+        Conflict: another supervisor has it.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / LOCK_FILE).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Conflict("already_up", f"a platform already runs in {home}; see `muster status`") from error
+        yield
+
+
+class Supervisor:
+    """One run of a platform, from its start to its end."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.home = platform.home.root
+        self.keepers = platform.keepers()
+        self.phase: Phase = "starting"
+        self._me = ProcessId.of(os.getpid())
+        self._ending = False
+        self._wake, self._signals = socket.socketpair()
+        self._prepared: set[str] = set(platform.external())
+
+    def run(self) -> None:
+        """Start everything, keep it until a signal asks for the end, and end it.
+
+        Raises:
+            MusterError: something did not start; nothing of it is left.
+        """
+        self._listen()
+        try:
+            self._save()
+            self.platform.prepare_keys()
+            with ThreadPoolExecutor() as executor:
+                list(executor.map(lambda server: server.prepare(), self.platform.servers))
+            self._loop()
+        except BaseException as error:
+            self._end("failed", _sentence(error, self.home))
+            raise
+        self._end("stopped")
+
+    def _loop(self) -> None:
+        rotate_at = time.monotonic() + _ROTATE_EVERY_S
+        while not self._ending:
+            now = time.monotonic()
+            changed = [keeper.tick(now, self._running()) for keeper in self.keepers]
+            self._prepare_stores()
+            if any(changed):
+                self._settle()
+            if now >= rotate_at:
+                rotate_logs(self.platform.home.logs)
+                rotate_at = now + _ROTATE_EVERY_S
+            self._wait(_STEADY_PAUSE_S if self._is_steady() else _BUSY_PAUSE_S)
+
+    def _running(self) -> frozenset[str]:
+        """What services may rely on: servers that run and are set up."""
+        return frozenset(self._prepared)
+
+    def _prepare_stores(self) -> None:
+        """Set up each server once it runs for the first time."""
+        steps = {"postgres": self.platform.prepare_database, "s3": self.platform.prepare_bucket}
+        for keeper in self.keepers:
+            if keeper.kind == "server" and keeper.state == "running" and keeper.name not in self._prepared:
+                if step := steps.get(keeper.name):
+                    step()
+                self._prepared.add(keeper.name)
+
+    def _settle(self) -> None:
+        """Note what changed; the first time that all run, the platform is ready."""
+        if self.phase == "starting" and all(keeper.state == "running" for keeper in self.keepers):
+            self._write_client_file()
+            self.phase = "ready"
+        self._save()
+
+    def _is_steady(self) -> bool:
+        return all(keeper.state == "running" for keeper in self.keepers)
+
+    def _write_client_file(self) -> None:
+        gateway = self.platform.gateway
+        token = gateway.token_file.read_text().strip()
+        fresh = self.home / f"{CLIENT_FILE}.new"
+        write_private(fresh, json.dumps({"url": gateway.url, "grpc": gateway.grpc, "token": token}))
+        fresh.replace(self.home / CLIENT_FILE)
+
+    def _end(self, phase: Phase, message: str = "") -> None:
+        """Gateway first, then the other services, the workers with their ranks, the servers, and Postgres last."""
+        self.phase = "stopping" if phase == "stopped" else phase
+        self._save(message)
+        (self.home / CLIENT_FILE).unlink(missing_ok=True)
+        services = [keeper for keeper in self.keepers if keeper.kind == "service"]
+        servers = [keeper for keeper in self.keepers if keeper.kind == "server"]
+        gateway = [keeper for keeper in services if keeper.name == "gateway"]
+        record = [keeper for keeper in servers if keeper.name == "postgres"]
+        for group in (gateway, services):
+            _stop_together(group)
+        end_workers(self.home)
+        for group in ([keeper for keeper in servers if keeper not in record], record):
+            _stop_together(group)
+        self.phase = phase
+        self._save(message)
+
+    def _save(self, message: str = "") -> None:
+        gateway = self.platform.gateway
+        external = tuple(Part(name, "server", "external") for name in self.platform.external())
+        assert self._me is not None
+        state = State(
+            self.phase,
+            self._me,
+            gateway.url,
+            gateway.grpc,
+            message,
+            (*(keeper.part() for keeper in self.keepers), *external),
+        )
+        try:
+            state.save(self.home)
+        except OSError:
+            if self.phase == "starting":
+                raise
+
+    def _listen(self) -> None:
+        self._signals.setblocking(False)
+        signal.set_wakeup_fd(self._signals.fileno(), warn_on_full_buffer=False)
+        for number in (*_ENDING, signal.SIGCHLD):
+            signal.signal(number, _noted)
+
+    def _wait(self, pause_s: float) -> None:
+        """Sleep until a child ends, a signal comes, or the pause is over."""
+        if select.select([self._wake], [], [], pause_s)[0]:
+            received = self._wake.recv(4096)
+            self._ending = self._ending or any(number in received for number in _ENDING)
+
+
+def supervise(options: Options) -> None:
+    """Run a platform in this process until it is asked to end.
+
+    Raises:
+        MusterError: it cannot be started; the message says why and what to do.
+    """
+    try:
+        with locked(options.home):
+            end_leftovers(options.home)
+            check_disk(options.home)
+            check_ports(options)
+            Supervisor(Platform(options)).run()
+    except OSError as error:
+        raise Broken(_sentence(error, options.home)) from error
+
+
+def _stop_together(keepers: list[Keeper]) -> None:
+    if keepers:
+        with ThreadPoolExecutor(len(keepers)) as executor:
+            list(executor.map(Keeper.stop, keepers))
+
+
+def _noted(_number: int, _frame: FrameType | None) -> None:
+    """The number has gone through the socket already."""
+
+
+def _sentence(error: BaseException, home: Path) -> str:
+    if isinstance(error, OSError):
+        match error.errno:
+            case errno.ENOSPC | errno.EDQUOT:
+                return f"the disk that holds {home} is full; free some space and run `muster up` again"
+            case errno.EACCES | errno.EPERM | errno.EROFS:
+                return f"{error.filename or home} cannot be written; choose another folder with MUSTER_HOME"
+            case _:
+                return f"{error.strerror or error} ({error.filename or home})"
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"a step of the start took longer than {error.timeout:g} s; the machine may be overloaded: run `muster up` again"
+    return str(error)
+
+
+def _main() -> int:
+    try:
+        supervise(load_options())
+    except MusterError as error:
+        hint = f": {error.hint}" if isinstance(error, Rejected) and error.hint else ""
+        print(f"{error}{hint}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,25 @@
+"""Where the identities lie; `files.py` makes them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A directory of identities."""
+
+    directory: Path
+
+    @property
+    def server_conf(self) -> Path:
+        """What the NATS server's configuration includes: operator, accounts, resolver."""
+        return self.directory / "server.conf"
+
+    @property
+    def worker_issuer(self) -> Path:
+        """The scoped signing key; given to the scheduler only."""
+        return self.directory / "worker-issuer.json"
+
+    def credentials(self, identity: str) -> Path:
+        """The `.creds` file of a service, or of `admin`."""
+        return self.directory / f"{identity}.creds"
