@@ -182,7 +182,7 @@ class Experiments:
     ) -> Iterator[models.Event]:
         """Yield every change from `after` (an event's id; default: now) on, in order; it does not end by itself."""
         query = {"experiment": None if experiment is None else str(experiment), "kind": kinds}
-        return follow(self._transport, models.Event, "/v1/events", query, after=after, endless=True)
+        return follow(self._transport, models.Event, "/v1/events", query, after=after)
 
     def _tell(self, experiment: Reference, verb: str) -> models.Experiment:
         return self._transport.post(models.Experiment, f"{_path(experiment)}/{verb}", {})

@@ -71,16 +71,11 @@ def pages(
 
 
 def follow(
-    transport: Transport,
-    model: type[ItemT],
-    path: str,
-    query: Query,
-    after: str | None = None,
-    endless: bool = False,
+    transport: Transport, model: type[ItemT], path: str, query: Query, after: str | None = None
 ) -> Iterator[ItemT]:
-    """Yield what `GET path` streams, behind the item `after`; a broken connection is taken up where it broke.
+    """Yield what `GET path` streams, behind the item `after`, until the server says that it is the end.
 
-    The server's clean end ends the stream, unless it is `endless`.
+    A connection that breaks, or closes without that word, is taken up where it was.
 
     Raises:
         MusterError: The problem that the server states; `Transient` only after some fruitless attempts.
@@ -90,14 +85,14 @@ def follow(
         try:
             for event in _events(transport, path, query, after):
                 attempt = 0
-                if event.event in ("error", "problem"):
-                    raise from_problem(_object(event.data))
+                after = event.id or after
                 if event.event == "end":
                     return
-                after = event.id or after
-                yield _parsed(model, event.data)
-            if not endless:
-                return
+                if event.event == "problem":
+                    raise from_problem(_object(event.data))
+                if event.data:  # else a heartbeat, or a position to go on from
+                    yield _parsed(model, event.data)
+            raise Transient(f"the stream {path} was closed before its end")
         except Transient as error:
             attempt += 1
             if attempt >= transport.attempts:

@@ -19,7 +19,10 @@ def line(number: int) -> bytes:
         f'{{"cursor":"c{number}","trial":"018f0000-0000-7000-8000-000000000001","trial_number":1,"run":1,'
         f'"rank":0,"stream":"stdout","time":"2026-01-01T00:00:00Z","text":"line {number}"}}'
     )
-    return f"id: c{number}\nevent: log\ndata: {content}\n\n".encode()
+    return f"id: c{number}\ndata: {content}\n\n".encode()
+
+
+END = b"event: end\ndata: {}\n\n"
 
 
 class Broken_(httpx.SyncByteStream):
@@ -49,17 +52,28 @@ def texts(sender: Transport) -> list[str]:
 def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
     sender, seen = transport(
-        httpx.Response(200, headers=SSE, stream=Broken_(b": beat\n\n", line(1), line(2))),
-        httpx.Response(200, headers=SSE, content=line(3)),
+        httpx.Response(200, headers=SSE, stream=Broken_(b": beat\n\n", line(1), line(2), b": beat\n\n")),
+        httpx.Response(200, headers=SSE, content=line(3) + END),
     )
     assert texts(sender) == ["line 1", "line 2", "line 3"]
     assert "last-event-id" not in seen[0].headers
     assert seen[1].headers["last-event-id"] == "c2" and seen[1].url.params["after"] == "c2"
 
 
+def test_a_position_without_an_item_is_gone_on_from_and_a_silent_close_is_a_break(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
+    sender, seen = transport(
+        httpx.Response(200, headers=SSE, content=b"id: here\n\n"),
+        httpx.Response(200, headers=SSE, content=line(1) + END),
+    )
+    assert texts(sender) == ["line 1"] and seen[1].headers["last-event-id"] == "here"
+
+
 def test_a_problem_in_the_stream_is_raised() -> None:
     content = (
-        b'event: error\ndata: {"type":"urn:muster:error:rejected","code":"not_found","detail":"gone"}\n\n'
+        b'event: problem\ndata: {"type":"urn:muster:error:rejected","code":"not_found","detail":"gone"}\n\n'
     )
     sender, _ = transport(httpx.Response(200, headers=SSE, content=line(1) + content))
     with pytest.raises(NotFound):
