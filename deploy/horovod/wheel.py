@@ -26,9 +26,9 @@ PATCHES = (
     ("horovod/torch/CMakeLists.txt", "set(CMAKE_CXX_STANDARD 14)", "set(CMAKE_CXX_STANDARD 17)"),
     ("horovod/common/ops/cuda/CMakeLists.txt", "set(CMAKE_CUDA_STANDARD 11)", "set(CMAKE_CUDA_STANDARD 17)"),
 )
-# A torch with CUDA alone must not send Horovod looking for the CUDA toolkit: without NCCL it speaks Gloo.
+# A torch with CUDA must not send Horovod looking for the CUDA toolkit where it cannot have NCCL: then it speaks Gloo.
 GLOO_PATCHES = (
-    ("horovod/torch/CMakeLists.txt", "elseif (Pytorch_CUDA AND NOT HAVE_CUDA)\n    add_cuda()\n", ""),
+    ("cmake/Modules/FindPytorch.cmake", "(torch.version.cuda is not None)", "False"),
     ("CMakeLists.txt", "check_language(CUDA)", ""),
 )
 
@@ -162,6 +162,7 @@ def _gpu_environment(work: Path, nccl: Nccl) -> dict[str, str]:
     return {
         "HOROVOD_GPU_OPERATIONS": "NCCL",
         "HOROVOD_CUDA_HOME": str(nccl.cuda_home),
+        "CUDA_HOME": str(nccl.cuda_home),
         "HOROVOD_NCCL_INCLUDE": str(nccl.include),
         "HOROVOD_NCCL_LIB": str(links),
         "HOROVOD_NCCL_LINK": "SHARED",

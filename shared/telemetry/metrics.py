@@ -6,6 +6,7 @@ Exemplars lead from a figure to a trace (in the OpenMetrics format only, which P
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 from prometheus_client import REGISTRY, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics
@@ -48,8 +49,9 @@ def observe(service: str, operation: str, outcome: str, seconds: float) -> None:
     """Count one operation that was timed elsewhere; `outcome` is `ok` or the error's branch."""
     trace = trace_id()
     exemplar = {"trace_id": trace} if trace else None
-    _OPERATIONS.labels(service, operation, outcome).inc(exemplar=exemplar)
-    _SECONDS.labels(service, operation).observe(seconds, exemplar=exemplar)
+    count, duration = _series(service, operation, outcome)
+    count.inc(exemplar=exemplar)
+    duration.observe(seconds, exemplar=exemplar)
 
 
 def outbox_age(service: str, age_s: float) -> None:
@@ -78,3 +80,9 @@ def exposition(accept: str) -> tuple[bytes, str]:
         body: bytes = openmetrics.generate_latest(REGISTRY)  # type: ignore[no-untyped-call]
         return body, openmetrics.CONTENT_TYPE_LATEST
     return generate_latest(REGISTRY), PLAIN_TEXT
+
+
+@lru_cache(maxsize=4096)
+def _series(service: str, operation: str, outcome: str) -> tuple[Counter, Histogram]:
+    """Looking labels up costs more than counting."""
+    return _OPERATIONS.labels(service, operation, outcome), _SECONDS.labels(service, operation)
