@@ -1,0 +1,142 @@
+"""A kept process: started after what it needs, started again ever later, given up only when it never ran."""
+
+import signal
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from deploy.embedded.keeper import LONGEST_PAUSE_S, START_PATIENCE_S, Keeper
+from deploy.embedded.processes import Command
+from deploy.embedded.servers.base import Daemon, Home
+from muster.errors import Broken
+
+NEEDS = frozenset({"nats"})
+
+
+class FakeProcess:
+    """Stands for an operating system's process."""
+
+    pid = 0
+
+    def __init__(self) -> None:
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def kill(self) -> None:
+        self.returncode = -signal.SIGKILL
+
+
+class FakeDaemon(Daemon):
+    """Runs nothing; the test says what happens."""
+
+    name = "searcher"
+
+    def __init__(self, home: Home) -> None:
+        super().__init__(home)
+        self.serves = False
+        self.starts = 0
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        return ()
+
+    def prepare(self) -> None: ...
+
+    def command(self) -> Command:
+        raise NotImplementedError
+
+    def ready(self) -> bool:
+        return self.serves
+
+    def start(self) -> None:
+        self.starts += 1
+        self.process = FakeProcess()  # type: ignore[assignment]
+
+    def ends(self, code: int) -> None:
+        cast("FakeProcess", self.process).returncode = code
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> FakeDaemon:
+    return FakeDaemon(Home(tmp_path))
+
+
+@pytest.fixture
+def keeper(daemon: FakeDaemon) -> Keeper:
+    return Keeper(daemon, "service", ("nats",))
+
+
+def _run(keeper: Keeper, daemon: FakeDaemon, now: float) -> None:
+    daemon.serves = True
+    keeper.tick(now, NEEDS)
+    keeper.tick(now, NEEDS)
+    assert keeper.state == "running"
+
+
+def test_it_waits_for_what_it_needs(keeper: Keeper, daemon: FakeDaemon) -> None:
+    assert not keeper.tick(0.0, frozenset())
+    assert daemon.starts == 0
+    assert keeper.tick(0.1, NEEDS)
+    assert (daemon.starts, keeper.state) == (1, "starting")
+
+
+def test_a_first_crash_is_mended_at_once_and_the_next_ever_later(keeper: Keeper, daemon: FakeDaemon) -> None:
+    _run(keeper, daemon, 0.0)
+    pauses = []
+    now = 1.0
+    for _ in range(12):
+        daemon.ends(1)
+        keeper.tick(now, NEEDS)
+        begun = now
+        while keeper.state == "restarting":
+            keeper.tick(now, NEEDS)
+            now += 0.05
+        pauses.append(round(now - begun))
+        keeper.tick(now, NEEDS)
+    assert pauses[0] == 0
+    assert pauses == sorted(pauses)
+    assert max(pauses) == LONGEST_PAUSE_S
+    assert keeper.restarts == 12
+
+
+def test_a_long_good_run_forgives_old_crashes(keeper: Keeper, daemon: FakeDaemon) -> None:
+    _run(keeper, daemon, 0.0)
+    for now in (1.0, 50.0):
+        daemon.ends(1)
+        keeper.tick(now, NEEDS)
+        keeper.tick(now, NEEDS)
+        assert keeper.state == "starting"
+        keeper.tick(now, NEEDS)
+        keeper.tick(now + 40.0, NEEDS)
+
+
+def test_bad_settings_are_not_tried_again(keeper: Keeper, daemon: FakeDaemon) -> None:
+    daemon.home.make()
+    daemon.log.write_text("searcher: MUSTER_NATS__URL is missing\n")
+    keeper.tick(0.0, NEEDS)
+    daemon.ends(2)
+    with pytest.raises(Broken, match="MUSTER_NATS__URL is missing"):
+        keeper.tick(0.1, NEEDS)
+
+
+def test_what_never_ran_is_given_up_after_three_tries(keeper: Keeper, daemon: FakeDaemon) -> None:
+    now = 0.0
+    while daemon.starts < 3 or keeper.state != "starting":
+        keeper.tick(now, NEEDS)
+        if keeper.state == "starting" and daemon.starts < 3:
+            daemon.ends(1)
+        now += 0.1
+    daemon.ends(1)
+    with pytest.raises(Broken, match="does not start"):
+        keeper.tick(now, NEEDS)
+
+
+def test_what_does_not_become_ready_is_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
+    keeper.tick(0.0, NEEDS)
+    keeper.tick(START_PATIENCE_S + 1, NEEDS)
+    keeper.tick(START_PATIENCE_S + 1, NEEDS)
+    keeper.tick(START_PATIENCE_S + 1, NEEDS)
+    assert (daemon.starts, keeper.state) == (2, "starting")
