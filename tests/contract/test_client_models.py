@@ -1,4 +1,4 @@
-"""The client's models say what the gateway's API types say."""
+"""The client's models say what the gateway's API types say, and the config's page what the schema says."""
 
 import subprocess
 import sys
@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 RESPONSES = sorted({row.response for row in OPERATIONS}, key=lambda model: model.__name__)
 
 
-def test_the_generated_file_is_fresh() -> None:
-    command = [sys.executable, "sdk/generate_client_models.py", "--check"]
+@pytest.mark.parametrize("script", ["generate_client_models.py", "generate_config_reference.py"])
+def test_the_generated_file_is_fresh(script: str) -> None:
+    command = [sys.executable, f"sdk/{script}", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

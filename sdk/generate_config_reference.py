@@ -1,0 +1,231 @@
+"""Write `docs/config.md` from the config's schema: `python sdk/generate_config_reference.py [--check]`. Run by `make gen`."""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen
+from pydantic import JsonValue
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from muster.config import (
+    AdaptiveAsha,
+    AsyncHalving,
+    Categorical,
+    Const,
+    Double,
+    ExperimentConfig,
+    Grid,
+    Int,
+    Log,
+    Random,
+    Single,
+)
+from muster.config.section import Section
+from muster.config.sections import (
+    CheckpointStorage,
+    Environment,
+    Optimizations,
+    Profiling,
+    Reproducibility,
+    Resources,
+    RetentionPolicy,
+)
+
+ROOT = Path(__file__).resolve().parents[1]
+TARGET = ROOT / "docs/config.md"
+
+HEADER = """# The experiment config
+
+*Generated from the schema in `sdk/muster/config` by `make gen`; change that.*
+
+A YAML or JSON document. Names and meaning follow Determined 0.38, so its configs work where the feature exists; a key that
+is not supported is refused with what to do instead, and an unknown key with the likely one. Anchors, aliases and tags are not
+allowed. `null` means "not set". `muster experiment create CONFIG --config key.path=value` lays single values over the file.
+
+```yaml
+name: digits
+entrypoint: python3 train.py
+hyperparameters:
+  lr: {type: log, base: 10, minval: -4, maxval: -1.5}   # 10^-4 … 10^-1.5
+  width: {type: categorical, vals: [8, 16, 24]}
+  epochs: 12                                            # a constant
+searcher: {name: adaptive_asha, metric: accuracy, smaller_is_better: false, max_trials: 16, time_metric: epochs, max_time: 12}
+resources: {slots_per_trial: 1}
+```
+"""
+SECTIONS: tuple[tuple[str, type[Section]], ...] = (
+    ("The top", ExperimentConfig),
+    ("`resources`", Resources),
+    ("`environment`", Environment),
+    ("`checkpoint_storage`", CheckpointStorage),
+    ("`reproducibility`", Reproducibility),
+    ("`optimizations`", Optimizations),
+    ("`profiling`", Profiling),
+    ("`retention_policy`", RetentionPolicy),
+)
+SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha)
+PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
+
+
+MEANINGS = {
+    "labels": "For finding it again.",
+    "environment_variables": "`NAME=VALUE` each; `$A` of one further up is replaced.",
+    "save_experiment_best": "This many of the experiment's best checkpoints.",
+    "save_trial_best": "This many of each trial's best.",
+    "save_trial_latest": "This many of each trial's newest.",
+    "experiment_seed": "Equal seeds sample equal points.",
+    "tensor_fusion_threshold": "MiB that Horovod joins into one exchange.",
+    "tensor_fusion_cycle_time": "Milliseconds between Horovod's exchanges.",
+    "auto_tune_tensor_fusion": "Let Horovod find both.",
+    "max_trials": "How many points the search makes in all.",
+    "max_concurrent_trials": "How many at once; 0 for as many as there are.",
+    "time_metric": "What your script reports beside the metric, such as `epochs`, to tell how far it is.",
+    "max_time": "How far a trial goes at most, in `time_metric`.",
+    "divisor": "One in so many goes on at each rung.",
+    "num_rungs": "How often it is decided, the end included.",
+    "mode": "How early trials are stopped.",
+    "max_rungs": "The most rungs of a bracket.",
+    "bracket_rungs": "The rungs of each bracket, instead of `mode`.",
+    "count": "How many values a grid takes of it, evenly spread.",
+    "minval": "The least; for `log` the least exponent.",
+    "maxval": "The greatest; for `log` the greatest exponent.",
+    "base": "10 is usual.",
+}
+"""What the schema's docstrings leave to the name."""
+
+
+def generate() -> str:
+    """Return the page's text."""
+    parts = [HEADER]
+    for title, section in SECTIONS:
+        parts.append(_section(f"## {title}", section, with_purpose=section is not ExperimentConfig))
+    parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
+    parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in SEARCHERS]
+    parts.append(
+        "## `hyperparameters`\n\nA mapping of names to constants, to one of these, or to further mappings, as deep as you like.\n"
+    )
+    parts += [_section(f"### `type: {_tag(one, 'type')}`", one) for one in PARAMETERS]
+    return "\n".join(parts)
+
+
+def _section(title: str, section: type[Section], with_purpose: bool = True) -> str:
+    purpose = f"{_purpose(section)}\n\n" if with_purpose else ""
+    rows = [
+        _row(section, name, field) for name, field in section.model_fields.items() if not _is_tag(name, field)
+    ]
+    table = "| key | value | default | |\n|---|---|---|---|\n" + "\n".join(rows) if rows else ""
+    return f"{title}\n\n{purpose}{table}\n"
+
+
+def _row(section: type[Section], name: str, field: FieldInfo) -> str:
+    cells = (
+        f"`{name}`",
+        _type(field),
+        _default(field),
+        _meanings(section).get(name) or MEANINGS.get(name, ""),
+    )
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _type(field: FieldInfo) -> str:
+    text = _words(field.annotation)
+    limits = list(_limits(field))
+    return f"{text}, {', '.join(limits)}" if limits else text
+
+
+def _words(kind: Any) -> str:
+    if kind is JsonValue:
+        return "any value"
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _words(get_args(kind)[0])
+    if origin is Literal:
+        return " or ".join(
+            f"`{str(value).lower() if isinstance(value, bool) else value}`" for value in get_args(kind)
+        )
+    if origin in (Union, UnionType):
+        names = [_words(one) for one in get_args(kind) if one is not NoneType]
+        return " or ".join(dict.fromkeys(names))
+    if origin in (tuple, list):
+        return f"list of {_words(get_args(kind)[0])}"
+    if origin is dict or not isinstance(kind, type):
+        return "mapping"
+    if issubclass(kind, Section):
+        return "section"
+    return {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}.get(
+        kind, "any value"
+    )
+
+
+def _limits(field: FieldInfo) -> Iterator[str]:
+    for limit in field.metadata:
+        match limit:
+            case Ge():
+                yield f"≥ {limit.ge}"
+            case Gt():
+                yield f"> {limit.gt}"
+            case Le():
+                yield f"≤ {limit.le}"
+            case MinLen() if limit.min_length > 1:
+                yield f"at least {limit.min_length}"
+            case MaxLen():
+                yield f"at most {limit.max_length} long"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "**required**"
+    value = (
+        field.default
+        if field.default is not PydanticUndefined
+        else field.get_default(call_default_factory=True)
+    )
+    if value is None:
+        return "not set"
+    if isinstance(value, Section) or value in ((), {}, "", []):
+        return "empty" if not isinstance(value, Section) else ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _purpose(section: type[Section]) -> str:
+    text = inspect.getdoc(section) or ""
+    return " ".join(text.partition("Attributes:")[0].split())
+
+
+def _meanings(section: type[Section]) -> dict[str, str]:
+    """Return what the docstrings say of each key, the base classes' too."""
+    found: dict[str, str] = {}
+    for one in reversed(section.__mro__):
+        text = inspect.cleandoc(one.__dict__.get("__doc__") or "").partition("Attributes:")[2]
+        for name, meaning in re.findall(r"^ {4}(\w+): ((?:.+\n?(?: {8}.+\n?)*))", text, re.MULTILINE):
+            found[name] = " ".join(meaning.split())
+    return found
+
+
+def _is_tag(name: str, field: FieldInfo) -> bool:
+    return name in ("name", "type") and get_origin(field.annotation) is Literal
+
+
+def _tag(section: type[Section], name: str) -> str:
+    return str(get_args(section.model_fields[name].annotation)[0])
+
+
+def main() -> int:
+    text = generate()
+    if "--check" not in sys.argv[1:]:
+        TARGET.write_text(text)
+        return 0
+    if TARGET.exists() and TARGET.read_text() == text:
+        return 0
+    print(f"{TARGET.relative_to(ROOT)} is stale: run `make gen` and commit the result", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
