@@ -51,6 +51,7 @@ class Meaning:
 
 
 BY_CODE = {
+    "invalid_json": Meaning("dead_letter", 400, "INVALID_ARGUMENT"),
     "unauthenticated": Meaning("dead_letter", 401, "UNAUTHENTICATED"),
     "forbidden": Meaning("dead_letter", 403, "PERMISSION_DENIED"),
     "not_found": Meaning("dead_letter", 404, "NOT_FOUND"),
