@@ -1,23 +1,30 @@
-"""Daily range partitions: made ahead, dropped when old. The planning is pure; `keep_partitions` is the loop round it.
+"""Daily range partitions: made ahead, dropped when old. The planning is pure; `Partitions` is the loop round it.
 
 A partitioned table has a column `day date`; the partition of a day is called `<table>_p20261121`. Dropping a partition
 is how old rows go: no DELETE, no vacuum.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+import structlog
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
+from sqlalchemy.pool import NullPool
 
 from shared.clock import Clock
+from shared.settings import PostgresSettings
 
 AHEAD_DAYS = 3
 EVERY = timedelta(hours=1)
+AGAIN = timedelta(seconds=20)
 _LOCK = 7_240_511
 """Advisory lock: replicas take turns, and the later one finds nothing to do."""
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +105,49 @@ async def load_days(connection: AsyncConnection, table: Partitioned) -> list[dat
     return sorted(day for day in days if day is not None)
 
 
-async def keep_partitions(
-    engine: AsyncEngine,
-    tables: Sequence[Partitioned],
-    clock: Clock,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-) -> None:
-    """Make and drop partitions now and every hour, for as long as the task lives."""
-    while True:
-        for table in tables:
-            async with engine.begin() as connection:
-                await apply_partitions(connection, table, clock.now().date())
-        await sleep(EVERY.total_seconds())
+class Partitions:
+    """Keeps a service's partitions under its owner's role: brought up to date on entering, then by the loop `run`."""
+
+    def __init__(self, settings: PostgresSettings, tables: Sequence[Partitioned], clock: Clock) -> None:
+        url = settings.owner_url.get_secret_value().replace("postgresql://", "postgresql+asyncpg://", 1)
+        self._engine = create_async_engine(url, poolclass=NullPool)
+        self._tables = tables
+        self._clock = clock
+
+    async def __aenter__(self) -> "Partitions":
+        await self.apply()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._engine.dispose()
+
+    async def apply(self) -> None:
+        """Make and drop what today asks for; raises what the driver raises."""
+        for table in self._tables:
+            async with self._engine.begin() as connection:
+                await apply_partitions(connection, table, self._clock.now().date())
+
+    async def run(self) -> None:
+        """Make and drop partitions every hour; while Postgres is away, sooner again. Days ahead leave time for that."""
+        pause = EVERY
+        while True:
+            await asyncio.sleep(pause.total_seconds())
+            pause = EVERY if await self._applied() else AGAIN
+
+    async def _applied(self) -> bool:
+        try:
+            await self.apply()
+        except (SQLAlchemyError, OSError) as error:
+            _log.warning("partitions could not be brought up to date", error=repr(error))
+            return False
+        return True
 
 
 def _making(table: Partitioned, day: date) -> list[str]:
     """SQL of one partition. Names are of the code and digits, never of a user."""
     name = f'"{table.schema}"."{partition_name(table.table, day)}"'
-    statements = [
+    making = (
         f'CREATE TABLE {name} PARTITION OF "{table.schema}"."{table.table}" '
         f"FOR VALUES FROM ('{day:%Y-%m-%d}') TO ('{day + timedelta(days=1):%Y-%m-%d}')"
-    ]
-    return statements + [f'GRANT INSERT ON {name} TO "{role}"' for role in table.writers]
+    )
+    return [making, *(f'GRANT INSERT ON {name} TO "{role}"' for role in table.writers)]

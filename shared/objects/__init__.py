@@ -1,5 +1,5 @@
 """Objects in a bucket, behind one port. Adapters: `s3` (any S3 server, by the minio client), `memory` (tests)."""
 
-from shared.objects.port import Digest, ObjectStat, ObjectStore, read_all, sha256_of
+from shared.objects.port import Digest, ObjectStat, ObjectStore, read_all
 
-__all__ = ["Digest", "ObjectStat", "ObjectStore", "read_all", "sha256_of"]
+__all__ = ["Digest", "ObjectStat", "ObjectStore", "read_all"]

@@ -1,11 +1,12 @@
 """A bucket in memory, for tests: the same promises as a server's, without one."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
 from muster.errors import NotFound
 from shared.clock import Clock
-from shared.objects.port import ObjectStat
+from shared.objects.port import Digest, ObjectStat
 
 PIECE_BYTES = 64 * 1024
 
@@ -38,6 +39,17 @@ class MemoryObjects:
 
     async def stat(self, key: str) -> ObjectStat | None:
         return self._objects[key][1] if key in self._objects else None
+
+    async def digest(self, key: str) -> Digest | None:
+        if key not in self._objects:
+            return None
+        content = self._objects[key][0]
+        return Digest(len(content), hashlib.sha256(content).hexdigest())
+
+    async def copy(self, source: str, target: str) -> None:
+        if source not in self._objects:
+            raise NotFound(f"the object {source}")
+        await self.put(target, self._objects[source][0])
 
     async def delete(self, key: str) -> None:
         self._objects.pop(key, None)

@@ -1,6 +1,5 @@
 """What the platform asks of an object store: only what S3 and its imitations all do."""
 
-import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -47,6 +46,12 @@ class ObjectStore(Protocol):
     async def stat(self, key: str) -> ObjectStat | None:
         """Return size and age of the object, or None without one."""
 
+    async def digest(self, key: str) -> Digest | None:
+        """Read the object once, without holding it, and return what it is; None without one."""
+
+    async def copy(self, source: str, target: str) -> None:
+        """Copy an object within the bucket, by the server; raises `NotFound` without a source."""
+
     async def delete(self, key: str) -> None:
         """Remove the object; no error without one."""
 
@@ -76,13 +81,3 @@ async def read_all(store: ObjectStore, key: str, most_bytes: int) -> bytes:
             )
         pieces.append(piece)
     return b"".join(pieces)
-
-
-async def sha256_of(store: ObjectStore, key: str) -> Digest:
-    """Read the object once and return what it is; raises `NotFound` without one."""
-    digest = hashlib.sha256()
-    total = 0
-    async for piece in store.get(key):
-        digest.update(piece)
-        total += len(piece)
-    return Digest(total, digest.hexdigest())

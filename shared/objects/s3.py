@@ -1,6 +1,7 @@
 """Any S3 server, by the `minio` client. The client blocks, so its calls run in a few threads; signing needs no server."""
 
 import asyncio
+import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,15 +11,18 @@ from typing import TypeVar
 
 import urllib3
 from minio import Minio
+from minio.commonconfig import CopySource
 from minio.datatypes import Object
 from minio.error import InvalidResponseError, MinioException, S3Error, ServerError
 from urllib3.exceptions import HTTPError
 
 from muster.errors import Broken, MusterError, NotFound, Transient
 from shared.clock import Clock
-from shared.objects.port import ObjectStat
+from shared.objects.port import Digest, ObjectStat
+from shared.settings import S3Settings
 
 THREADS = 4
+READERS = 2
 PIECE_BYTES = 1024 * 1024
 CONNECT_S = 5.0
 READ_S = 60.0
@@ -73,6 +77,20 @@ class S3Objects:
             http_client=self._pool,
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
+        # Reading large objects through must not keep short calls waiting.
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="digests")
+
+    @classmethod
+    def of(cls, settings: S3Settings, clock: Clock) -> "S3Objects":
+        """The bucket that the settings name."""
+        return cls(
+            settings.url,
+            settings.access_key.get_secret_value(),
+            settings.secret_key.get_secret_value(),
+            settings.bucket,
+            clock=clock,
+            region=settings.region,
+        )
 
     async def ensure_bucket(self) -> None:
         def create() -> None:
@@ -122,6 +140,27 @@ class S3Objects:
             return None
         return self._stat(found)
 
+    async def digest(self, key: str) -> Digest | None:
+        def read() -> Digest:
+            response = self._client.get_object(self._bucket, key)
+            digest, total = hashlib.sha256(), 0
+            try:
+                for piece in response.stream(PIECE_BYTES):
+                    digest.update(piece)
+                    total += len(piece)
+            finally:
+                response.close()
+            return Digest(total, digest.hexdigest())
+
+        try:
+            return await self._run(read, self._readers)
+        except NotFound:
+            return None
+
+    async def copy(self, source: str, target: str) -> None:
+        origin = CopySource(self._bucket, source)
+        await self._run(lambda: self._client.copy_object(self._bucket, target, origin))
+
     async def delete(self, key: str) -> None:
         try:
             await self._run(lambda: self._client.remove_object(self._bucket, key))
@@ -142,7 +181,8 @@ class S3Objects:
 
     async def close(self) -> None:
         self._pool.clear()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._readers):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def _sign(self, method: str, key: str, life: timedelta) -> str:
         return str(
@@ -155,9 +195,9 @@ class S3Objects:
         modified: datetime | None = found.last_modified
         return ObjectStat(str(found.object_name), found.size or 0, modified or self._clock.now())
 
-    async def _run(self, call: Callable[[], Result]) -> Result:
+    async def _run(self, call: Callable[[], Result], threads: ThreadPoolExecutor | None = None) -> Result:
         with _translated():
-            return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+            return await asyncio.get_running_loop().run_in_executor(threads or self._threads, call)
 
 
 def _take(pages: Iterator[Object], most: int) -> list[Object]:

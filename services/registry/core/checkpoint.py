@@ -49,7 +49,6 @@ CHECKPOINT = Machine(
         (_S.uploading, _T.commit_asked): _S.committing,
         (_S.uploading, _T.upload_timed_out): _S.abandoned,
         (_S.uploading, _T.fenced): _S.abandoned,
-        (_S.committing, _T.commit_asked): _S.committing,
         (_S.committing, _T.urls_signed): _S.uploading,
         (_S.committing, _T.verified): _S.saved,
         (_S.committing, _T.mismatched): _S.uploading,
@@ -63,6 +62,7 @@ CHECKPOINT = Machine(
         (_S.deleting, _T.objects_gone): _S.deleted,
     },
     ignored={
+        (_S.committing, _T.commit_asked),
         (_S.saved, _T.urls_signed),
         (_S.saved, _T.commit_asked),
         (_S.saved, _T.verified),

@@ -1,10 +1,9 @@
 """Which checkpoints may go: Determined's rule, and what is never touched."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
-
-import math
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,9 +42,7 @@ def _bucket_edges(count: int, most: int) -> NDArray[np.intp]:
     return np.append(inner, count)
 
 
-def _means(
-    steps: Floats, values: Floats, edges: NDArray[np.intp]
-) -> tuple[Floats, Floats]:
+def _means(steps: Floats, values: Floats, edges: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Mean step and mean finite value of each bucket; 0 where no value is finite."""
     is_finite = np.isfinite(values)
     sizes = np.diff(edges)

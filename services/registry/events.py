@@ -1,0 +1,81 @@
+"""From rows to messages: what the registry says of its entities."""
+
+from uuid import UUID
+
+from services.registry.core.checkpoint import State
+from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.models import Model
+from shared.errors import Broken
+from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId
+from shared.messages.storage import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointDeleted,
+    CheckpointEvent,
+    CheckpointSaved,
+    CheckpointState,
+    FileEntry,
+    ModelChanged,
+)
+
+PUBLIC: dict[State, CheckpointState] = {
+    State.announced: "uploading",
+    State.uploading: "uploading",
+    State.committing: "uploading",
+    State.saved: "saved",
+    State.abandoned: "abandoned",
+    State.corrupt: "corrupt",
+    State.deleting: "deleted",
+    State.deleted: "deleted",
+}
+"""What others see: whoever asks for a checkpoint that is being deleted must not begin to read it."""
+
+_EVENTS: dict[State, type[CheckpointEvent]] = {
+    State.saved: CheckpointSaved,
+    State.abandoned: CheckpointAbandoned,
+    State.corrupt: CheckpointCorrupt,
+    State.deleted: CheckpointDeleted,
+}
+
+
+def checkpoint_event(checkpoint: Checkpoint) -> CheckpointEvent:
+    """Return the event of the state that the checkpoint has just reached."""
+    kind = _EVENTS.get(checkpoint.state)
+    if kind is None:
+        raise Broken(f"no event tells of a checkpoint that is {checkpoint.state}")
+    return kind(
+        checkpoint_id=CheckpointId(checkpoint.id),
+        trial_id=TrialId(checkpoint.trial),
+        experiment_id=ExperimentId(checkpoint.experiment),
+        run_id=RunId(checkpoint.run),
+        run_number=checkpoint.run_number,
+        token=checkpoint.token,
+        version=checkpoint.version,
+        number=checkpoint.number,
+        step=checkpoint.step,
+        state=PUBLIC[checkpoint.state],
+        files=checkpoint.files,
+        size_bytes=checkpoint.size_bytes,
+        created_at=checkpoint.created_at,
+        reason=checkpoint.reason,
+    )
+
+
+def model_event(model: Model, operation: UUID | None = None) -> ModelChanged:
+    """Return the model's whole public state."""
+    return ModelChanged(
+        model_id=ModelId(model.id),
+        version=model.version,
+        name=model.name,
+        description=model.description,
+        metadata=dict(model.metadata),
+        versions=model.versions,
+        created_at=model.created_at,
+        by=model.by,
+        operation_id=operation,
+    )
+
+
+def file_entry(file: File) -> FileEntry:
+    """Return a file as a manifest names it."""
+    return FileEntry(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256)

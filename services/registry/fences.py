@@ -1,0 +1,46 @@
+"""Load, decide, save for what follows from tokens and endings; used by the handlers of runs and by the workers' edge."""
+
+from datetime import datetime
+from uuid import UUID
+
+from services.registry import events
+from services.registry.core.checkpoint import Trigger
+from services.registry.core.fencing import is_stale
+from services.registry.store import checkpoints, trials
+from services.registry.store.trials import StoredRun
+from shared.bus import Unit
+from shared.errors import Broken
+from shared.messages.runs import AllocationFacts
+
+
+async def grant(unit: Unit, facts: AllocationFacts) -> list[StoredRun]:
+    """Make a run known and fence its predecessors; return the trial's runs, the trial locked."""
+    await trials.save_grant(unit.connection, facts, unit.now)
+    return await refresh(unit, facts.trial_id)
+
+
+async def refresh(unit: Unit, trial: UUID) -> list[StoredRun]:
+    """Lock the trial and mark the runs whose tokens are stale now; return all its runs."""
+    known = await trials.lock_trial(unit.connection, trial)
+    stale = [run.run for run in known if is_stale(run.fence) and not run.is_stale]
+    if stale:
+        await trials.save_fences(unit.connection, trial, stale)
+    return known
+
+
+async def locked_run(unit: Unit, facts: AllocationFacts) -> tuple[StoredRun, list[StoredRun]]:
+    """Return the asking run and all runs of its trial, the trial locked; makes it known when no event has yet."""
+    known = await trials.lock_trial(unit.connection, facts.trial_id)
+    if not any(run.run == facts.run_id for run in known):
+        known = await grant(unit, facts)
+    for run in known:
+        if run.run == facts.run_id:
+            return run, known
+    raise Broken(f"run {facts.run_id} was stored and cannot be read")
+
+
+async def abandon_unsaved(unit: Unit, run: UUID, trigger: Trigger, reason: str, now: datetime) -> None:
+    """Give up what the run announced and has not committed, and say so."""
+    for checkpoint in await checkpoints.lock_unsaved(unit.connection, run):
+        moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, now, reason=reason)
+        unit.emit(events.checkpoint_event(moved))

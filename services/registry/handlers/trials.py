@@ -1,0 +1,162 @@
+"""What the searcher and the scheduler say of experiments, trials and runs."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+from uuid import UUID
+
+from pydantic import JsonValue, ValidationError
+
+from muster.config.sections import CheckpointStorage
+from services.registry import fences
+from services.registry.core.checkpoint import Trigger
+from services.registry.core.fencing import Ending
+from services.registry.store import trials
+from shared.bus import Delivery, Unit
+from shared.errors import Broken
+from shared.ids import TenantId
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.runs import AllocationFacts, RunEnded, RunGranted, RunResized, RunState
+
+Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
+
+_FORCED_UNLESS_ACKNOWLEDGED = frozenset({"stopped", "parked", "preempted", "cancelled"})
+
+
+async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
+    """Keep how many checkpoints the experiment wants to keep."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.experiment_id: {
+            "id": delivery.message.experiment_id,
+            "tenant": delivery.envelope.tenant,
+            **_policy(delivery.message.config),
+        }
+        for delivery in batch
+    }
+    await trials.save_policy(unit.connection, _by_id(rows.values()))
+
+
+async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChanged]]) -> None:
+    """Learn that an experiment is over; collection follows in its loop."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.experiment_id: {
+            "id": delivery.message.experiment_id,
+            "tenant": delivery.envelope.tenant,
+            "version": delivery.message.version,
+            "is_final": delivery.message.final,
+            "final_at": unit.now if delivery.message.final else None,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_experiment_end(unit.connection, _by_id(rows.values()))
+
+
+async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
+    """Keep what the trial is made of, for lineage, collection and pins."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.trial_id: {
+            "id": delivery.message.trial_id,
+            "tenant": delivery.envelope.tenant,
+            "experiment": delivery.message.experiment_id,
+            "wanted_version": delivery.message.version,
+            "hyperparameters": delivery.message.spec.hyperparameters,
+            "code_hash": delivery.message.spec.code_hash,
+            "metric": delivery.message.spec.metric,
+            "smaller_is_better": delivery.message.spec.smaller_is_better,
+            "start_checkpoint": delivery.message.spec.start_checkpoint,
+            "upload_timeout_s": delivery.message.spec.upload_timeout_s,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_wanted(unit.connection, _by_id(rows.values()))
+
+
+async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> None:
+    """Learn that a trial is over, which unpins its checkpoints."""
+    rows: dict[UUID, Mapping[str, object]] = {
+        delivery.message.trial_id: {
+            "id": delivery.message.trial_id,
+            "tenant": delivery.envelope.tenant,
+            "experiment": delivery.message.experiment_id,
+            "changed_version": delivery.message.version,
+            "is_final": delivery.message.final,
+            "final_at": unit.now if delivery.message.final else None,
+        }
+        for delivery in _oldest_first(batch)
+    }
+    await trials.save_changed(unit.connection, _by_id(rows.values()))
+
+
+async def on_run_granted(unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
+    """Make runs known and fence their predecessors."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        await fences.grant(unit, _facts(delivery.message, delivery.envelope.tenant))
+
+
+async def on_run_resized(unit: Unit, batch: list[Delivery[RunResized]]) -> None:
+    """A resize keeps allocation and token; only a run not heard of before is news."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        await fences.grant(unit, _facts(delivery.message, delivery.envelope.tenant))
+
+
+async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
+    """Fence a run that was lost or forced, and give up at once what it can no longer commit."""
+    for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
+        message = delivery.message
+        await fences.grant(unit, _facts(message, delivery.envelope.tenant))
+        ending = _ending(message)
+        await trials.save_ending(
+            unit.connection,
+            message.run_id,
+            ending=ending,
+            ended_at=message.ended_at,
+            announced=message.checkpoints,
+            version=message.version,
+        )
+        await fences.refresh(unit, message.trial_id)
+        if ending is not Ending.ordinary:
+            await fences.abandon_unsaved(
+                unit, message.run_id, Trigger.fenced, f"its run ended as {message.outcome}", unit.now
+            )
+
+
+def _ending(message: RunEnded) -> Ending:
+    if message.outcome == "lost":
+        return Ending.lost
+    unacknowledged = message.acknowledged is None and message.outcome in _FORCED_UNLESS_ACKNOWLEDGED
+    return Ending.forced if message.outcome == "killed" or unacknowledged else Ending.ordinary
+
+
+def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:
+    return AllocationFacts(
+        tenant=tenant,
+        experiment_id=message.experiment_id,
+        trial_id=message.trial_id,
+        run_id=message.run_id,
+        run_number=message.number,
+        token=message.token,
+        members=tuple(member.worker for member in message.members),
+    )
+
+
+def _policy(config: dict[str, JsonValue]) -> dict[str, int]:
+    """The counts of `checkpoint_storage`, as the config's schema reads them."""
+    try:
+        return CheckpointStorage.model_validate(config.get("checkpoint_storage") or {}).model_dump()
+    except ValidationError as error:
+        raise Broken(
+            f"a committed config has a checkpoint_storage that its schema refuses: {error}"
+        ) from error
+
+
+def _oldest_first(batch: list[Delivery[Versioned]]) -> list[Delivery[Versioned]]:
+    return sorted(batch, key=lambda delivery: delivery.message.version)
+
+
+def _by_id(rows: Iterable[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """In one order for every replica, so that two batches over the same rows wait for each other in turn."""
+
+    def place(row: Mapping[str, object]) -> str:
+        found = row["id"]
+        return found.hex if isinstance(found, UUID) else ""
+
+    return sorted(rows, key=place)

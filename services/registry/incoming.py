@@ -1,0 +1,109 @@
+"""A batch as the registry stores it: points by series, validations, lines; and what of it is refused.
+
+What is refused is left out and named in the reply; the rest is kept and the mark moves on, so no journal ever waits for
+something that will not be taken. A refused part of a validation never takes its number away: the searcher waits for it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_metric_name, refuse_report
+from services.registry.store.logs import Line
+from services.registry.store.reports import Sent
+from shared.ids import WorkerId
+from shared.messages.runs import AllocationFacts
+from shared.messages.storage import LogBatch, LogLine, Report, ReportBatch, Validation
+
+VALIDATION_GROUP = "validation"
+LINE_CHARACTERS = 64 * 1024
+_BIGGEST = 2**63 - 1
+_BIGGEST_NUMBER = 2**31 - 1
+
+Point = tuple[int, int, int, float]
+"""Record number, step, milliseconds, value."""
+
+
+@dataclass(slots=True)
+class Incoming:
+    """One batch with the allocation that it belongs to. Only `refusals` grows while it is stored."""
+
+    facts: AllocationFacts
+    worker: WorkerId
+    sent: Sent
+    trace: Mapping[str, str]
+    points: dict[tuple[str, str], list[Point]] = field(default_factory=dict)
+    validations: list[Validation] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+
+    @property
+    def weight(self) -> int:
+        """Rows, roughly."""
+        return 1 + sum(map(len, self.points.values())) + len(self.lines)
+
+
+def read_batch(
+    batch: ReportBatch | LogBatch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]
+) -> Incoming:
+    """Return the batch in rows, without what no limit allows."""
+    sent = Sent(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
+    incoming = Incoming(facts, worker, sent, trace)
+    for seq, record in enumerate(batch.records, start=batch.first):
+        match record:
+            case LogLine():
+                incoming.lines.append(_line(record))
+            case Report():
+                _take_report(incoming, seq, record)
+            case Validation():
+                _take_validation(incoming, seq, record)
+    return incoming
+
+
+def _line(record: LogLine) -> Line:
+    return Line(record.rank, record.stream, record.level, record.time_ms, record.text[:LINE_CHARACTERS])
+
+
+def _take_report(incoming: Incoming, seq: int, report: Report) -> None:
+    refusal = _refuse_numbers(report.step, report.time_ms) or refuse_metric_name(report.group)
+    if refusal:
+        incoming.refusals.append(refusal)
+        return
+    _take_values(incoming, seq, report.group, report, _allowed(incoming, report.values))
+
+
+def _take_validation(incoming: Incoming, seq: int, validation: Validation) -> None:
+    if refusal := _refuse_numbers(validation.step, validation.time_ms, validation.number):
+        incoming.refusals.append(refusal)
+        return
+    allowed = _allowed(incoming, validation.values)
+    if len(allowed) < len(validation.values):
+        validation = validation.model_copy(update={"values": allowed})
+    incoming.validations.append(validation)
+    _take_values(incoming, seq, VALIDATION_GROUP, validation, allowed)
+
+
+def _take_values(
+    incoming: Incoming, seq: int, group: str, record: Report | Validation, values: Mapping[str, float]
+) -> None:
+    for name, value in values.items():
+        incoming.points.setdefault((group, name), []).append((seq, record.step, record.time_ms, value))
+
+
+def _allowed(incoming: Incoming, values: dict[str, float]) -> dict[str, float]:
+    """The values whose names may be; the first ones where there are too many."""
+    if refusal := refuse_report(len(values)):
+        incoming.refusals.append(refusal)
+        values = dict(list(values.items())[:METRICS_PER_REPORT])
+    refused = {name: refusal for name in values if (refusal := refuse_metric_name(name))}
+    if not refused:
+        return values
+    incoming.refusals.extend(refused.values())
+    return {name: value for name, value in values.items() if name not in refused}
+
+
+def _refuse_numbers(step: int, time_ms: int, number: int = 1) -> Refusal | None:
+    if abs(step) <= _BIGGEST and abs(time_ms) <= _BIGGEST and 0 < number <= _BIGGEST_NUMBER:
+        return None
+    return Refusal(
+        "number_range", f"Step {step} (or its time or number) is out of range; use 64-bit integers."
+    )

@@ -1,0 +1,55 @@
+"""URLs for one object and one method, with a short life. Keys are made here, from ids; paths of users are data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from services.registry.store.checkpoints import File
+from shared.ids import derived_id
+from shared.messages.storage import FileEntry, FileLink
+from shared.objects import ObjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Signs for everything that the registry lets others read or write."""
+
+    objects: ObjectStore
+    life: timedelta
+
+    def read(self, key: str) -> str:
+        """A URL that reads one object."""
+        return self.objects.presign_get(key, self.life)
+
+    def write(self, key: str) -> str:
+        """A URL that writes one object."""
+        return self.objects.presign_put(key, self.life)
+
+    def read_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
+        """The files of a manifest, each with a URL that reads it."""
+        return tuple(_link(file, self.read(file.key)) for file in files)
+
+    def write_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
+        """The files of a manifest, each with a URL that writes it."""
+        return tuple(_link(file, self.write(file.key)) for file in files)
+
+
+def checkpoint_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:
+    """Where a file of a checkpoint goes. The same file asked for again goes to the same place, a changed one elsewhere."""
+    name = derived_id(checkpoint, worker, entry.path, entry.sha256, entry.size_bytes)
+    return f"tenants/{tenant}/checkpoints/{checkpoint}/{name}"
+
+
+def artifact_key(tenant: UUID, kind: str, name: UUID) -> str:
+    """Where a verified artifact lies; nobody else is ever given a URL that writes there."""
+    return f"tenants/{tenant}/{kind}/{name}"
+
+
+def incoming_key(tenant: UUID, kind: str, sha256: str, size_bytes: int) -> str:
+    """Where an artifact is sent before it is verified."""
+    return f"tenants/{tenant}/incoming/{kind}-{sha256}-{size_bytes}"
+
+
+def _link(file: File, url: str) -> FileLink:
+    return FileLink(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, url=url)

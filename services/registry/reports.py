@@ -1,0 +1,264 @@
+"""The workers' reports and logs: one transaction stores what several journals sent; each reply is a committed mark."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+import structlog
+
+from services.registry import fences
+from services.registry.combiner import Combiner
+from services.registry.core.marks import FIRST_RECORD
+from services.registry.core.names import Refusal, refuse_new_series
+from services.registry.core.summary import summarise
+from services.registry.core.supersede import is_current
+from services.registry.facts import Facts
+from services.registry.incoming import Incoming, Point, read_batch
+from services.registry.live import Hints
+from services.registry.store import logs, reports
+from services.registry.store.driver import Driver, encode_values
+from services.registry.store.reports import Moved, PointRow, SeriesKey, ValidationRow
+from shared import faults, telemetry
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Broken, Rejected, Transient
+from shared.ids import TenantId
+from shared.messages.runs import AllocationFacts
+from shared.messages.storage import LogBatch, Mark, ReportBatch, ValidationStored
+
+BEFORE_REPLY = faults.register("registry.before_reply")
+KEPT_RUNS = 5_000
+REFUSED_CHARACTERS = 2_000
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """A batch whose mark has moved in this transaction."""
+
+    batch: Incoming
+    moved: Moved
+
+
+class Reports:
+    """Answers `rpt.v1.<worker>.reports` and `.logs`."""
+
+    def __init__(self, units: Units, facts: Facts, hints: Hints, lanes: int = 2) -> None:
+        self._units = units
+        self._facts = facts
+        self._hints = hints
+        self._series: OrderedDict[UUID, dict[tuple[str, str], int]] = OrderedDict()
+        self._combiner = Combiner[Incoming, Mark](
+            self._store,
+            source=lambda batch: (batch.sent.run, batch.sent.worker, batch.sent.stream),
+            weight=lambda batch: batch.weight,
+            lanes=lanes,
+        )
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {ReportBatch: self.on_batch, LogBatch: self.on_batch}
+
+    async def close(self) -> None:
+        """Wait until every batch in hand is answered."""
+        await self._combiner.close()
+
+    async def on_batch(self, ask: Ask, batch: ReportBatch | LogBatch) -> Mark:
+        """Store a batch once, and return the committed mark of its source."""
+        if batch.first < FIRST_RECORD:
+            raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
+        try:
+            facts = await self._facts.of(batch.run_id, ask.worker)
+            trace: dict[str, str] = {}
+            telemetry.inject(trace)
+            incoming = read_batch(batch, facts, ask.worker, trace)
+            mark = await self._combiner.add(TenantId(facts.tenant), incoming)
+        except Transient as error:
+            return Mark(next=batch.first, retry_after_s=error.retry_after_s)
+        except Rejected as error:
+            if error.code != "unstorable":
+                raise
+            mark = await self._skip(facts, incoming, error)
+        faults.point(BEFORE_REPLY)
+        return mark
+
+    async def _skip(self, facts: AllocationFacts, batch: Incoming, error: Rejected) -> Mark:
+        """Move the mark over a batch that the database cannot hold, and say so: no journal waits for ever."""
+        _log.error(
+            "a batch could not be stored", run=str(batch.sent.run), first=batch.sent.first, error=str(error)
+        )
+        empty = Incoming(facts, batch.worker, batch.sent, batch.trace)
+        empty.refusals.append(Refusal(error.code, error.message))
+        return await self._combiner.add(TenantId(facts.tenant), empty)
+
+    async def _store(self, tenant: TenantId, batches: Sequence[Incoming]) -> list[Mark]:
+        async with self._units.tenant(tenant) as unit:
+            driver = await Driver.of(unit.connection)
+            moved = await self._move(unit, driver, batches)
+            taken = [_Taken(batch, mark) for batch, mark in zip(batches, moved, strict=True) if mark.is_moved]
+            if taken:
+                await self._store_points(unit, driver, tenant, taken)
+                await self._store_validations(unit, driver, tenant, taken)
+                await self._store_lines(unit, driver, tenant, taken)
+        return [_mark(batch, mark) for batch, mark in zip(batches, moved, strict=True)]
+
+    async def _move(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> list[Moved]:
+        """Move the marks; what comes from a source that is new is made known first, its run too when no event did."""
+        moved = await reports.move_marks(driver, [batch.sent for batch in batches])
+        unknown = [place for place, mark in enumerate(moved) if mark.next_record is None]
+        if not unknown:
+            return moved
+        await reports.register_sources(driver, [batches[place].sent for place in unknown])
+        again = await reports.move_marks(driver, [batches[place].sent for place in unknown])
+        for place in [place for place, mark in zip(unknown, again, strict=True) if mark.next_record is None]:
+            await fences.grant(unit, batches[place].facts)
+            await reports.register_sources(driver, [batches[place].sent])
+            again[unknown.index(place)] = (await reports.move_marks(driver, [batches[place].sent]))[0]
+        for place, mark in zip(unknown, again, strict=True):
+            moved[place] = mark
+        return moved
+
+    async def _store_points(
+        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+    ) -> None:
+        series = await self._series_of(unit, driver, tenant, [one.batch for one in taken])
+        rows: list[PointRow] = []
+        summaries = []
+        for one in taken:
+            known = series[one.batch.sent.run]
+            for key, points in one.batch.points.items():
+                if (number := known.get(key)) is None:
+                    continue
+                rows.extend(PointRow(number, *point) for point in points)
+                if summary := summarise(_current(points, one.moved.superseded_after)):
+                    summaries.append((number, summary))
+        if rows:
+            await reports.save_points(driver, tenant, unit.now.date(), rows, summaries)
+            for one in taken:
+                if one.batch.points:
+                    unit.then(
+                        partial(self._hints.metrics, tenant, one.batch.facts.trial_id, one.batch.sent.after)
+                    )
+
+    async def _series_of(
+        self, unit: Unit, driver: Driver, tenant: TenantId, batches: Sequence[Incoming]
+    ) -> dict[UUID, dict[tuple[str, str], int]]:
+        """Return the series of these batches' runs; new ones are made known, kept in mind after the commit only."""
+        with_points = [batch for batch in batches if batch.points]
+        found = {batch.sent.run: self._series.get(batch.sent.run) for batch in with_points}
+        fresh = [run for run, names in found.items() if names is None]
+        known: dict[UUID, dict[tuple[str, str], int]] = {
+            run: dict(names or {}) for run, names in found.items()
+        }
+        if fresh:
+            for key, number in (await reports.load_series(driver, fresh)).items():
+                known[key.run][key.group, key.name] = number
+        keys, trials = self._new_series(with_points, known)
+        if keys:
+            made = await reports.register_series(driver, tenant, keys, trials)
+            for key, number in made.items():
+                known[key.run][key.group, key.name] = number
+        if fresh or keys:
+            unit.then(partial(self._keep_series, known))
+        return known | {batch.sent.run: {} for batch in batches if not batch.points}
+
+    def _new_series(
+        self, batches: Sequence[Incoming], known: dict[UUID, dict[tuple[str, str], int]]
+    ) -> tuple[list[SeriesKey], list[UUID]]:
+        wanted: dict[SeriesKey, UUID] = {}
+        for batch in batches:
+            run = batch.sent.run
+            new = [key for key in batch.points if key not in known[run]]
+            if not new:
+                continue
+            if refusal := refuse_new_series(len(known[run]), len(new)):
+                batch.refusals.append(refusal)
+                continue
+            wanted |= {SeriesKey(run, group, name): batch.facts.trial_id for group, name in new}
+        return list(wanted), list(wanted.values())
+
+    async def _keep_series(self, known: dict[UUID, dict[tuple[str, str], int]]) -> None:
+        for run, names in known.items():
+            self._series[run] = self._series.get(run, {}) | names
+            self._series.move_to_end(run)
+        while len(self._series) > KEPT_RUNS:
+            self._series.popitem(last=False)
+
+    async def _store_validations(
+        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+    ) -> None:
+        rows = [
+            ValidationRow(
+                one.batch.sent.run,
+                validation.number,
+                one.batch.facts.trial_id,
+                one.batch.facts.experiment_id,
+                validation.step,
+                validation.time_ms,
+                encode_values(validation.values),
+                one.batch.facts.token,
+                one.moved.is_stale,
+            )
+            for one in taken
+            for validation in one.batch.validations
+        ]
+        if not rows:
+            return
+        stored = await reports.save_validations(driver, tenant, unit.now, rows)
+        for one in taken:
+            with telemetry.span("store validations", parent=one.batch.trace, run=one.batch.sent.run):
+                for validation in one.batch.validations:
+                    if (one.batch.sent.run, validation.number) in stored:
+                        unit.emit(
+                            _validation_stored(one, validation.number, validation.step, validation.values)
+                        )
+
+    async def _store_lines(
+        self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
+    ) -> None:
+        chunks = [
+            logs.Chunk(one.batch.facts.trial_id, one.batch.facts.run_number, tuple(part))
+            for one in taken
+            for part in _parts(one.batch.lines)
+        ]
+        if not chunks:
+            return
+        heads = await logs.save_chunks(driver, tenant, unit.now.date(), chunks)
+        for trial, following in heads.items():
+            unit.then(partial(self._hints.logs, tenant, trial, following - 1))
+
+
+def _current(points: Sequence[Point], boundary: int | None) -> list[tuple[int, float]]:
+    return [(step, value) for _, step, _, value in points if is_current(step, boundary)]
+
+
+def _parts(lines: Sequence[logs.Line]) -> list[Sequence[logs.Line]]:
+    return [lines[start : start + logs.CHUNK_LINES] for start in range(0, len(lines), logs.CHUNK_LINES)]
+
+
+def _validation_stored(one: _Taken, number: int, step: int, values: dict[str, float]) -> ValidationStored:
+    facts = one.batch.facts
+    return ValidationStored(
+        trial_id=facts.trial_id,
+        experiment_id=facts.experiment_id,
+        run_id=facts.run_id,
+        run_number=facts.run_number,
+        token=facts.token,
+        version=number,
+        number=number,
+        step=step,
+        values=values,
+        worker=one.batch.worker,
+        stale=one.moved.is_stale,
+    )
+
+
+def _mark(batch: Incoming, moved: Moved) -> Mark:
+    """The committed mark. Refusals are told again for a repeat, so that a lost reply loses no reason."""
+    if moved.next_record is None:
+        raise Broken(f"run {batch.sent.run} was stored and its mark cannot be read")
+    told = dict.fromkeys(f"{refusal.code}: {refusal.reason}" for refusal in batch.refusals)
+    refused = " ".join(told)[:REFUSED_CHARACTERS] if batch.sent.first < moved.next_record else ""
+    return Mark(next=moved.next_record, refused=refused or None)

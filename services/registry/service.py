@@ -1,0 +1,101 @@
+"""Composition root of the registry: what is made of what, and in which order it starts and ends."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from services.registry.facts import AskedFacts
+from services.registry.handlers import COMMANDS, EVENTS
+from services.registry.links import Links
+from services.registry.live import Hints
+from services.registry.queries import Queries
+from services.registry.reports import Reports
+from services.registry.requests import Requests
+from services.registry.settings import RegistrySettings, Settings
+from services.registry.upkeep import Upkeep, every
+from services.registry.uploads import Uploads
+from services.registry.verifier import Verifier
+from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.clock import SystemClock
+from shared.db import Database, migrate
+from shared.objects.s3 import S3Objects
+from shared.partitions import Partitioned, Partitions
+from shared.process import Process
+
+NAME = "registry"
+WRITERS = ("registry_tenant",)
+"""May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
+QUESTIONS_AT_ONCE = 256
+
+
+async def compose(settings: Settings, process: Process) -> None:
+    """Build the registry on the process."""
+    clock = SystemClock()
+    wanted = settings.registry
+    await migrate(settings.postgres, NAME)
+    partitions = await process.enter(Partitions(settings.postgres, partitioned(wanted), clock))
+    database = await process.enter(Database(settings.postgres, NAME))
+    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    objects = S3Objects.of(settings.s3, clock)
+    process.on_close(objects.close)
+    await objects.ensure_bucket()
+
+    relay = Relay(bus, database, NAME, clock)
+    units = Units(database, relay, NAME, clock)
+    links = Links(objects, timedelta(seconds=wanted.link_life_s))
+    facts, hints = AskedFacts(bus, clock), Hints(bus)
+    verifier = Verifier(objects, wanted.hash_up_to_bytes)
+    reports = Reports(units, facts, hints, wanted.lanes)
+    requests = Requests(units, facts, links, verifier)
+    queries = Queries(units, links)
+    uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
+    upkeep = Upkeep(
+        units, bus, objects, clock, timedelta(seconds=wanted.collect_after_s), is_dry=wanted.collect_dry
+    )
+    answers = {**reports.answers(), **requests.answers(), **queries.answers(), **uploads.answers()}
+    for close in (verifier.close, hints.close, reports.close):
+        process.on_close(close)
+
+    process.start("relay", relay.run, relay.flush)
+    process.start("partitions", partitions.run)
+    process.start("settle", lambda: every(timedelta(seconds=wanted.settle_every_s), upkeep.settle))
+    process.start("collect", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.collect))
+    process.start("delete", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.delete))
+    _start(process, "events", Consumer(bus, units, NAME, EVENTS).run)
+    _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
+    answering = asyncio.Event()
+
+    async def answer(stopping: asyncio.Event) -> None:
+        async with Responder(bus, NAME, answers, QUESTIONS_AT_ONCE):
+            answering.set()
+            await stopping.wait()
+
+    _start(process, "answers", answer)
+    await answering.wait()
+    process.check("bus", lambda: bus.connected)
+    process.mark_ready()
+
+
+def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
+    """The tables that are partitioned by day, and how long their days are kept."""
+    return (
+        Partitioned(NAME, "points", _days(wanted.keep_points_days), WRITERS),
+        Partitioned(NAME, "log_chunks", _days(wanted.keep_logs_days), WRITERS),
+    )
+
+
+def _days(count: int | None) -> timedelta | None:
+    return None if count is None else timedelta(days=count)
+
+
+def _start(process: Process, name: str, main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Start a task that ends by itself once its event is set."""
+    stopping = asyncio.Event()
+
+    async def run() -> None:
+        await main(stopping)
+
+    async def stop() -> None:
+        stopping.set()
+
+    process.start(name, run, stop)

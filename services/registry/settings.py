@@ -1,0 +1,39 @@
+"""The registry's settings: `MUSTER_REGISTRY__…` beside those that every service has."""
+
+from pydantic import Field
+
+from shared.settings import PostgresSettings, S3Settings, Section, ServiceSettings
+
+
+class RegistrySettings(Section):
+    """What the registry decides by configuration.
+
+    Attributes:
+        link_life_s: how long a signed URL is good.
+        hash_up_to_bytes: larger files of a checkpoint are verified by size alone; None reads all of them back.
+        code_bytes: the largest archive of code that is taken.
+        collect_after_s: how long an experiment's checkpoints stay untouched after its end.
+        collect_dry: say what collection would delete, and delete nothing.
+        keep_points_days: age at which metric points go; None keeps them.
+        keep_logs_days: age at which log lines go; None keeps them.
+        lanes: transactions at a time that store reports of one tenant.
+    """
+
+    link_life_s: int = Field(900, ge=10, le=86_400)
+    hash_up_to_bytes: int | None = Field(None, ge=0)
+    code_bytes: int = Field(128 * 1024 * 1024, ge=1)
+    collect_after_s: float = Field(60.0, ge=0)
+    collect_every_s: float = Field(5.0, gt=0)
+    settle_every_s: float = Field(1.0, gt=0)
+    collect_dry: bool = False
+    keep_points_days: int | None = Field(None, ge=1)
+    keep_logs_days: int | None = Field(None, ge=1)
+    lanes: int = Field(2, ge=1, le=16)
+
+
+class Settings(ServiceSettings):
+    """All settings of the process."""
+
+    postgres: PostgresSettings
+    s3: S3Settings
+    registry: RegistrySettings = RegistrySettings()

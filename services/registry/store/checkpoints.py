@@ -1,0 +1,227 @@
+"""Checkpoints and their files. The state is written here and nowhere else, always by the machine's word."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import delete, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.core.checkpoint import CHECKPOINT, Candidate, State, Trigger
+from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint's row."""
+
+    id: UUID
+    tenant: UUID
+    experiment: UUID
+    trial: UUID
+    run: UUID
+    run_number: int
+    token: int
+    number: int
+    step: int
+    state: State
+    version: int
+    attempts: int
+    files: int
+    size_bytes: int
+    waits_for: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    reason: str | None
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a manifest and the key of its object."""
+
+    path: str
+    worker: str
+    key: str
+    size_bytes: int
+    sha256: str
+
+
+async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, object]) -> bool:
+    """Make a checkpoint known; return False when its id or its number in the run is taken."""
+    made = await connection.execute(
+        insert(checkpoints)
+        .values(state=CHECKPOINT.initial, version=1, **row)
+        .on_conflict_do_nothing()
+        .returning(checkpoints.c.id)
+    )
+    return made.first() is not None
+
+
+async def load_checkpoint(
+    connection: AsyncConnection, checkpoint: UUID, *, lock: bool = False
+) -> Checkpoint | None:
+    """Return the checkpoint, its row locked when asked; None when the tenant has none of that id."""
+    query = select(checkpoints).where(checkpoints.c.id == checkpoint)
+    row = (await connection.execute(query.with_for_update() if lock else query)).first()
+    return _checkpoint(row) if row else None
+
+
+async def load_checkpoints(
+    connection: AsyncConnection,
+    *,
+    trial: UUID | None = None,
+    experiment: UUID | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    limit: int,
+) -> list[Checkpoint]:
+    """Return checkpoints in the order of their making."""
+    query = select(checkpoints).order_by(checkpoints.c.created_at, checkpoints.c.id).limit(limit)
+    if trial is not None:
+        query = query.where(checkpoints.c.trial == trial)
+    if experiment is not None:
+        query = query.where(checkpoints.c.experiment == experiment)
+    if after is not None:
+        query = query.where(tuple_(checkpoints.c.created_at, checkpoints.c.id) > after)
+    return [_checkpoint(row) for row in await connection.execute(query)]
+
+
+async def move_checkpoint(
+    connection: AsyncConnection, checkpoint: Checkpoint, trigger: Trigger, now: datetime, **also: object
+) -> Checkpoint:
+    """Take a locked checkpoint to its next state, with a new version; unchanged where the trigger is ignored."""
+    if not CHECKPOINT.moves(checkpoint.state, trigger):
+        CHECKPOINT.next(checkpoint.state, trigger)
+        return checkpoint
+    row = await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint.id)
+        .values(
+            state=CHECKPOINT.next(checkpoint.state, trigger),
+            version=checkpoint.version + 1,
+            changed_at=now,
+            **also,
+        )
+        .returning(checkpoints)
+    )
+    return _checkpoint(row.one())
+
+
+async def save_part(
+    connection: AsyncConnection, checkpoint: UUID, waits_for: Sequence[str], metadata: Mapping[str, object]
+) -> None:
+    """Keep whose parts a locked checkpoint still waits for, and what is said about it."""
+    await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint)
+        .values(waits_for=list(waits_for), metadata=dict(metadata))
+    )
+
+
+async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Candidate]:
+    """Return the trial's saved checkpoints for the choice of the newest."""
+    rows = await connection.execute(
+        select(checkpoints.c.id, checkpoints.c.token, checkpoints.c.step, checkpoints.c.state).where(
+            checkpoints.c.trial == trial, checkpoints.c.state == State.saved
+        )
+    )
+    return [Candidate(row.id, row.token, row.step, State(row.state)) for row in rows]
+
+
+async def save_files(
+    connection: AsyncConnection, tenant: UUID, checkpoint: UUID, worker: str, files: Sequence[File]
+) -> None:
+    """Set one worker's files of a locked checkpoint, and its number and size of all."""
+    await connection.execute(
+        delete(checkpoint_files).where(
+            checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
+        )
+    )
+    rows = [
+        {
+            "checkpoint": checkpoint,
+            "path": file.path,
+            "tenant": tenant,
+            "worker": worker,
+            "key": file.key,
+            "size_bytes": file.size_bytes,
+            "sha256": file.sha256,
+        }
+        for file in files
+    ]
+    await connection.execute(insert(checkpoint_files), rows)
+    size = select(func.count(), func.coalesce(func.sum(checkpoint_files.c.size_bytes), 0)).where(
+        checkpoint_files.c.checkpoint == checkpoint
+    )
+    count, size_bytes = (await connection.execute(size)).one()
+    await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint)
+        .values(files=count, size_bytes=int(size_bytes))
+    )
+
+
+async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, list[File]]:
+    """Return the files of these checkpoints, each by path."""
+    rows = await connection.execute(
+        select(checkpoint_files)
+        .where(checkpoint_files.c.checkpoint.in_(wanted))
+        .order_by(checkpoint_files.c.checkpoint, checkpoint_files.c.path)
+    )
+    files: dict[UUID, list[File]] = {checkpoint: [] for checkpoint in wanted}
+    for row in rows:
+        files[row.checkpoint].append(File(row.path, row.worker, row.key, row.size_bytes, row.sha256))
+    return files
+
+
+async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoint]:
+    """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
+    open_states = (State.announced, State.uploading, State.committing)
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.run == run, checkpoints.c.state.in_(open_states))
+        .order_by(checkpoints.c.number)
+        .with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def load_numbers(connection: AsyncConnection, run: UUID) -> set[int]:
+    """Return the numbers of the run's checkpoints, whatever became of them."""
+    return set(await connection.scalars(select(checkpoints.c.number).where(checkpoints.c.run == run)))
+
+
+async def load_unsettled_runs(
+    connection: AsyncConnection, now: datetime, limit: int
+) -> list[tuple[UUID, UUID, UUID]]:
+    """Return (tenant, trial, run) of ended runs whose upload timeout is over and whose checkpoints were not settled."""
+    due = runs.c.ended_at + func.make_interval(0, 0, 0, 0, 0, 0, trials.c.upload_timeout_s) <= now
+    rows = await connection.execute(
+        select(runs.c.tenant, runs.c.trial, runs.c.id)
+        .join(trials, trials.c.id == runs.c.trial)
+        .where(runs.c.ended_at.is_not(None), runs.c.is_settled.is_(False), due)
+        .order_by(runs.c.ended_at)
+        .limit(limit)
+    )
+    return [(row.tenant, row.trial, row.id) for row in rows]
+
+
+async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpoint]:
+    """Return checkpoints whose objects are to be deleted, oldest intent first."""
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.state == State.deleting)
+        .order_by(checkpoints.c.changed_at)
+        .limit(limit)
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+def _checkpoint(row: Any) -> Checkpoint:
+    values = dict(row._mapping)
+    values["state"] = State(values["state"])
+    values["waits_for"] = tuple(values["waits_for"] or ())
+    return Checkpoint(**values)

@@ -1,0 +1,123 @@
+"""What collection needs to see: experiments that are over, their checkpoints with the searcher's metric, and pins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import func, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.core.checkpoint import State
+from services.registry.core.collect import Kept, Policy
+from services.registry.store.tables import checkpoints, experiments, runs, trials
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """An experiment whose checkpoints may be collected."""
+
+    experiment: UUID
+    tenant: UUID
+    policy: Policy
+    smaller_is_better: bool
+
+
+async def load_due(connection: AsyncConnection, ended_before: datetime, limit: int) -> list[Due]:
+    """Return experiments that ended before that time, whose checkpoints are all settled, and that are not collected."""
+    unsettled = (
+        select(runs.c.id)
+        .where(runs.c.experiment == experiments.c.id, runs.c.is_settled.is_(False))
+        .correlate(experiments)
+        .exists()
+    )
+    open_trials = (
+        select(trials.c.id)
+        .where(trials.c.experiment == experiments.c.id, trials.c.is_final.is_(False))
+        .correlate(experiments)
+        .exists()
+    )
+    signs = (
+        select(func.bool_and(trials.c.smaller_is_better))
+        .where(trials.c.experiment == experiments.c.id)
+        .correlate(experiments)
+        .scalar_subquery()
+    )
+    rows = await connection.execute(
+        select(experiments, signs.label("sign"))
+        .where(experiments.c.is_final, experiments.c.collected_at.is_(None))
+        .where(experiments.c.final_at <= ended_before, ~unsettled, ~open_trials)
+        .order_by(experiments.c.final_at)
+        .limit(limit)
+    )
+    return [
+        Due(
+            row.id,
+            row.tenant,
+            Policy(row.save_experiment_best, row.save_trial_best, row.save_trial_latest),
+            row.sign is not False,
+        )
+        for row in rows
+    ]
+
+
+async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]:
+    """Return the experiment's saved checkpoints, each with the searcher's metric of the validation at its step."""
+    rows = await connection.execute(_KEPT, {"experiment": experiment})
+    return [
+        Kept(
+            row.id,
+            row.trial,
+            (row.token, row.step),
+            None if row.metric is None else float(row.metric),
+            row.validation or 0,
+        )
+        for row in rows
+    ]
+
+
+async def load_starts(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
+    """Return those of the checkpoints from which an open trial starts."""
+    found = await connection.scalars(
+        select(trials.c.start_checkpoint).where(
+            trials.c.start_checkpoint.in_(wanted), trials.c.is_final.is_(False)
+        )
+    )
+    return frozenset(checkpoint for checkpoint in found if checkpoint is not None)
+
+
+async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
+    """Return the experiment's checkpoints that were given up: whatever of them reached the store goes too."""
+    rows = await connection.scalars(
+        select(checkpoints.c.id)
+        .where(checkpoints.c.experiment == experiment)
+        .where(checkpoints.c.state.in_((State.abandoned, State.corrupt)))
+        .order_by(checkpoints.c.id)
+    )
+    return list(rows)
+
+
+async def save_collected(connection: AsyncConnection, experiment: UUID, now: datetime) -> None:
+    """Remember that the experiment was collected."""
+    await connection.execute(
+        update(experiments).where(experiments.c.id == experiment).values(collected_at=now)
+    )
+
+
+async def save_settled(connection: AsyncConnection, run: UUID) -> None:
+    """Remember that nothing of the run is awaited any more."""
+    await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))
+
+
+_KEPT = text(
+    """
+    SELECT c.id, c.trial, c.token, c.step, v.number AS validation, v.values ->> t.metric AS metric
+    FROM registry.checkpoints c
+    JOIN registry.trials t ON t.id = c.trial
+    LEFT JOIN LATERAL (
+        SELECT number, values FROM registry.validations v
+        WHERE v.trial = c.trial AND v.step = c.step ORDER BY v.run = c.run DESC, v.stored_at DESC LIMIT 1
+    ) v ON true
+    WHERE c.experiment = :experiment AND c.state = 'saved'
+    """
+)

@@ -1,0 +1,91 @@
+"""Content-addressed artifacts: sent to a place of their own, read back, and only then kept under their hash."""
+
+import re
+
+from services.registry.links import Links, artifact_key, incoming_key
+from services.registry.store.artifacts import load_artifact, save_artifact
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.clock import Clock
+from shared.errors import NotFound, Rejected
+from shared.ids import new_id
+from shared.messages.storage import Confirmed, ConfirmUpload, GetUploadUrl, UploadTarget
+from shared.objects import Digest, ObjectStore
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+class Uploads:
+    """Answers `qry.v1.registry.upload_url` and `.confirm_upload`."""
+
+    def __init__(
+        self, units: Units, objects: ObjectStore, links: Links, clock: Clock, most_bytes: int
+    ) -> None:
+        self._units = units
+        self._objects = objects
+        self._links = links
+        self._clock = clock
+        self._most_bytes = most_bytes
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {GetUploadUrl: self.on_upload_url, ConfirmUpload: self.on_confirm}
+
+    async def on_upload_url(self, ask: Ask, query: GetUploadUrl) -> UploadTarget:
+        """Say where the bytes go, or that the tenant has them already."""
+        self._check(query.sha256, query.size_bytes)
+        if await self._known(ask, query) is not None:
+            return UploadTarget(known=True)
+        key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
+        return UploadTarget(known=False, url=self._links.write(key))
+
+    async def on_confirm(self, ask: Ask, query: ConfirmUpload) -> Confirmed:
+        """Keep what was sent when it is what was said: read in a place to which no signed URL leads."""
+        self._check(query.sha256, query.size_bytes)
+        confirmed = Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
+        if await self._known(ask, query) is not None:
+            return confirmed
+        incoming = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
+        kept = artifact_key(ask.tenant, query.kind, new_id(self._clock))
+        try:
+            await self._objects.copy(incoming, kept)
+        except NotFound as error:
+            if await self._known(ask, query) is not None:
+                return confirmed
+            raise Rejected(
+                "upload_missing", "nothing was sent to the URL; send the bytes, then confirm"
+            ) from error
+        found = await self._objects.digest(kept)
+        if found != Digest(query.size_bytes, query.sha256):
+            await self._objects.delete(kept)
+            await self._objects.delete(incoming)
+            raise Rejected(
+                "upload_mismatch",
+                f"{found.size_bytes if found else 0} bytes arrived that are not the announced {query.size_bytes} "
+                f"with SHA-256 {query.sha256}; send them again",
+            )
+        async with self._units.tenant(ask.tenant) as unit:
+            await save_artifact(
+                unit.connection, ask.tenant, query.kind, query.sha256, query.size_bytes, kept, unit.now
+            )
+            stored = await load_artifact(unit.connection, query.kind, query.sha256)
+        if stored is not None and stored[0] != kept:
+            await self._objects.delete(kept)
+        await self._objects.delete(incoming)
+        return confirmed
+
+    async def _known(self, ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str | None:
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await load_artifact(unit.connection, query.kind, query.sha256)
+        return found[0] if found else None
+
+    def _check(self, sha256: str, size_bytes: int) -> None:
+        if not _SHA256.fullmatch(sha256):
+            raise Rejected("bad_hash", "a SHA-256 is 64 hex digits in lower case", place="sha256")
+        if not 0 < size_bytes <= self._most_bytes:
+            raise Rejected(
+                "too_large",
+                f"the archive has {size_bytes} bytes; 1 to {self._most_bytes} are taken",
+                place="size_bytes",
+                hint="leave data and checkpoints out with a .musterignore file",
+            )
