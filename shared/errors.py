@@ -50,7 +50,20 @@ class Meaning:
     grpc: str
 
 
+_MALFORMED = Meaning("dead_letter", 400, "INVALID_ARGUMENT")
+
 BY_CODE = {
+    "invalid_request": _MALFORMED,
+    "invalid_json": _MALFORMED,
+    "unknown_field": _MALFORMED,
+    "cursor_invalid": _MALFORMED,
+    "too_deep": _MALFORMED,
+    "too_many_values": _MALFORMED,
+    "host_not_allowed": _MALFORMED,
+    "events_expired": Meaning("dead_letter", 410, "OUT_OF_RANGE"),
+    "code_too_large": Meaning("dead_letter", 413, "RESOURCE_EXHAUSTED"),
+    "slow_body": Meaning("nak", 408, "DEADLINE_EXCEEDED"),
+    "disk_full": Meaning("nak", 507, "RESOURCE_EXHAUSTED"),
     "invalid_json": Meaning("dead_letter", 400, "INVALID_ARGUMENT"),
     "unauthenticated": Meaning("dead_letter", 401, "UNAUTHENTICATED"),
     "forbidden": Meaning("dead_letter", 403, "PERMISSION_DENIED"),
