@@ -5,9 +5,10 @@ A wake is a hint. Who waits reads the table from its own position, and does so o
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
+from uuid import UUID
 
 import structlog
 
@@ -67,6 +68,22 @@ class Feed:
             self._waiters[tenant].discard(waiter)
             if not self._waiters[tenant]:
                 del self._waiters[tenant]
+
+    @asynccontextmanager
+    async def waiting_for_logs(self, tenant: TenantId, trial: UUID | None) -> AsyncIterator[Waiter]:
+        """Woken by the tenant's changes, and by new log lines of the trial (None: of any)."""
+        with self.waiting(tenant) as waiter:
+
+            async def wake(message: _Carries) -> None:
+                waiter.wake()
+
+            subject = f"live.v{Hint.VERSION}.{tenant}.logs.{trial or '*'}"
+            subscription = await self._bus.subscribe(subject, wake)
+            try:
+                yield waiter
+            finally:
+                with suppress(Exception):  # a connection that is gone holds no subscription
+                    await subscription.unsubscribe()
 
     async def changed(self, tenant: TenantId, position: int) -> None:
         """Wakes the tenant's waiters here and on the other replicas."""

@@ -49,7 +49,12 @@ class Front:
         return caller
 
     async def call(
-        self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs, left_s: float | None = None
+        self,
+        row: Operation[Any, Any],
+        caller: Caller,
+        request: Request,
+        inputs: Inputs,
+        left_s: float | None = None,
     ) -> Resource:
         """Calls a unary operation; `left_s` is what remains of the caller's own deadline."""
         deadline_s = self.upload_deadline_s if row.stream == "upload" else self.deadline_s

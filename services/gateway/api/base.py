@@ -17,9 +17,7 @@ Label = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00-\x1f
 Labels = Annotated[list[Label], Field(max_length=32)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
-ModelName = Annotated[
-    str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")
-]
+ModelName = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]*$")]
 Text = Annotated[str, Field(max_length=10_000)]
 
 

@@ -71,9 +71,7 @@ class CheckpointRequest(Request):
 class FileDownload(Resource):
     """One file and where it can be fetched for a short while, without a token."""
 
-    path: str = Field(
-        description="Relative, with forward slashes; never leaves the folder."
-    )
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
     size_bytes: int
     sha256: str
     url: str

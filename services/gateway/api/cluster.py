@@ -149,14 +149,10 @@ class EventKind(StrEnum):
 class Event(Resource):
     """One change of an entity of the caller's tenant, with its whole state after it."""
 
-    id: str = Field(
-        description="Give it as `after` (or Last-Event-ID) to go on behind it."
-    )
+    id: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
     time: datetime
     kind: EventKind
-    change: str = Field(
-        description="A past participle, such as `changed` or `granted`."
-    )
+    change: str = Field(description="A past participle, such as `changed` or `granted`.")
     entity: UUID
     experiment: UUID | None = None
     version: int

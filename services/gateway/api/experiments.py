@@ -69,9 +69,7 @@ class Experiment(Resource):
     labels: list[str] = []
     owner: str
     state: ExperimentState
-    reason: str | None = Field(
-        default=None, description="Why it was rejected or failed."
-    )
+    reason: str | None = Field(default=None, description="Why it was rejected or failed.")
     progress: float = Field(default=0.0, description="0 to 1.")
     searcher: str = Field(description="The search method's name.")
     metric: str | None = None
@@ -82,30 +80,20 @@ class Experiment(Resource):
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
-    final: bool = Field(
-        default=False, description="True when nothing of it can change any more."
-    )
+    final: bool = Field(default=False, description="True when nothing of it can change any more.")
     created_at: datetime
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    version: int = Field(
-        description="Rises with every change; 0 until the searcher took it up."
-    )
+    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
 
 
 class ExperimentDetail(Experiment):
     """One experiment with its whole config."""
 
     config: JsonObject = Field(description="The config with its defaults filled in.")
-    config_yaml: str | None = Field(
-        default=None, description="The config as it was sent, when sent as text."
-    )
-    trace_id: str | None = Field(
-        default=None, description="The trace of the request and all that follows."
-    )
-    warnings: list[str] = Field(
-        default=[], description="What the config's check found worth saying."
-    )
+    config_yaml: str | None = Field(default=None, description="The config as it was sent, when sent as text.")
+    trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
+    warnings: list[str] = Field(default=[], description="What the config's check found worth saying.")
 
 
 class ExperimentPage(Resource):
@@ -118,9 +106,7 @@ class ExperimentPage(Resource):
 class CreateExperimentRequest(Request):
     """Exactly one of `config` and `config_yaml`; the code must have been put before."""
 
-    config: JsonObject | None = Field(
-        default=None, description="The config as a JSON object."
-    )
+    config: JsonObject | None = Field(default=None, description="The config as a JSON object.")
     config_yaml: Annotated[str | None, Field(max_length=MAX_CONFIG_CHARS)] = None
     code_sha256: Sha256 | None = Field(
         default=None, description="Hash of a code archive that was put before."
@@ -146,9 +132,7 @@ class ListExperimentsRequest(PageRequest):
     state: Annotated[list[ExperimentState], Field(max_length=8)] = []
     label: Labels = []
     name_contains: Annotated[str | None, Field(max_length=200)] = None
-    archived: bool = Field(
-        default=False, description="True lists the archived ones instead."
-    )
+    archived: bool = Field(default=False, description="True lists the archived ones instead.")
 
 
 class ExperimentRequest(Request):

@@ -28,9 +28,7 @@ class Model(Resource):
         default=0,
         description="How many versions were made; the newest has this number.",
     )
-    aliases: dict[str, int] = Field(
-        default={}, description="Names of versions, such as `champion`."
-    )
+    aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
     owner: str
     created_at: datetime
     version: int = Field(description="Rises with every change of this entry.")

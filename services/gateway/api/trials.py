@@ -106,9 +106,7 @@ class Run(Resource):
     outcome: str | None = None
     reason: str | None = None
     exit_code: int | None = None
-    charged: bool = Field(
-        default=False, description="True when it counts against max_restarts."
-    )
+    charged: bool = Field(default=False, description="True when it counts against max_restarts.")
     pool: str
     members: list[RunMember]
     granted_at: datetime
@@ -142,9 +140,7 @@ class MetricSeries(Resource):
 
     group: str = Field(description="training, validation or a group of the user's own.")
     name: str
-    count: int = Field(
-        description="Points stored; fewer are shown when `max_points` thins them."
-    )
+    count: int = Field(description="Points stored; fewer are shown when `max_points` thins them.")
     points: list[MetricPoint]
 
 

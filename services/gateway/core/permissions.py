@@ -44,9 +44,7 @@ ROLES: dict[str, frozenset[Permission]] = {
     "viewer": _READ,
     "editor": _EDIT,
     "admin": _EDIT | {Permission.TOKEN_MANAGE, Permission.WORKER_JOIN},
-    "operator": frozenset(
-        {Permission.SELF, Permission.CLUSTER_READ, Permission.WORKER_JOIN}
-    ),
+    "operator": frozenset({Permission.SELF, Permission.CLUSTER_READ, Permission.WORKER_JOIN}),
 }
 """An operator sees tenants' machines and no tenant's content."""
 

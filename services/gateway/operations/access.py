@@ -108,7 +108,9 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
 async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:
     """Lets a machine join a pool: a join token in exchange for NATS credentials of its own."""
     if not call.join_token:
-        raise Rejected("unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`")
+        raise Rejected(
+            "unauthenticated", "a join token is needed", hint="send it as `Authorization: Bearer …`"
+        )
     question = Join(
         token=call.join_token,
         worker=WorkerId(request.worker),

@@ -25,7 +25,9 @@ async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsReques
     return await _list_page(call, request, trial=TrialId(trial.id))
 
 
-async def list_experiment_checkpoints(call: Call, request: ListExperimentCheckpointsRequest) -> CheckpointPage:
+async def list_experiment_checkpoints(
+    call: Call, request: ListExperimentCheckpointsRequest
+) -> CheckpointPage:
     """Lists the checkpoints of all trials of an experiment, newest first."""
     experiment = await find_experiment(call, request.experiment)
     return await _list_page(call, request, experiment=ExperimentId(experiment.id))

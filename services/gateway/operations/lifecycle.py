@@ -23,7 +23,9 @@ async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment
     """Pauses an experiment: its trials save and give their slots back."""
     row = await find_experiment(call, request.experiment)
     _refuse_ended(row, "paused")
-    command = messages.PauseExperiment(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id))
+    command = messages.PauseExperiment(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
+    )
     return await _command(call, row, command, lambda now: now.state == "paused" or now.final)
 
 
@@ -31,21 +33,27 @@ async def resume_experiment(call: Call, request: ExperimentRequest) -> Experimen
     """Resumes a paused experiment."""
     row = await find_experiment(call, request.experiment)
     _refuse_ended(row, "resumed")
-    command = messages.ResumeExperiment(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id))
+    command = messages.ResumeExperiment(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
+    )
     return await _command(call, row, command, lambda now: now.state == "active" or now.final)
 
 
 async def cancel_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Ends an experiment gently: its trials are asked to save and stop."""
     row = await find_experiment(call, request.experiment)
-    command = messages.CancelExperiment(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id))
+    command = messages.CancelExperiment(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
+    )
     return await _command(call, row, command, _ending)
 
 
 async def kill_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Ends an experiment at once."""
     row = await find_experiment(call, request.experiment)
-    command = messages.KillExperiment(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id))
+    command = messages.KillExperiment(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
+    )
     if row.state == "stopping":
         return await _command(call, row, command, lambda now: now.final or now.version > row.version)
     return await _command(call, row, command, _ending)

@@ -76,7 +76,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     row = await find_trial(call, request.trial)
     trial = _Trial(row.id, row.number)
     _resume(call.last_event_id or request.after, [trial])
-    with call.doors.feed.waiting(call.tenant) as waiter:
+    async with call.doors.feed.waiting_for_logs(call.tenant, trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
@@ -91,7 +91,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     """Streams the logs of an experiment's trials until the experiment has ended."""
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
-    with call.doors.feed.waiting(call.tenant) as waiter:
+    async with call.doors.feed.waiting_for_logs(call.tenant, None) as waiter:
         while True:
             async with call.doors.database.tenant(call.tenant) as connection:
                 experiment = await experiment_in(connection, request.experiment)

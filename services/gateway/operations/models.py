@@ -50,7 +50,9 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
                     by=call.caller.name,
                 )
             )
-    return render_model(await _created(call, model_id, lambda connection: registry.load_model(connection, model_id)))
+    return render_model(
+        await _created(call, model_id, lambda connection: registry.load_model(connection, model_id))
+    )
 
 
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
@@ -94,7 +96,9 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
                     by=call.caller.name,
                 )
             )
-    row = await _created(call, version_id, lambda connection: registry.load_version_by_id(connection, version_id))
+    row = await _created(
+        call, version_id, lambda connection: registry.load_version_by_id(connection, version_id)
+    )
     return render_version(row)
 
 

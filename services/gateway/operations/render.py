@@ -66,7 +66,10 @@ def render_series(page: storage.SeriesPage) -> trials.TrialMetrics:
             count=one.count,
             points=[
                 trials.MetricPoint(
-                    step=point.step, time=to_time(point.time_ms), run=point.run_number, value=finite(point.value)
+                    step=point.step,
+                    time=to_time(point.time_ms),
+                    run=point.run_number,
+                    value=finite(point.value),
                 )
                 for point in one.points
             ],
@@ -297,4 +300,9 @@ def _best(best: dict[str, Any]) -> dict[str, Any] | None:
     value = float(best["value"])  # infinities are stored as text
     if not math.isfinite(value):
         return None
-    return {"trial": best["trial_id"], "trial_number": best["trial_number"], "step": best["step"], "value": value}
+    return {
+        "trial": best["trial_id"],
+        "trial_number": best["trial_number"],
+        "step": best["step"],
+        "value": value,
+    }

@@ -55,9 +55,7 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
     source = request.config_yaml if request.config is None else request.config
     config = await _load(source or "", request.name)
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    submission = _Submission(
-        config, _document(config), request.config_yaml, request.code_sha256, labels
-    )
+    submission = _Submission(config, _document(config), request.config_yaml, request.code_sha256, labels)
     return await _submit(call, request, submission)
 
 

@@ -160,4 +160,3 @@ def _translated(error: web.HTTPException) -> MusterError:
             return Rejected("invalid_request", error.reason)
         case _:
             return Broken(error.reason)
-

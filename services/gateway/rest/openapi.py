@@ -54,7 +54,9 @@ def render_openapi(operations: Rows, version: str) -> bytes:
             "responses": {
                 "Problem": {
                     "description": "What went wrong.",
-                    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                    "content": {
+                        "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
+                    },
                 }
             },
         },
@@ -70,7 +72,7 @@ def _schemas(operations: Rows) -> Document:
         models[row.response] = "serialization"
     pairs = [(model, cast(Any, mode)) for model, mode in models.items()]
     _, schema = models_json_schema(pairs, ref_template=_REF, schema_generator=GenerateJsonSchema)
-    schemas = {name: found for name, found in schema["$defs"].items()}
+    schemas = dict(schema["$defs"])
     for row in operations:
         if row.has_body:
             schemas[row.request.__name__] = _without(schemas[row.request.__name__], row.path_fields)
@@ -80,7 +82,9 @@ def _schemas(operations: Rows) -> Document:
 def _without(schema: Document, fields: tuple[str, ...]) -> Document:
     """The body's schema: what stands in the path is not in it."""
     found = dict(schema)
-    found["properties"] = {key: value for key, value in schema.get("properties", {}).items() if key not in fields}
+    found["properties"] = {
+        key: value for key, value in schema.get("properties", {}).items() if key not in fields
+    }
     found["required"] = [key for key in schema.get("required", []) if key not in fields]
     if not found["required"]:
         del found["required"]
@@ -142,7 +146,9 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
             }
         )
     if row.idempotent is Idempotency.KEY:
-        parameters.append(_header("Idempotency-Key", "The same key and request have the same answer for 24 hours."))
+        parameters.append(
+            _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")
+        )
     if row.stream == "server":
         parameters.append(_header("Last-Event-ID", "Goes on behind this event; stronger than `after`."))
     return parameters

@@ -25,6 +25,4 @@ def problem_response(error: MusterError, request_id: UUID, trace_id: str | None)
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, Transient):
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
-    return web.Response(
-        body=orjson.dumps(members), status=status, content_type=MEDIA_TYPE, headers=headers
-    )
+    return web.Response(body=orjson.dumps(members), status=status, content_type=MEDIA_TYPE, headers=headers)

@@ -90,12 +90,17 @@ def rejected(error: ValidationError) -> Rejected:
 
 async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BODY_BYTES) -> bytes:
     """The whole body, which must be JSON, come in time and be no larger than `limit`."""
-    if request.content_type not in ("application/json", "application/octet-stream") or request.charset not in (
+    if request.content_type not in (
+        "application/json",
+        "application/octet-stream",
+    ) or request.charset not in (
         None,
         "utf-8",
     ):
         raise Rejected(
-            "unsupported_media_type", f"{request.content_type} is not understood here", hint="send application/json"
+            "unsupported_media_type",
+            f"{request.content_type} is not understood here",
+            hint="send application/json",
         )
     if request.content_length is not None and request.content_length > limit:
         raise too_large(limit)

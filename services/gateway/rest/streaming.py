@@ -42,7 +42,9 @@ async def stream_events(
         await open_stream()
         await response.write(f"id: {position}\n\n".encode())
 
-    items = front.stream(row, caller, model, Inputs(inputs.bearer, None, inputs.last_event_id, None, announce))
+    items = front.stream(
+        row, caller, model, Inputs(inputs.bearer, None, inputs.last_event_id, None, announce)
+    )
     try:
         async for item in _with_heartbeats(items):
             await open_stream()

@@ -52,7 +52,9 @@ class Mapper:
         """
         if len(UnknownFieldSet(message)):
             number = next(iter(UnknownFieldSet(message))).field_number
-            raise Rejected("unknown_field", f"field number {number} is not known in {model.__name__}", place or "request")
+            raise Rejected(
+                "unknown_field", f"field number {number} is not known in {model.__name__}", place or "request"
+            )
         values: dict[str, Any] = {}
         for name, shape, read in self._readers_of(model):
             if shape.has_presence and not message.HasField(name):
@@ -158,11 +160,11 @@ class Mapper:
             return lambda raw, place: _named(names, raw, place)
         match shape.kind:
             case "timestamp":
-                return lambda raw, place: _read_time(raw, place)
+                return _read_time
             case "value":
-                return lambda raw, place: read_value(raw, place)
+                return read_value
             case "struct":
-                return lambda raw, place: read_struct(raw, place)
+                return read_struct
             case _:
                 return lambda raw, place: raw
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 import grpc
+import grpc.aio
 import structlog
 from google.protobuf.message import Message
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -38,6 +39,9 @@ _OPTIONS = [
 ]
 _log = structlog.get_logger()
 
+MethodHandler = Any
+"""grpc.RpcMethodHandler, which its stubs make generic and the library does not."""
+
 Context = Any
 """grpc.aio.ServicerContext, whose stubs are generic in what we do not use."""
 
@@ -48,9 +52,11 @@ class Rpc:
     def __init__(self, front: Front, mapper: Mapper | None = None) -> None:
         self._front = front
         self._mapper = mapper or Mapper(muster_pb2)
-        self.health = health.aio.HealthServicer()
+        self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
-    def server(self, operations: tuple[Operation[Any, Any], ...], address: str) -> tuple[grpc.aio.Server, int]:
+    def server(
+        self, operations: tuple[Operation[Any, Any], ...], address: str
+    ) -> tuple[grpc.aio.Server, int]:
         """A server that is not started yet, and its port."""
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
         methods = {row.name: self.method(row) for row in operations}
@@ -62,11 +68,13 @@ class Rpc:
 
     async def show_serving(self, serving: bool) -> None:
         """What the health service says."""
-        kind = health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        kind = (
+            health_pb2.HealthCheckResponse.SERVING if serving else health_pb2.HealthCheckResponse.NOT_SERVING
+        )
         for name in ("", FULL_NAME):
             await self.health.set(name, kind)
 
-    def method(self, row: Operation[Any, Any]) -> grpc.RpcMethodHandler:
+    def method(self, row: Operation[Any, Any]) -> MethodHandler:
         """The handler of one row."""
         kinds: dict[str | None, tuple[Callable[..., Any], Callable[..., Any]]] = {
             None: (grpc.unary_unary_rpc_method_handler, self._unary(row)),
@@ -79,14 +87,16 @@ class Rpc:
             request_deserializer=self._mapper.message_type(row.request).FromString,
             response_serializer=self._mapper.message_type(row.response).SerializeToString,
         )
-        return cast(grpc.RpcMethodHandler, handler)
+        return cast(MethodHandler, handler)
 
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
         async def serve(message: Message, context: Context) -> Message:
-            async with _told(self._front, row, context):
+            async with _Told(self._front, row, context):
                 caller = await self._admit(row, context)
                 request = self._read(row, message)
-                found = await self._front.call(row, caller, request, _inputs(context), context.time_remaining())
+                found = await self._front.call(
+                    row, caller, request, _inputs(context), context.time_remaining()
+                )
                 return self._mapper.to_message(found)
             raise AssertionError("unreachable")
 
@@ -97,7 +107,7 @@ class Rpc:
             async def announce(position: str) -> None:
                 await context.send_initial_metadata(((LAST_EVENT_ID, position),))
 
-            async with _told(self._front, row, context):
+            async with _Told(self._front, row, context):
                 caller = await self._admit(row, context)
                 request = self._read(row, message)
                 inputs = _inputs(context, announce=announce)
@@ -108,7 +118,7 @@ class Rpc:
 
     def _upload(self, row: Operation[Any, Any]) -> Callable[[AsyncIterator[Message], Context], Any]:
         async def serve(messages: AsyncIterator[Message], context: Context) -> Message:
-            async with _told(self._front, row, context):
+            async with _Told(self._front, row, context):
                 caller = await self._admit(row, context)
                 iterator = aiter(messages)
                 first = await anext(iterator, None)
@@ -129,7 +139,7 @@ class Rpc:
         return validate(row.request, self._mapper.to_values(row.request, message))
 
 
-class _told:
+class _Told:
     """Around one call: its span and figures; an error leaves as the call's status."""
 
     def __init__(self, front: Front, row: Operation[Any, Any], context: Context) -> None:

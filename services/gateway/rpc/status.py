@@ -16,12 +16,18 @@ DETAILS_KEY = "grpc-status-details-bin"
 Trailing = tuple[tuple[str, bytes], ...]
 
 
-def status_of(error: MusterError, request_id: UUID, trace_id: str | None) -> tuple[grpc.StatusCode, str, Trailing]:
+def status_of(
+    error: MusterError, request_id: UUID, trace_id: str | None
+) -> tuple[grpc.StatusCode, str, Trailing]:
     """The status code, its message, and the trailing metadata with all the facts."""
     code = grpc.StatusCode[meaning_of(error).grpc]
     status = status_pb2.Status(code=code.value[0], message=error.message)
     facts = {"kind": error.kind, "instance": f"urn:muster:request:{request_id}"}
-    facts |= {key: value for key, value in (("place", error.place), ("hint", error.hint), ("trace_id", trace_id)) if value}
+    facts |= {
+        key: value
+        for key, value in (("place", error.place), ("hint", error.hint), ("trace_id", trace_id))
+        if value
+    }
     status.details.add().Pack(details.ErrorInfo(reason=error.code, domain=DOMAIN, metadata=facts))
     if error.place:
         violation = details.BadRequest.FieldViolation(field=error.place, description=error.message)

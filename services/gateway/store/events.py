@@ -82,7 +82,9 @@ async def feed_bounds(connection: AsyncConnection) -> tuple[int, int]:
     return (first if first is not None else last + 1), last
 
 
-async def save_refusal(connection: AsyncConnection, tenant: UUID, now: datetime, refused: OperationRefused) -> None:
+async def save_refusal(
+    connection: AsyncConnection, tenant: UUID, now: datetime, refused: OperationRefused
+) -> None:
     statement = upsert(operation).values(
         tenant=tenant,
         id=refused.operation_id,
@@ -114,10 +116,14 @@ async def save_answer(connection: AsyncConnection, name: str, key: str, response
 
 async def drop_key(connection: AsyncConnection, name: str, key: str) -> None:
     """The request failed for good: the key may be used again."""
-    await connection.execute(delete(idempotency).where(idempotency.c.operation == name, idempotency.c.key == key))
+    await connection.execute(
+        delete(idempotency).where(idempotency.c.operation == name, idempotency.c.key == key)
+    )
 
 
-async def sweep(connection: AsyncConnection, now: datetime, events_kept: timedelta, keys_kept: timedelta) -> None:
+async def sweep(
+    connection: AsyncConnection, now: datetime, events_kept: timedelta, keys_kept: timedelta
+) -> None:
     """Deletes what is past its time, over all tenants."""
     await connection.execute(delete(event).where(event.c.at < now - events_kept))
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))

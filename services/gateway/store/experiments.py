@@ -89,7 +89,13 @@ async def apply_trial(connection: AsyncConnection, tenant: UUID, changed: TrialC
     }
     statement = (
         upsert(trial)
-        .values(tenant=tenant, id=changed.trial_id, experiment=changed.experiment_id, number=changed.number, **values)
+        .values(
+            tenant=tenant,
+            id=changed.trial_id,
+            experiment=changed.experiment_id,
+            number=changed.number,
+            **values,
+        )
         .on_conflict_do_update(index_elements=["id"], set_=values, where=trial.c.version < changed.version)
     )
     return (await connection.execute(statement)).rowcount > 0
@@ -152,7 +158,10 @@ async def load_best_trials(
     return (await connection.execute(query.order_by(rank, trial.c.number).limit(limit))).all()
 
 
-async def load_runs(connection: AsyncConnection, trial_id: UUID, above: int, limit: int) -> Sequence[Row[Any]]:
-    query = select(run).where(run.c.trial == trial_id, run.c.number > above).order_by(run.c.number).limit(limit)
+async def load_runs(
+    connection: AsyncConnection, trial_id: UUID, above: int, limit: int
+) -> Sequence[Row[Any]]:
+    query = (
+        select(run).where(run.c.trial == trial_id, run.c.number > above).order_by(run.c.number).limit(limit)
+    )
     return (await connection.execute(query)).all()
-

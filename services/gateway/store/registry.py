@@ -26,11 +26,17 @@ async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelC
 
 async def apply_version(connection: AsyncConnection, tenant: UUID, changed: VersionChanged) -> bool:
     """Takes over a newer version; False for one already known."""
-    values = {"number": changed.number, "version": changed.version, "changed": changed.model_dump(mode="json")}
+    values = {
+        "number": changed.number,
+        "version": changed.version,
+        "changed": changed.model_dump(mode="json"),
+    }
     statement = (
         upsert(model_version)
         .values(tenant=tenant, id=changed.version_id, model=changed.model_id, **values)
-        .on_conflict_do_update(index_elements=["id"], set_=values, where=model_version.c.version < changed.version)
+        .on_conflict_do_update(
+            index_elements=["id"], set_=values, where=model_version.c.version < changed.version
+        )
     )
     return (await connection.execute(statement)).rowcount > 0
 
@@ -73,7 +79,9 @@ async def load_version(connection: AsyncConnection, model_id: UUID, number: int 
 
 
 async def load_version_by_id(connection: AsyncConnection, version_id: UUID) -> Row[Any] | None:
-    return (await connection.execute(select(model_version).where(model_version.c.id == version_id))).one_or_none()
+    return (
+        await connection.execute(select(model_version).where(model_version.c.id == version_id))
+    ).one_or_none()
 
 
 async def load_versions(
@@ -98,7 +106,9 @@ async def load_code(connection: AsyncConnection, sha256: str) -> Row[Any] | None
     return (await connection.execute(select(code).where(code.c.sha256 == sha256))).one_or_none()
 
 
-async def save_code(connection: AsyncConnection, tenant: UUID, sha256: str, size_bytes: int, now: Any) -> None:
+async def save_code(
+    connection: AsyncConnection, tenant: UUID, sha256: str, size_bytes: int, now: Any
+) -> None:
     statement = upsert(code).values(tenant=tenant, sha256=sha256, size_bytes=size_bytes, created_at=now)
     await connection.execute(statement.on_conflict_do_nothing())
 

@@ -13,7 +13,7 @@ from sqlalchemy import (
     Text,
     Uuid,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, JSON
 
 SCHEMA = "gateway"
 metadata = MetaData(schema=SCHEMA)
@@ -64,7 +64,7 @@ experiment = Table(
     Column("searcher", Text, nullable=False),
     Column("metric", Text),
     Column("smaller_is_better", Boolean, nullable=False),
-    Column("config", JSONB, nullable=False),
+    Column("config", JSON, nullable=False),
     Column("config_yaml", Text),
     Column("code_sha256", Text),
     Column("forked_from", Uuid),
@@ -76,8 +76,8 @@ experiment = Table(
     Column("state", Text, nullable=False),
     Column("reason", Text),
     Column("progress", Double, nullable=False),
-    Column("best", JSONB),
-    Column("trials", JSONB, nullable=False),
+    Column("best", JSON),
+    Column("trials", JSON, nullable=False),
     Column("priority", Integer),
     Column("archived", Boolean, nullable=False),
     Column("final", Boolean, nullable=False),
@@ -96,7 +96,7 @@ trial = Table(
     Column("version", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("best_value", Double),
-    Column("changed", JSONB, nullable=False),
+    Column("changed", JSON, nullable=False),
 )
 
 run = Table(
@@ -108,7 +108,7 @@ run = Table(
     Column("number", Integer, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
-    Column("changed", JSONB, nullable=False),
+    Column("changed", JSON, nullable=False),
 )
 
 model = Table(
@@ -118,7 +118,7 @@ model = Table(
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSONB, nullable=False),
+    Column("changed", JSON, nullable=False),
 )
 
 model_version = Table(
@@ -129,7 +129,7 @@ model_version = Table(
     Column("model", Uuid, nullable=False),
     Column("number", Integer, nullable=False),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSONB, nullable=False),
+    Column("changed", JSON, nullable=False),
 )
 
 instance = Table(
@@ -137,7 +137,7 @@ instance = Table(
     metadata,
     Column("id", Uuid, primary_key=True),
     Column("version", BigInteger, nullable=False),
-    Column("changed", JSONB, nullable=False),
+    Column("changed", JSON, nullable=False),
 )
 """Of no tenant: read under the system role by those who may see machines."""
 
@@ -170,7 +170,7 @@ idempotency = Table(
     Column("key", Text, primary_key=True),
     Column("fingerprint", LargeBinary, nullable=False),
     Column("entity", Uuid, nullable=False),
-    Column("response", JSONB),
+    Column("response", JSON),
     Column("created_at", DateTime(timezone=True), nullable=False),
 )
 
@@ -185,7 +185,7 @@ event = Table(
     Column("entity", Uuid, nullable=False),
     Column("experiment", Uuid),
     Column("version", BigInteger, nullable=False),
-    Column("resource", JSONB, nullable=False),
+    Column("resource", JSON, nullable=False),
 )
 
 TENANT_TABLES = (

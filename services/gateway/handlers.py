@@ -1,0 +1,155 @@
+"""Projections: what other services announce, as far as lists, names and the events' feed need it. Only newer versions are applied."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from services.gateway.feed import Feed
+from services.gateway.store import events, experiments, registry
+from services.gateway.store.events import NewEvent
+from shared.bus import Delivery, Unit
+from shared.errors import Broken
+from shared.ids import SITE, TenantId
+from shared.messages import experiments as experiment_messages
+from shared.messages import instances, runs, storage
+from shared.messages.base import Command, Event
+
+E = TypeVar("E", bound=Event)
+Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Projections:
+    """One method per kind of event; each batch is one tenant's."""
+
+    feed: Feed
+
+    async def on_experiment_changed(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
+    ) -> None:
+        """The state, progress and best of experiments."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("experiment", "changed", message.experiment_id, message.experiment_id, message)
+            for message in _messages(batch)
+            if await experiments.apply_experiment(unit.connection, message)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_trial_changed(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.TrialChanged]]
+    ) -> None:
+        """The state and values of trials."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("trial", "changed", message.trial_id, message.experiment_id, message)
+            for message in _messages(batch)
+            if await experiments.apply_trial(unit.connection, tenant, message)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_run(self, state: str, unit: Unit, batch: list[Delivery[runs.RunState]]) -> None:
+        """Runs as they are granted, resized and ended."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("run", state, message.run_id, message.experiment_id, message)
+            for message in _messages(batch)
+            if await experiments.apply_run(unit.connection, tenant, message, state)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_checkpoint(
+        self, change: str, unit: Unit, batch: list[Delivery[storage.CheckpointEvent]]
+    ) -> None:
+        """Checkpoints go into the feed only; who lists them asks the registry."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("checkpoint", change, message.checkpoint_id, message.experiment_id, message)
+            for message in _messages(batch)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_model_changed(self, unit: Unit, batch: list[Delivery[storage.ModelChanged]]) -> None:
+        """Models by name."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("model", "changed", message.model_id, None, message)
+            for message in _messages(batch)
+            if await registry.apply_model(unit.connection, tenant, message)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_version_changed(self, unit: Unit, batch: list[Delivery[storage.VersionChanged]]) -> None:
+        """Model versions by number."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("version", "changed", message.version_id, message.lineage.experiment_id, message)
+            for message in _messages(batch)
+            if await registry.apply_version(unit.connection, tenant, message)
+        ]
+        await self._tell(unit, tenant, told)
+
+    async def on_refused(
+        self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
+    ) -> None:
+        """Why a command was not carried out, for whoever waits for it."""
+        tenant = _tenant(unit)
+        for message in _messages(batch):
+            await events.save_refusal(unit.connection, tenant, unit.now, message)
+        unit.then(partial(self.feed.changed, tenant, 0))
+
+    async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
+        """Machines, which belong to no tenant."""
+        for message in _messages(batch):
+            await registry.apply_instance(unit.connection, message)
+
+    async def _begin(self, unit: Unit) -> TenantId:
+        """Takes the feed's lock before anything else of the tenant, in every handler alike."""
+        tenant = _tenant(unit)
+        if tenant == SITE:
+            raise Broken("an event of a tenant's entity came without its tenant")
+        await events.lock_feed(unit.connection, tenant)
+        return tenant
+
+    async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:
+        if not told:
+            return
+        last = await events.append_events(unit.connection, tenant, unit.now, told)
+        unit.then(partial(self.feed.changed, tenant, last))
+
+
+def handlers_of(feed: Feed) -> Mapping[type[Event] | type[Command], Handler]:
+    """Which method takes which event."""
+    on = Projections(feed)
+    return {
+        experiment_messages.ExperimentChanged: on.on_experiment_changed,
+        experiment_messages.TrialChanged: on.on_trial_changed,
+        experiment_messages.OperationRefused: on.on_refused,
+        runs.RunGranted: partial(on.on_run, "granted"),
+        runs.RunResized: partial(on.on_run, "resized"),
+        runs.RunEnded: partial(on.on_run, "ended"),
+        storage.CheckpointSaved: partial(on.on_checkpoint, "saved"),
+        storage.CheckpointAbandoned: partial(on.on_checkpoint, "abandoned"),
+        storage.CheckpointCorrupt: partial(on.on_checkpoint, "corrupt"),
+        storage.CheckpointDeleted: partial(on.on_checkpoint, "deleted"),
+        storage.ModelChanged: on.on_model_changed,
+        storage.VersionChanged: on.on_version_changed,
+        instances.InstanceChanged: on.on_instance_changed,
+    }
+
+
+def _messages(batch: list[Delivery[E]]) -> list[E]:
+    return [delivery.message for delivery in batch]
+
+
+def _tenant(unit: Unit) -> TenantId:
+    if unit.tenant is None:
+        raise Broken("a projection was given a unit of no tenant")
+    return unit.tenant
+
+
+def _event(kind: str, change: str, entity: UUID, experiment: UUID | None, message: Event) -> NewEvent:
+    resource = message.model_dump(mode="json")
+    return NewEvent(kind, change, entity, experiment, int(resource["version"]), resource)

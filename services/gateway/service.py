@@ -1,0 +1,199 @@
+"""The gateway's composition: who holds what, and in which order things open and close."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import aiohttp
+import structlog
+from aiohttp import web
+from redis.asyncio import Redis
+
+from services.gateway import secrets_files
+from services.gateway.authentication import Authenticator
+from services.gateway.core.buckets import Rate
+from services.gateway.core.permissions import Access
+from services.gateway.core.tokens import derive_key, hash_token
+from services.gateway.feed import Feed
+from services.gateway.front import Front
+from services.gateway.handlers import handlers_of
+from services.gateway.operations.call import Doors, Keys
+from services.gateway.operations.operation import RateClass
+from services.gateway.operations.table import OPERATIONS
+from services.gateway.rates import Limiter
+from services.gateway.rest.app import Rest, RestSettings
+from services.gateway.rest.openapi import render_openapi
+from services.gateway.rpc.server import Rpc
+from services.gateway.settings import GatewaySection, GatewaySettings
+from services.gateway.store import access, events
+from shared.bus import Bus, Consumer, Relay, Units
+from shared.clock import Clock, SystemClock
+from shared.db import Database, migrate
+from shared.errors import MusterError
+from shared.ids import DEFAULT_TENANT, derived_id
+from shared.process import Process
+
+VERSION = "1.0.0"
+_SWEEP_S = 600.0
+_KEYS_KEPT = timedelta(hours=24)
+_CLOSE_S = 3.0
+_log = structlog.get_logger()
+
+
+async def compose(settings: GatewaySettings, process: Process) -> None:
+    """Opens everything the gateway needs, then its doors."""
+    own, clock = settings.gateway, SystemClock()
+    pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
+    await migrate(settings.postgres, "gateway")
+    database = await process.enter(Database(settings.postgres, "gateway"))
+    keys = Keys(derive_key(pepper, "token"), derive_key(pepper, "cursor"))
+    await ensure_admin(database, own.admin_token_file, keys, clock)
+
+    bus = await process.enter(await Bus.connect(settings.nats.url, "gateway", settings.nats.credentials))
+    relay = Relay(bus, database, "gateway", clock)
+    units = Units(database, relay, "gateway", clock)
+    feed = Feed(bus)
+    await feed.start()
+    process.start("relay", relay.run, relay.flush)
+    process.check("bus", lambda: bus.connected)
+
+    consumer = Consumer(bus, units, "gateway", handlers_of(feed))
+    stopping = asyncio.Event()
+    process.start("consumer", lambda: consumer.run(stopping), _setter(stopping))
+    process.start("sweep", lambda: _sweep_for_ever(database, own, clock))
+
+    http = await process.enter(
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=600, sock_connect=5))
+    )
+    doors = make_doors(settings, database, units, bus, feed, clock, keys, http)
+    limiter = Limiter(_redis(settings, process), _rates(own), clock)
+    front = Front(
+        doors, Authenticator(database, keys.token, clock), limiter, own.deadline_s, own.upload_deadline_s
+    )
+    await _open_doors(front, own, feed, process)
+    process.mark_ready()
+
+
+async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
+    """The default tenant and the admin token of the file, made when they are missing."""
+    token = secrets_files.admin_token(path)
+    hashed = hash_token(keys.token, token)
+    values = {
+        "tenant": DEFAULT_TENANT,
+        "id": derived_id(DEFAULT_TENANT, "token", hashed.hex()),
+        "name": "admin",
+        "role": "admin",
+        "hash": hashed,
+        "created_at": clock.now(),
+    }
+    async with database.system() as connection:
+        await access.ensure_tenant(connection, DEFAULT_TENANT, "default", clock.now())
+        await access.ensure_token(connection, values)
+
+
+def make_doors(
+    settings: GatewaySettings,
+    database: Database,
+    units: Units,
+    bus: Bus,
+    feed: Feed,
+    clock: Clock,
+    keys: Keys,
+    http: aiohttp.ClientSession,
+) -> Doors:
+    """What operations reach."""
+    own = settings.gateway
+    spool = own.spool_directory or own.admin_token_file.parent / "spool"
+    spool.mkdir(parents=True, exist_ok=True)
+    return Doors(
+        database=database,
+        units=units,
+        bus=bus,
+        feed=feed,
+        clock=clock,
+        keys=keys,
+        http=http,
+        uploads=spool,
+        validate_timeout_s=own.validate_timeout_s,
+        query_timeout_s=own.query_timeout_s,
+        command_wait_s=own.command_wait_s,
+        max_code_bytes=own.max_code_bytes,
+        follow_poll_s=own.follow_poll_s,
+        version=VERSION,
+    )
+
+
+async def _open_doors(front: Front, own: GatewaySection, feed: Feed, process: Process) -> None:
+    """REST and gRPC; at the end both stop taking calls, streams are told, calls in hand are answered."""
+    rest = Rest(
+        front,
+        RestSettings(
+            frozenset(own.allowed_hosts), own.body_timeout_s, own.body_timeout_s, own.max_code_bytes
+        ),
+        render_openapi(OPERATIONS, VERSION),
+    )
+    runner = web.AppRunner(
+        rest.application(OPERATIONS),
+        access_log=None,
+        handler_cancellation=True,
+        keepalive_timeout=75,
+        lingering_time=1,
+        shutdown_timeout=_CLOSE_S,
+    )
+    await runner.setup()
+    process.on_close(runner.cleanup)
+    site = web.TCPSite(runner, own.host, own.port, backlog=1024)
+    await site.start()
+    rpc = Rpc(front)
+    server, port = rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}")
+    await server.start()
+    await rpc.show_serving(True)
+
+    async def close() -> None:
+        await rpc.show_serving(False)
+        await server.stop(_CLOSE_S)
+
+    process.on_close(close)
+    open_rows = [row.name for row in OPERATIONS if isinstance(row.permission, Access)]
+    _log.info(
+        "the doors are open", rest=site.name, grpc_port=port, operations=len(OPERATIONS), open=open_rows
+    )
+
+
+def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
+    if settings.redis is None:
+        return None
+    redis = Redis.from_url(
+        settings.redis.url.get_secret_value(), socket_timeout=0.1, socket_connect_timeout=0.2, retry=None
+    )
+    process.on_close(redis.aclose)
+    return redis
+
+
+def _rates(own: GatewaySection) -> dict[RateClass, Rate]:
+    per_s = {
+        RateClass.READ: own.reads_per_s,
+        RateClass.WRITE: own.writes_per_s,
+        RateClass.STREAM: own.streams_per_s,
+        RateClass.JOIN: own.joins_per_s,
+    }
+    return {rate_class: Rate(rate, rate * 2) for rate_class, rate in per_s.items()}
+
+
+def _setter(event: asyncio.Event) -> Callable[[], Awaitable[None]]:
+    async def set_it() -> None:
+        event.set()
+
+    return set_it
+
+
+async def _sweep_for_ever(database: Database, own: GatewaySection, clock: Clock) -> None:
+    """Drops events, keys and refusals that are past their time."""
+    while True:
+        try:
+            async with database.system() as connection:
+                await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
+        except MusterError as error:
+            _log.warning("a sweep failed", error=str(error))
+        await asyncio.sleep(_SWEEP_S)

@@ -1,0 +1,45 @@
+"""Settings of the gateway: `MUSTER_GATEWAY__…`."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
+
+
+class GatewaySection(Section):
+    """The doors, who may come in, and how much.
+
+    `admin_token_file` holds the default tenant's admin token; when there is no such file, one is made there (0600).
+    `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65535)
+    grpc_port: int = Field(8081, ge=0, le=65535)
+    admin_token_file: Path
+    pepper_file: Path | None = None
+    spool_directory: Path | None = None
+    allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    deadline_s: float = Field(30.0, gt=0)
+    upload_deadline_s: float = Field(900.0, gt=0)
+    body_timeout_s: float = Field(10.0, gt=0)
+    validate_timeout_s: float = Field(0.5, gt=0)
+    query_timeout_s: float = Field(5.0, gt=0)
+    command_wait_s: float = Field(2.0, ge=0)
+    follow_poll_s: float = Field(1.0, gt=0)
+    max_code_bytes: int = Field(96 * 1024 * 1024, ge=1024)
+    reads_per_s: float = Field(500.0, gt=0)
+    writes_per_s: float = Field(200.0, gt=0)
+    streams_per_s: float = Field(50.0, gt=0)
+    joins_per_s: float = Field(10.0, gt=0)
+    events_kept_days: float = Field(7.0, gt=0)
+
+
+class GatewaySettings(ServiceSettings):
+    """All that the gateway reads from its environment."""
+
+    nats: NatsSettings = NatsSettings()
+    postgres: PostgresSettings
+    redis: RedisSettings | None = None
+    gateway: GatewaySection

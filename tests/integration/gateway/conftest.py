@@ -1,0 +1,182 @@
+"""A real gateway process over real servers; the other services answer as the tests tell them to."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deploy.embedded.ports import free_ports
+from shared.bus import Ask, Bus, Responder
+from shared.bus.envelope import Envelope
+from shared.clock import SystemClock
+from shared.errors import NotFound
+from shared.ids import TenantId, new_id
+from shared.messages import experiments, runs, storage
+from shared.messages.base import Event
+from tests.integration.servers import Servers
+from tests.support.waiting import eventually
+
+ROOT = Path(__file__).resolve().parents[3]
+Answer = Callable[[Ask, Any], Awaitable[Any]]
+
+
+@dataclass
+class Gateway:
+    """A running gateway process."""
+
+    url: str
+    grpc_address: str
+    admin_token: str
+    process: asyncio.subprocess.Process
+    directory: Path
+    log: Path
+    pepper: bytes = b""
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.AsyncClient:
+        """A REST client with a token; `""` sends none."""
+        token = self.admin_token if token is None else token
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=20, **options)
+
+
+@dataclass
+class Others:
+    """The other services: what they answer, what they were asked, and what they announce."""
+
+    buses: dict[str, Bus]
+    answers: dict[type, Answer] = field(default_factory=dict)
+    asked: list[tuple[Ask, Any]] = field(default_factory=list)
+
+    async def answer(self, ask: Ask, query: Any) -> Any:
+        self.asked.append((ask, query))
+        found = self.answers.get(type(query))
+        if found is None:
+            raise NotFound("what was asked for")
+        return await found(ask, query)
+
+    def say(self, question: type, reply: Any) -> None:
+        """From now on `question` is answered so; an exception is raised."""
+
+        async def answer(ask: Ask, query: Any) -> Any:
+            if isinstance(reply, Exception):
+                raise reply
+            return reply(ask, query) if callable(reply) else reply
+
+        self.answers[question] = answer
+
+    async def announce(self, owner: str, tenant: TenantId, *events: Event) -> None:
+        """Publishes events as their owner does."""
+        bus = self.buses[owner]
+        for event in events:
+            envelope = Envelope(new_id(SystemClock()), event.TYPE, event.VERSION, tenant)
+            await bus.jetstream_publisher.publish(
+                event.subject(tenant), event.to_bytes(), headers=envelope.to_headers()
+            )
+
+
+QUESTIONS: dict[str, tuple[type, ...]] = {
+    "searcher": (experiments.ValidateConfig, experiments.GetJournal),
+    "scheduler": (
+        runs.ValidatePlacement,
+        runs.GetQueue,
+        runs.Explain,
+        runs.GetCluster,
+        runs.IssueJoin,
+        runs.Join,
+    ),
+    "registry": (
+        storage.GetUploadUrl,
+        storage.ConfirmUpload,
+        storage.GetSeries,
+        storage.CompareTrials,
+        storage.GetLogs,
+        storage.GetSummaries,
+        storage.ListCheckpoints,
+        storage.GetCheckpointFiles,
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+async def others(servers: Servers, nats_server: object) -> AsyncIterator[Others]:
+    """Stand-ins for searcher, scheduler and registry, with their own credentials."""
+    buses = {
+        owner: await Bus.connect(servers.nats.url, owner, servers.keys.credentials(owner))
+        for owner in (*QUESTIONS, "provisioner", "admin")
+    }
+    found = Others(buses)
+    found.say(experiments.ValidateConfig, experiments.Accepted())
+    found.say(runs.ValidatePlacement, runs.Placeable())
+    responders = [
+        await Responder(buses[owner], owner, dict.fromkeys(questions, found.answer)).__aenter__()
+        for owner, questions in QUESTIONS.items()
+    ]
+    yield found
+    for responder in responders:
+        await responder.__aexit__()
+    for bus in buses.values():
+        await bus.close()
+
+
+@pytest.fixture(scope="module")
+async def gateway(
+    settings: Callable[[str], dict[str, str]], others: Others, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Gateway]:
+    """A gateway of the module's own."""
+    found = await start_gateway(settings("gateway"), tmp_path_factory.mktemp("gateway"))
+    yield found
+    await stop_gateway(found)
+
+
+async def start_gateway(environment: dict[str, str], directory: Path, **more: str) -> Gateway:
+    rest, rpc, side = free_ports(3)
+    token_file = directory / "admin.token"
+    own = {
+        "MUSTER_GATEWAY__PORT": str(rest),
+        "MUSTER_GATEWAY__GRPC_PORT": str(rpc),
+        "MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(token_file),
+        "MUSTER_GATEWAY__BODY_TIMEOUT_S": "1.0",
+        "MUSTER_GATEWAY__WRITES_PER_S": "2000",
+        "MUSTER_GATEWAY__READS_PER_S": "5000",
+        "MUSTER_GATEWAY__COMMAND_WAIT_S": "1.0",
+        "MUSTER_SIDE__PORT": str(side),
+        "PATH": os.environ["PATH"],
+    }
+    log = directory / "gateway.log"
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "services.gateway", cwd=ROOT, env=environment | own | more, stderr=output
+        )
+    found = Gateway(f"http://127.0.0.1:{rest}", f"127.0.0.1:{rpc}", "", process, directory, log)
+
+    async def answers() -> bool:
+        assert process.returncode is None, log.read_text()
+        try:
+            async with httpx.AsyncClient() as client:
+                return (await client.get(f"{found.url}/v1/health")).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    await eventually(answers, timeout_s=30)
+    found.admin_token = token_file.read_text().strip()
+    return found
+
+
+async def stop_gateway(gateway: Gateway) -> None:
+    if gateway.process.returncode is None:
+        gateway.process.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(gateway.process.wait(), 20) == 0, gateway.log.read_text()
+
+
+@pytest.fixture
+async def api(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
+    """The administrator's REST client."""
+    async with gateway.client() as client:
+        yield client
