@@ -102,6 +102,10 @@ class Journal:
             payloads.append(payload)
         return self.next_unsent, payloads
 
+    def read_after(self, number: int) -> Iterator[bytes]:
+        """Every record newer than `number` that is still here."""
+        return self._read_from(number + 1)
+
     def last_payload(self) -> bytes | None:
         """The newest record's payload."""
         return next(self._read_from(self.last), None) if self.last else None

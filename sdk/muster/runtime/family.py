@@ -24,7 +24,8 @@ class Family:
             with suppress(OSError, ValueError, TypeError):
                 process = Process(**json.loads(path.read_text()))
                 # Its ranks died with the earlier parent, by the signal they asked the kernel for.
-                ended = process if process.exit_code is not None else replace(process, exit_code=-9)
+                lost = replace(process, exit_code=-9, error="the warm parent died, and its processes with it")
+                ended = process if process.exit_code is not None else lost
                 self._processes[process.name] = ended
 
     def __iter__(self) -> Iterator[Process]:

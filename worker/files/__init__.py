@@ -1,0 +1,1 @@
+"""Files that come and go through signed URLs: code, checkpoints."""

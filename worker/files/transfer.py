@@ -1,0 +1,76 @@
+"""HTTP to the object store: streams with a hash, retries what may pass, names what will not."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+
+from muster.errors import Rejected, Transient
+
+CHUNK = 1024 * 1024
+STALLED_S = 60
+
+
+class Transfer:
+    """One HTTP session for all files of the worker."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def get(self, url: str, target: Path, sha256: str, size_bytes: int) -> None:
+        """Write the object to `target`, whole and verified.
+
+        Raises:
+            Transient: The store is away, or the bytes are not those announced.
+            Rejected: The store refuses the URL (it may have expired: ask for another).
+        """
+        digest, size = hashlib.sha256(), 0
+        try:
+            async with self._session.get(url) as answer:
+                _check(answer, "download")
+                with target.open("wb") as output:
+                    async for chunk in answer.content.iter_chunked(CHUNK):
+                        digest.update(chunk)
+                        size += output.write(chunk)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Transient(f"a download broke off: {error!r}") from error
+        if size != size_bytes or digest.hexdigest() != sha256:
+            raise Transient(f"{size} bytes came that are not the {size_bytes} announced", code="bad_bytes")
+
+    async def put(self, url: str, source: Path, size_bytes: int) -> None:
+        """Send a file. Raises as `get`."""
+        headers = {"Content-Length": str(size_bytes)}
+        try:
+            async with self._session.put(url, data=_read(source), headers=headers) as answer:
+                _check(answer, "upload")
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Transient(f"an upload broke off: {error!r}") from error
+
+
+def new_session() -> aiohttp.ClientSession:
+    """A session that gives up on a stalled connection, never on a long file."""
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=STALLED_S)
+    return aiohttp.ClientSession(timeout=timeout, auto_decompress=False)
+
+
+def hash_file(path: Path) -> tuple[str, int]:
+    """SHA-256 in hex and size."""
+    with path.open("rb") as source:
+        digest = hashlib.file_digest(source, "sha256")
+        return digest.hexdigest(), source.tell()
+
+
+async def _read(source: Path) -> AsyncIterator[bytes]:
+    with source.open("rb") as opened:
+        while chunk := await asyncio.to_thread(opened.read, CHUNK):
+            yield chunk
+
+
+def _check(answer: aiohttp.ClientResponse, what: str) -> None:
+    if answer.status < 400:
+        return
+    if answer.status in (400, 401, 403, 404):
+        raise Rejected("url_refused", f"the store refused an {what} with status {answer.status}")
+    raise Transient(f"the store answered an {what} with status {answer.status}")

@@ -1,0 +1,190 @@
+"""Announced checkpoints on their way to the store, beside the training: hash, ask, send, commit; one at a time per run."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from pydantic import BaseModel, JsonValue
+
+from muster.errors import MusterError, Rejected, Transient
+from shared.ids import CheckpointId, RunId
+from shared.messages.storage import CommitCheckpoint, Committed, FileEntry, FileLink, Upload, UploadLinks
+from worker.files.restore import check_path
+from worker.files.transfer import hash_file
+
+MAX_RETRY_S = 10.0
+_ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
+_log = structlog.get_logger()
+
+
+class Announced(BaseModel):
+    """A checkpoint that a rank announced, as it stands on disk until it is settled."""
+
+    run_id: RunId
+    checkpoint_id: CheckpointId
+    number: int
+    step: int
+    directory: Path
+    after_report: int
+    metadata: dict[str, JsonValue] = {}
+    files: tuple[FileEntry, ...] | None = None
+    state: str = "announced"
+
+
+class Registry(Protocol):
+    """What an upload asks of the registry."""
+
+    async def announce(self, upload: Upload) -> UploadLinks: ...
+
+    async def commit(self, commit: CommitCheckpoint) -> Committed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UploadEvents:
+    """What an upload needs besides: PUTs, a flush of the reports before it, and somebody to tell."""
+
+    put: Callable[[str, Path, int], Awaitable[None]]
+    flush: Callable[[], None]
+    on_settled: Callable[[Announced], None]
+
+
+class Uploads:
+    """The checkpoints of one run, from their files in `directory`."""
+
+    def __init__(self, directory: Path, registry: Registry, events: UploadEvents) -> None:
+        self._directory = directory
+        self._registry = registry
+        self._events = events
+        self._filled = asyncio.Event()
+        records = [
+            Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
+        ]
+        self._waiting = [record for record in records if record.state not in _ENDED]
+        self.announced = max((record.number for record in records), default=0)
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether nothing waits to be uploaded."""
+        return not self._waiting
+
+    def add(self, record: Announced) -> None:
+        """Keep a checkpoint, on the disk itself, before anything is sent.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        self._save(record)
+        self.announced = max(self.announced, record.number)
+        self._waiting.append(record)
+        self._filled.set()
+
+    async def run(self) -> None:
+        """Upload for ever."""
+        while True:
+            while self._waiting:
+                settled = await self._settle(self._waiting[0])
+                self._save(settled)
+                self._waiting.pop(0)
+                self._events.on_settled(settled)
+            self._filled.clear()
+            await self._filled.wait()
+
+    async def _settle(self, record: Announced) -> Announced:
+        """Try until the registry has decided."""
+        retry_s = 0.25
+        while True:
+            try:
+                if record.files is None:
+                    record = record.model_copy(
+                        update={"files": await asyncio.to_thread(list_files, record.directory)}
+                    )
+                    self._save(record)
+                state = await self._attempt(record)
+                if state in _ENDED:
+                    return record.model_copy(update={"state": state})
+            except Transient as error:
+                retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
+            except (MusterError, OSError) as error:
+                _log.error(
+                    "a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=str(error)
+                )
+                return record.model_copy(update={"state": "abandoned"})
+            await asyncio.sleep(retry_s)
+            retry_s = min(retry_s * 2, MAX_RETRY_S)
+
+    async def _attempt(self, record: Announced) -> str:
+        files = record.files or ()
+        request = Upload(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            number=record.number,
+            step=record.step,
+            files=files,
+        )
+        links = await self._registry.announce(request)
+        if links.state in _ENDED:
+            return links.state
+        for link in links.files:
+            await self._put(record, link)
+        self._events.flush()
+        return await self._commit(record)
+
+    async def _put(self, record: Announced, link: FileLink) -> None:
+        check_path(link.path)
+        try:
+            await self._events.put(link.url, record.directory / link.path, link.size_bytes)
+        except Rejected as error:  # the URL grew old: the next attempt brings a fresh one
+            raise Transient(str(error)) from error
+
+    async def _commit(self, record: Announced) -> str:
+        commit = CommitCheckpoint(
+            run_id=record.run_id,
+            checkpoint_id=record.checkpoint_id,
+            after_report=record.after_report,
+            metadata=record.metadata,
+        )
+        while True:
+            answer = await self._registry.commit(commit)
+            if answer.state in _ENDED or answer.retry_after_s is None:
+                return answer.state
+            await asyncio.sleep(min(answer.retry_after_s, 1.0))
+            self._events.flush()
+
+    def _save(self, record: Announced) -> None:
+        target = self._directory / f"{record.number:06d}.json"
+        temporary = target.with_suffix(".new")
+        with temporary.open("w") as output:
+            output.write(record.model_dump_json())
+            output.flush()
+            os.fsync(output.fileno())
+        temporary.replace(target)
+
+
+def list_files(folder: Path) -> tuple[FileEntry, ...]:
+    """Every file of a checkpoint with size and hash, in the order of names.
+
+    Raises:
+        Rejected: It holds a link or a device, or nothing.
+    """
+    entries = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise Rejected("checkpoint_entry", "a checkpoint holds regular files only", place=name)
+        if path.is_file():
+            check_path(name)
+            sha256, size = hash_file(path)
+            entries.append(FileEntry(path=name, size_bytes=size, sha256=sha256))
+    if not entries:
+        raise Rejected("checkpoint_empty", f"{folder} holds no file")
+    return tuple(entries)
+
+
+def drop_folder(folder: Path) -> None:
+    """Remove a checkpoint's files."""
+    shutil.rmtree(folder, ignore_errors=True)

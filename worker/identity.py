@@ -1,0 +1,127 @@
+"""Who this worker is to the bus: a key of its own, a token by joining, renewed at half its life. The seed never leaves."""
+
+import base64
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import nkeys
+import structlog
+
+from muster.errors import Rejected, Transient, from_problem
+from shared import nats_jwt
+from shared.bus import Bus, Identity
+from shared.clock import Clock
+from shared.ids import WorkerId
+from shared.messages.runs import Credentials, Renew
+from worker.settings import WorkerSettings
+
+JOIN_TIMEOUT_S = 15
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Badge:
+    """The worker's key and its present credentials, kept in a directory for this user only."""
+
+    directory: Path
+    seed: str
+    credentials: Credentials | None
+
+    @property
+    def user_key(self) -> str:
+        """The public half of the key."""
+        return nats_jwt.public_key(self.seed)
+
+    def identity(self) -> Identity:
+        """What the connection asks for at each (re)connect, so that a renewed token is used at once."""
+        return Identity(jwt=self._jwt, sign=self._sign)
+
+    def keep(self, credentials: Credentials) -> None:
+        """Use these from now on, also after a restart."""
+        self.credentials = credentials
+        _write_private(self.directory / "credentials.json", credentials.model_dump_json())
+
+    def renewal_in(self, now: datetime) -> timedelta:
+        """How long the present token is good before it should be renewed: until half its life is over."""
+        if self.credentials is None:
+            return timedelta(0)
+        issued = nats_jwt.decode(self.credentials.jwt).get("iat")
+        begun = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
+        half = begun + (self.credentials.expires_at - begun) / 2
+        return max(half - now, timedelta(0))
+
+    def _jwt(self) -> bytes:
+        return self.credentials.jwt.encode() if self.credentials else b""
+
+    def _sign(self, nonce: str) -> bytes:
+        signature = nkeys.from_seed(self.seed.encode()).sign(nonce.encode())
+        return base64.b64encode(signature)
+
+
+def load_badge(directory: Path) -> Badge:
+    """Read the kept identity, or make a key."""
+    seed_path = directory / "seed"
+    if not seed_path.exists():
+        _write_private(seed_path, nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32)))
+    kept = directory / "credentials.json"
+    credentials = Credentials.model_validate_json(kept.read_text()) if kept.exists() else None
+    return Badge(directory, seed_path.read_text().strip(), credentials)
+
+
+async def join(badge: Badge, settings: WorkerSettings, clock: Clock) -> None:
+    """Trade the join token for credentials, unless kept ones are still good.
+
+    Raises:
+        Rejected: No token is set, or the gateway refuses it.
+        Transient: The gateway does not answer.
+    """
+    if badge.credentials is not None and badge.credentials.expires_at > clock.now():
+        return
+    if not settings.gateway_url or settings.join_token is None:
+        raise Rejected(
+            "join_needed",
+            "this worker has no valid credentials",
+            hint="set MUSTER_WORKER__GATEWAY_URL and MUSTER_WORKER__JOIN_TOKEN",
+        )
+    body = {
+        "worker": settings.id,
+        "user_key": badge.user_key,
+        "pool": settings.pool,
+        "address": settings.address,
+    }
+    headers = {"Authorization": f"Bearer {settings.join_token.get_secret_value()}"}
+    url = f"{settings.gateway_url.rstrip('/')}/v1/workers/join"
+    timeout = aiohttp.ClientTimeout(total=JOIN_TIMEOUT_S)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.post(url, json=body, headers=headers) as answer,
+        ):
+            content = await answer.json(content_type=None)
+    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+        raise Transient(
+            f"the gateway at {settings.gateway_url} did not let this worker join: {error!r}"
+        ) from error
+    if answer.status >= 400:
+        raise from_problem(content)
+    badge.keep(Credentials.model_validate(content))
+    _log.info("the worker joined", worker=settings.id, pool=settings.pool)
+
+
+async def renew(badge: Badge, bus: Bus, worker: WorkerId) -> None:
+    """Ask the scheduler for fresh credentials. Raises as `Bus.request`."""
+    badge.keep(await bus.request(Renew(worker=worker, user_key=badge.user_key), worker))
+    _log.info("the worker's credentials were renewed")
+
+
+def _write_private(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as target:
+        target.write(text)
+        target.flush()
+        os.fsync(target.fileno())
+    temporary.replace(path)

@@ -1,0 +1,136 @@
+"""The daemon's link to its warm parent: found or started, asked for processes, listened to for their ends."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from muster import wire
+from muster.errors import MusterError
+
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
+CONNECT_EVERY_S = 0.05
+START_AGAIN_S = 5.0
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ParentEvents:
+    """Who is told: of every process at each (re)connection and at each change; when the parent is ready; when it was replaced."""
+
+    on_process: Callable[[wire.Process], None]
+    on_ready: Callable[[], None]
+
+
+class ParentLink:
+    """One connection at a time, for ever; what is sent while there is none waits."""
+
+    def __init__(self, directory: Path, warm: str, environment: dict[str, str], events: ParentEvents) -> None:
+        self._directory = directory
+        self._warm = warm
+        self._environment = environment
+        self._events = events
+        self._waiting: list[wire.Frame] = []
+        self._writer: asyncio.StreamWriter | None = None
+        self._child: subprocess.Popen[bytes] | None = None
+        self._quitting = False
+        self.is_ready = False
+
+    def send(self, frame: wire.Frame) -> None:
+        """Ask for something; order is kept."""
+        if self._writer is None or not self.is_ready:
+            self._waiting.append(frame)
+        else:
+            self._writer.write(wire.encode(frame))
+
+    async def run(self) -> None:
+        """Keep connected."""
+        while not self._quitting:
+            reader = await self._connect()
+            try:
+                await self._listen(reader)
+            except (OSError, MusterError) as error:
+                _log.warning("the warm parent's connection broke", error=str(error))
+            self.is_ready = False
+            self._writer = None
+
+    async def quit(self) -> None:
+        """End the parent and every process it holds."""
+        self._quitting = True
+        if self._writer is not None:
+            self._writer.write(wire.encode(wire.Quit()))
+            with suppress(OSError):
+                await self._writer.drain()
+        if self._child is not None:
+            with suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._child.wait, 6)
+
+    async def _connect(self) -> asyncio.StreamReader:
+        started_at = -START_AGAIN_S
+        while True:
+            with suppress(OSError):
+                connection = wire.connect(str(self._directory / "parent.sock"), timeout_s=2.0)
+                connection.setblocking(False)
+                reader, writer = await asyncio.open_unix_connection(sock=connection, limit=2**22)
+                self._writer = writer
+                return reader
+            now = asyncio.get_running_loop().time()
+            is_dead = self._child is None or self._child.poll() is not None
+            if is_dead and now - started_at >= START_AGAIN_S:
+                started_at = now
+                self._start()
+            await asyncio.sleep(CONNECT_EVERY_S)
+
+    def _start(self) -> None:
+        command = [
+            sys.executable,
+            "-I",
+            "-m",
+            "muster.runtime",
+            "--directory",
+            str(self._directory),
+            "--warm",
+            self._warm,
+        ]
+        with (self._directory / "parent.log").open("ab") as output:
+            self._child = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=self._directory,
+                env=self._environment,
+                start_new_session=True,
+            )
+        _log.info("the warm parent was started", pid=self._child.pid)
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        assert self._writer is not None
+        decoder = wire.Decoder(wire.PARENT_FRAMES)
+        self._writer.write(wire.encode(wire.Greeting()))
+        while data := await reader.read(256 * 1024):
+            for frame in decoder.feed(data):
+                self._on_frame(frame)
+
+    def _on_frame(self, frame: wire.Frame) -> None:
+        if isinstance(frame, wire.Process):
+            self._events.on_process(frame)
+        elif isinstance(frame, wire.Ready):
+            _log.info("the warm parent is ready", pid=frame.pid, warm=frame.warm)
+            self.is_ready = True
+            waiting, self._waiting = self._waiting, []
+            for frame_waiting in waiting:
+                self.send(frame_waiting)
+            self._events.on_ready()
+
+
+def parent_environment(environment: dict[str, str]) -> dict[str, str]:
+    """What the warm parent inherits. One BLAS thread: a pool of threads would not survive the forks."""
+    kept = {name: environment[name] for name in _PASSED_ON if name in environment}
+    return {"PATH": os.defpath, **kept, "OPENBLAS_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,126 @@
+"""Where things lie in the worker's directory."""
+
+import fcntl
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.errors import Rejected
+from shared.ids import RunId
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlaces:
+    """The directory of one run. `code` is the ranks' working directory."""
+
+    root: Path
+
+    @property
+    def record(self) -> Path:
+        return self.root / "run.json"
+
+    @property
+    def trial_file(self) -> Path:
+        return self.root / "trial.json"
+
+    @property
+    def unsent(self) -> Path:
+        return self.root / "unsent.frames"
+
+    @property
+    def code(self) -> Path:
+        return self.root / "code"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.root / "checkpoints"
+
+    @property
+    def uploads(self) -> Path:
+        return self.root / "uploads"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    def journal(self, stream: str) -> Path:
+        """The journal of a stream: `reports` or `logs`."""
+        return self.root / "journal" / stream
+
+    def output(self, rank: int, stream: str) -> Path:
+        """Where a rank's stdout or stderr goes."""
+        return self.logs / f"{rank}.{stream}"
+
+    def make(self) -> None:
+        """Make what ranks write into."""
+        for path in (self.code, self.home, self.checkpoints, self.uploads, self.logs):
+            path.mkdir(parents=True, exist_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The worker's own directory; nobody else may read it."""
+
+    root: Path
+
+    @property
+    def identity(self) -> Path:
+        return self.root / "identity"
+
+    @property
+    def parent(self) -> Path:
+        return self.root / "parent"
+
+    @property
+    def socket(self) -> Path:
+        return self.root / "ranks.sock"
+
+    @property
+    def gate(self) -> Path:
+        return self.root / "epoch"
+
+    @property
+    def runs(self) -> Path:
+        return self.root / "runs"
+
+    @property
+    def code_cache(self) -> Path:
+        return self.root / "cache" / "code"
+
+    @property
+    def checkpoint_cache(self) -> Path:
+        return self.root / "cache" / "checkpoints"
+
+    def run(self, run_id: RunId) -> RunPlaces:
+        """The directory of a run."""
+        return RunPlaces(self.runs / str(run_id))
+
+    def make(self) -> None:
+        """Make what must exist, for this user only."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in (self.identity, self.parent, self.runs, self.code_cache, self.checkpoint_cache):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def lock(self) -> int:
+        """Take this directory for this process; the descriptor holds it.
+
+        Raises:
+            Rejected: Another daemon lives here.
+        """
+        descriptor = os.open(self.root / "daemon.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise Rejected(
+                "directory_taken",
+                f"another worker runs in {self.root}",
+                hint="give each worker a directory of its own: MUSTER_WORKER__DIRECTORY",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        return descriptor

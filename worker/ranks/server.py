@@ -1,0 +1,97 @@
+"""One unix socket for all ranks of this machine. A connection belongs to a run by the token in its first frame."""
+
+import asyncio
+import hmac
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+
+from muster import wire
+from muster.errors import Rejected
+from worker.ranks.session import RankSession
+
+HELLO_WITHIN_S = 10.0
+_log = structlog.get_logger()
+
+
+class RankServer:
+    """Accepts, checks the hello, hands the connection to its session."""
+
+    def __init__(self, path: Path, find_session: Callable[[str], RankSession | None], mode: int) -> None:
+        self._path = str(path)
+        self._find_session = find_session
+        self._mode = mode
+        self._listener: socket.socket | None = None
+        self._greeting: dict[socket.socket, asyncio.TimerHandle] = {}
+
+    def open(self) -> None:
+        """Listen; what waited in the backlog of an earlier daemon connects again by itself."""
+        self._listener = wire.listen(self._path, self._mode)
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+
+    def close(self) -> None:
+        """Take no more connections."""
+        loop = asyncio.get_running_loop()
+        if self._listener is not None:
+            loop.remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
+        for connection in list(self._greeting):
+            self._end(connection)
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            connection.setblocking(False)
+            loop = asyncio.get_running_loop()
+            self._greeting[connection] = loop.call_later(HELLO_WITHIN_S, self._end, connection)
+            loop.add_reader(connection, self._greet, connection, wire.Decoder(wire.RANK_FRAMES))
+
+    def _greet(self, connection: socket.socket, decoder: wire.Decoder) -> None:
+        try:
+            data = connection.recv(64 * 1024)
+            frame = next(iter(decoder.feed(data)), None) if data else None
+        except BlockingIOError:
+            return
+        except (OSError, Rejected):
+            data, frame = b"", None
+        if frame is None:
+            if not data:
+                self._end(connection)
+            return
+        self._release(connection)
+        self._admit(connection, decoder, frame)
+
+    def _admit(self, connection: socket.socket, decoder: wire.Decoder, frame: wire.Frame) -> None:
+        session = self._find_session(frame.token) if isinstance(frame, wire.Hello) else None
+        if session is None or not isinstance(frame, wire.Hello) or frame.version != wire.VERSION:
+            reason = "this run is not known here" if session is None else "the SDK speaks another version"
+            with suppress(OSError):
+                connection.send(wire.encode(wire.Refused(reason)))
+            connection.close()
+            _log.warning("a rank was refused", reason=reason)
+        elif frame.bell:
+            session.attach_bell(connection)
+        else:
+            session.attach(connection, decoder)
+
+    def _release(self, connection: socket.socket) -> None:
+        self._greeting.pop(connection).cancel()
+        asyncio.get_running_loop().remove_reader(connection)
+
+    def _end(self, connection: socket.socket) -> None:
+        if connection in self._greeting:
+            self._release(connection)
+            connection.close()
+
+
+def same_token(one: str, other: str) -> bool:
+    """Compare without telling by the time it takes."""
+    return hmac.compare_digest(one.encode(), other.encode())

@@ -1,0 +1,254 @@
+"""One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
+
+The worker looks when the bell rings, and once more a tenth of a second later: so a busy rank wakes it at most some
+twenty times a second, and nothing said stays unread.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from pydantic import ValidationError
+
+from muster import wire
+from muster.errors import Rejected
+from shared.messages.storage import Report, Validation
+from worker.journal import Journal
+
+LOOK_AGAIN_S = 0.1
+MAX_LAG_BYTES = 4 * 1024 * 1024
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvents:
+    """Who is told of what a rank says."""
+
+    on_reports: Callable[[bool], None]
+    on_checkpoint: Callable[[wire.Checkpoint], None]
+    on_acknowledged: Callable[[str], None]
+    on_started: Callable[[], None]
+    on_disk_fault: Callable[[OSError], None]
+
+
+class RankSession:
+    """Lives as long as the run is known here; its rank may connect again and again.
+
+    Attributes:
+        validations: How many the run has reported.
+        step: The step of the newest report.
+        checkpoints: Number of the newest announced checkpoint.
+        signal: What the ranks are asked now.
+        decide_at: When the next decision is.
+        decided: The newest validation with a verdict.
+    """
+
+    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int) -> None:
+        self._journal = journal
+        self._events = events
+        self._data: socket.socket | None = None
+        self._bell: socket.socket | None = None
+        self._decoder = wire.Decoder(wire.RANK_FRAMES)
+        self._unwritten = b""
+        self._look_again: asyncio.TimerHandle | None = None
+        self._broken = False
+        self.validations = journal.tag
+        self.step = _last_step(journal)
+        self.checkpoints = checkpoints
+        self.signal = "run"
+        self.decide_at: float | None = None
+        self.decided = 0
+
+    def attach(self, connection: socket.socket, decoder: wire.Decoder) -> None:
+        """The rank's data connection; a later one replaces it."""
+        self._drop_data()
+        self._data, self._decoder, self._unwritten = connection, decoder, b""
+        self._send(self._welcome())
+        asyncio.get_running_loop().call_soon(self.read)
+
+    def attach_bell(self, connection: socket.socket) -> None:
+        """The rank's bell."""
+        self._drop_bell()
+        self._bell = connection
+        with suppress(OSError):
+            connection.send(wire.encode(self._welcome()))
+        asyncio.get_running_loop().add_reader(connection, self._on_bell)
+
+    def tell(self, signal: str) -> None:
+        """Ask this of the ranks."""
+        self.signal = signal
+        self._send(wire.Signalled(signal))
+
+    def decide(self, validation: int, signal: str, decide_at: float | None) -> None:
+        """Relay a verdict, or a `decide_at` that moved on by the desired set."""
+        self.signal, self.decide_at = signal, decide_at
+        self.decided = max(self.decided, validation)
+        self._send(wire.Decided(self.decided, signal, decide_at))
+
+    def read(self) -> None:
+        """Take in everything that was said so far."""
+        connection = self._data
+        frames: list[wire.Frame] = []
+        if connection is None or self._broken:
+            return
+        try:
+            while data := connection.recv(256 * 1024):
+                frames += self._decoder.feed(data)
+            self._drop_data()
+        except BlockingIOError:
+            pass
+        except (OSError, Rejected) as error:
+            _log.warning("a rank's connection ended", error=str(error))
+            self._drop_data()
+        self._take(frames)
+
+    def finish(self, unsent: Path) -> None:
+        """The rank is dead: take what is left in the socket, and what it could not send."""
+        self.read()
+        with suppress(OSError):
+            decoder = wire.Decoder(wire.RANK_FRAMES)
+            frames: list[wire.Frame] = []
+            with suppress(Rejected):
+                frames.extend(decoder.feed(unsent.read_bytes()))
+            self._take(frames)
+        self._drop_data()
+        self._drop_bell()
+
+    def _on_bell(self) -> None:
+        assert self._bell is not None
+        try:
+            if not self._bell.recv(4096):
+                self._drop_bell()
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._drop_bell()
+        self.read()
+        if self._look_again is None:
+            loop = asyncio.get_running_loop()
+            self._look_again = loop.call_later(LOOK_AGAIN_S, self._on_look_again)
+
+    def _on_look_again(self) -> None:
+        self._look_again = None
+        self.read()
+
+    def _take(self, frames: list[wire.Frame]) -> None:
+        points = [frame for frame in frames if isinstance(frame, wire.Point)]
+        if points and not self._journal_points(points):
+            return
+        for frame in frames:
+            match frame:
+                case wire.Checkpoint() if frame.number > self.checkpoints:
+                    self.checkpoints = frame.number
+                    self._events.on_checkpoint(frame)
+                case wire.Acknowledge():
+                    self._events.on_acknowledged(frame.signal)
+                case wire.Started():
+                    self._events.on_started()
+        if frames:
+            self._send(wire.Journaled(self._journal.last, self.checkpoints))
+
+    def _journal_points(self, points: list[wire.Point]) -> bool:
+        """Append the points that are new; False when the disk or the rank is at fault."""
+        records: list[tuple[bytes, int]] = []
+        validations, step, expected = self.validations, self.step, self._journal.last + 1
+        for point in points:
+            if point.number < expected:
+                continue  # sent again after a reconnection
+            if point.number > expected:
+                return self._break("it left out a report")
+            expected += 1
+            validations += 1 if point.validation else 0
+            step = point.step
+            try:
+                records.append((_record(point, validations), validations))
+            except ValidationError as error:
+                return self._break(f"a report cannot be read: {error.error_count()} faults")
+        try:
+            if records:
+                self._journal.append(records)
+        except OSError as error:
+            self._broken = True
+            self._events.on_disk_fault(error)
+            return False
+        self.validations, self.step = validations, step
+        if records:
+            self._events.on_reports(any(point.decision for point in points))
+        return True
+
+    def _break(self, reason: str) -> bool:
+        _log.warning("a rank broke the protocol", reason=reason)
+        self._send(wire.Refused(reason))
+        self._drop_data()
+        return False
+
+    def _welcome(self) -> wire.Welcome:
+        return wire.Welcome(
+            reports=self._journal.last,
+            validations=self.validations,
+            checkpoints=self.checkpoints,
+            decided=self.decided,
+            signal=self.signal,
+            decide_at=self.decide_at,
+        )
+
+    def _send(self, frame: wire.Frame) -> None:
+        """Send now, and what does not fit later; a rank that never reads loses its connection, not the worker its memory."""
+        if self._data is None:
+            return
+        self._unwritten += wire.encode(frame)
+        if len(self._unwritten) > MAX_LAG_BYTES:
+            self._drop_data()
+            return
+        self._write()
+
+    def _write(self) -> None:
+        if self._data is None:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            while self._unwritten:
+                self._unwritten = self._unwritten[self._data.send(self._unwritten) :]
+            loop.remove_writer(self._data)
+        except BlockingIOError:
+            loop.add_writer(self._data, self._write)
+        except OSError:
+            # It hung up: what it said before is still to be read.
+            loop.remove_writer(self._data)
+            self._unwritten = b""
+
+    def _drop_data(self) -> None:
+        if self._data is not None:
+            asyncio.get_running_loop().remove_writer(self._data)
+            self._data.close()
+            self._data = None
+
+    def _drop_bell(self) -> None:
+        if self._bell is not None:
+            asyncio.get_running_loop().remove_reader(self._bell)
+            self._bell.close()
+            self._bell = None
+
+
+def _record(point: wire.Point, number: int) -> bytes:
+    """The journal's record: the message's own JSON, so that a batch is only put together."""
+    record: Report | Validation
+    if point.validation:
+        record = Validation(number=number, step=point.step, time_ms=point.time_ms, values=point.values)
+    else:
+        record = Report(group=point.group, step=point.step, time_ms=point.time_ms, values=point.values)
+    return record.__pydantic_serializer__.to_json(record)
+
+
+def _last_step(journal: Journal) -> int:
+    payload = journal.last_payload()
+    if payload is None:
+        return 0
+    try:
+        return Report.model_validate_json(payload).step
+    except ValidationError:
+        return Validation.model_validate_json(payload).step

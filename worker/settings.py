@@ -1,0 +1,48 @@
+"""Settings of the worker: `MUSTER_WORKER__…`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from shared.settings import NatsSettings, Section, ServiceSettings
+
+WARM_MODULES = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
+
+
+class WorkerSettings(Section):
+    """This machine's part.
+
+    Attributes:
+        id: The worker's name; letters, digits, `-` and `_`.
+        directory: Its own, kept over restarts: identity, journals, caches, runs.
+        address: Where the other machines of its pool reach this one.
+        slots: How many slots; default are the GPUs, else the cores.
+        gateway_url: Where to join; needed with `join_token` at the first start only.
+        warm: Modules that the warm parent imports, by commas.
+        user: An unprivileged user to run trials as; only where the worker is root.
+        orphan_after_s: Silence of the scheduler after which running ranks are ended.
+    """
+
+    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
+    directory: Path
+    pool: str = "default"
+    address: str = "127.0.0.1"
+    slots: int | None = Field(None, ge=0, le=4096)
+    kind: Literal["cuda", "rocm", "cpu"] | None = None
+    gateway_url: str | None = None
+    join_token: SecretStr | None = None
+    warm: str = WARM_MODULES
+    user: str | None = None
+    orphan_after_s: float = Field(1800.0, gt=0)
+    cache_bytes: int = Field(20 * 1024**3, ge=0)
+
+
+class Settings(ServiceSettings):
+    """All of the worker's settings. Without `nats.url` it takes the address it was told when it joined."""
+
+    worker: WorkerSettings
+
+    def nats_url(self, told: str) -> str:
+        """The address set by hand, else the one told at joining."""
+        return self.nats.url if self.nats.url != NatsSettings().url or not told else told
