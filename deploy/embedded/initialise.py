@@ -16,6 +16,7 @@ from muster.errors import Broken, MusterError
 ROOT = Path(__file__).parents[2]
 SOURCES: dict[str, tuple[str, ...]] = {
     "keys": ("deploy/keys/*.py", "shared/nats_jwt.py"),
+    "certificates": ("deploy/embedded/certificates.py",),
     "database": ("deploy/database/*.py",),
     "bucket": ("deploy/embedded/buckets.py",),
 }
@@ -28,7 +29,7 @@ def run_step(step: str, job: Mapping[str, object], done: Path) -> None:
     """Perform a step in a process of its own, unless it was done with this very job before.
 
     Args:
-        step: `keys`, `database` or `bucket`.
+        step: a key of SOURCES.
         job: its arguments.
         done: file that remembers a hash of the last job and of the code that did it.
 
@@ -67,6 +68,11 @@ def _perform(job: dict[str, str]) -> None:
             from shared.clock import SystemClock
 
             init_keys(Path(job["directory"]), SystemClock().now())
+        case "certificates":
+            from deploy.embedded.certificates import make_certificates
+            from shared.clock import SystemClock
+
+            make_certificates(Path(job["directory"]), SystemClock().now())
         case "database":
             from deploy.database.roles import create_database
 

@@ -22,6 +22,7 @@ from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)
 TRACES_FOLDER = "traces"
+SPOOL_FOLDER = "spool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,9 @@ class Platform:
         self.options = options
         self.home = Home(options.home)
         self.home.make()
-        for folder in (TRACES_FOLDER, WORKERS_FOLDER):
+        for folder, mode in ((TRACES_FOLDER, 0o700), (SPOOL_FOLDER, 0o700), (WORKERS_FOLDER, 0o711)):
             (self.home.root / folder).mkdir(exist_ok=True)
+            (self.home.root / folder).chmod(mode)
         self.keys = Keys(options.keys)
         self.servers = self._servers()
         rest, grpc, *sides = self._service_ports()
@@ -61,6 +63,11 @@ class Platform:
     def prepare_keys(self) -> None:
         """Make the identities of the bus; before the servers start."""
         run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
+
+    def prepare_certificates(self) -> None:
+        """Make what the parts of the object store know each other by; before it starts."""
+        if s3 := self._find(S3Server):
+            run_step("certificates", {"directory": str(s3.certificates)}, self._done("certificates"))
 
     def prepare_database(self) -> None:
         """Make roles and schemas; when Postgres runs."""
@@ -117,7 +124,7 @@ class Platform:
                     "MUSTER_GATEWAY__PORT": str(rest),
                     "MUSTER_GATEWAY__GRPC_PORT": str(grpc),
                     "MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(self.gateway.token_file),
-                    "MUSTER_GATEWAY__PEPPER": self.home.secret("gateway-pepper"),
+                    "MUSTER_GATEWAY__SPOOL_DIRECTORY": str(self.home.root / SPOOL_FOLDER),
                 }
             case "provisioner":
                 return {

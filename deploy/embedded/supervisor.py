@@ -77,6 +77,7 @@ class Supervisor:
         try:
             self._save()
             self.platform.prepare_keys()
+            self.platform.prepare_certificates()
             with ThreadPoolExecutor() as executor:
                 list(executor.map(lambda server: server.prepare(), self.platform.servers))
             self._loop()

@@ -16,6 +16,7 @@ from nats.js.errors import NotFoundError
 from deploy.database.roles import create_database, drop_database
 from deploy.database.urls import ServiceUrls, role_names
 from deploy.embedded.buckets import make_bucket
+from deploy.embedded.certificates import make_certificates
 from deploy.embedded.environment import Addresses, S3Address, service_environment
 from deploy.embedded.ports import free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
@@ -76,6 +77,7 @@ class Servers:
     @cached_property
     def s3(self) -> S3Server:
         server = S3Server(self.home, free_ports(PORTS_NEEDED))
+        make_certificates(server.certificates, SystemClock().now())
         self._start(server)
         make_bucket(server.url, *server.administrator, BUCKET)
         return server

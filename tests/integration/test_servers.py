@@ -1,6 +1,10 @@
 """The four servers themselves: they serve, refuse strangers, and come back with their data."""
 
 import io
+import socket
+import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +21,7 @@ from redis.exceptions import AuthenticationError
 
 from deploy.database.roles import create_database
 from deploy.database.urls import role_names
-from deploy.embedded.ports import accepts
+from deploy.embedded.ports import LOOPBACK, accepts
 from deploy.embedded.servers import NatsServer, RedisServer, S3Server
 from tests.integration.servers import Servers, TestDatabase
 
@@ -104,3 +108,20 @@ def test_a_stopped_server_leaves_no_port(servers: Servers) -> None:
         server.stop()
         assert not [port for port in server.ports if accepts(port)]
         servers.restart(server)
+
+
+def test_the_stores_inner_ports_turn_strangers_away(s3_server: S3Server) -> None:
+    """gRPC wants a certificate of our authority, HTTP a token or is off; only the S3 port speaks to everybody."""
+    _, s3_grpc, master, master_grpc, volume, volume_grpc, filer, filer_grpc = s3_server.ports
+    for port in (s3_grpc, master_grpc, volume_grpc, filer_grpc):
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection((LOOPBACK, port), timeout=5) as plain:
+            with pytest.raises(ssl.SSLError), context.wrap_socket(plain) as connection:
+                connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+                while connection.recv(1024):
+                    pass
+    for url in (f"{master}/dir/assign", f"{volume}/1,01", f"{filer}/buckets/muster/kept"):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://{LOOPBACK}:{url}", timeout=5)
+        assert refused.value.code in (401, 403, 404)

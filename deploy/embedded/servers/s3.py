@@ -1,7 +1,7 @@
 """The object store: MinIO's server where one is installed, else SeaweedFS with all its parts on loopback.
 
-SeaweedFS speaks to itself over ports of its own: volumes and filer demand tokens signed with random keys,
-the master's HTTP interface is off.
+SeaweedFS speaks to itself over ports of its own: volumes and filer demand tokens signed with random keys, the master's
+HTTP interface is off, and all gRPC ports demand a certificate of an authority that is made for this one platform.
 """
 
 import json
@@ -24,7 +24,9 @@ from deploy.embedded.servers.base import (
 )
 
 BUCKET = "muster"
+AUTHORITY, CERTIFICATE, KEY = "authority.crt", "part.crt", "part.key"
 PORTS_NEEDED = 8
+_GRPC_PARTS = ("MASTER", "VOLUME", "FILER", "S3", "CLIENT")
 _SIGNING_KEYS = ("JWT_SIGNING", "JWT_SIGNING_READ", "JWT_FILER_SIGNING", "JWT_FILER_SIGNING_READ")
 
 
@@ -52,6 +54,11 @@ class S3Server(Daemon):
     @property
     def ports(self) -> tuple[int, ...]:
         return self._ports[:2] if self.minio else self._ports
+
+    @property
+    def certificates(self) -> Path:
+        """Where the parts' certificate, its key and their authority lie."""
+        return self.home.secrets / "s3-certificates"
 
     def prepare(self) -> None:
         self.home.data("s3").mkdir(parents=True, exist_ok=True)
@@ -111,7 +118,13 @@ class S3Server(Daemon):
             f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", "-filer.exposeDirectoryData=false",
         )  # fmt: skip
         keys = {f"WEED_{name}_KEY": self.home.secret(f"s3-{name.lower()}") for name in _SIGNING_KEYS}
-        return arguments, {**keys, "GOGC": "50", "GOMEMLIMIT": "200MiB"}
+        return arguments, {**keys, **self._grpc(), "GOGC": "50", "GOMEMLIMIT": "200MiB"}
+
+    def _grpc(self) -> dict[str, str]:
+        folder = self.certificates
+        named = (("CERT", folder / CERTIFICATE), ("KEY", folder / KEY))
+        parts = {f"WEED_GRPC_{part}_{name}": str(path) for part in _GRPC_PARTS for name, path in named}
+        return {**parts, "WEED_GRPC_CA": str(folder / AUTHORITY)}
 
     def _minio(self, program: str) -> tuple[tuple[str, ...], dict[str, str]]:
         arguments = (
