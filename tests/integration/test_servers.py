@@ -116,12 +116,16 @@ def test_the_stores_inner_ports_turn_strangers_away(s3_server: S3Server) -> None
     for port in (s3_grpc, master_grpc, volume_grpc, filer_grpc):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection((LOOPBACK, port), timeout=5) as plain:
-            with pytest.raises(ssl.SSLError), context.wrap_socket(plain) as connection:
-                connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-                while connection.recv(1024):
-                    pass
+        with socket.create_connection((LOOPBACK, port), timeout=5) as plain, pytest.raises(ssl.SSLError):
+            _greet(context, plain)
     for url in (f"{master}/dir/assign", f"{volume}/1,01", f"{filer}/buckets/muster/kept"):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(f"http://{LOOPBACK}:{url}", timeout=5)
         assert refused.value.code in (401, 403, 404)
+
+
+def _greet(context: ssl.SSLContext, plain: socket.socket) -> None:
+    with context.wrap_socket(plain) as connection:
+        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        while connection.recv(1024):
+            pass
