@@ -51,7 +51,7 @@ class Published:
 
 
 class Relay:
-    """One per process and schema. `hand_over` never blocks; `run` publishes until cancelled, `flush` empties it at the end."""
+    """One per process and schema. `hand_over` never blocks; `run` publishes until `flush` has emptied it at the end."""
 
     def __init__(self, bus: Bus, database: Database, schema: str, clock: Clock) -> None:
         self._bus = bus
@@ -62,6 +62,7 @@ class Relay:
         self._unmarked: list[Published] = []
         self._in_hand: set[UUID] = set()
         self._created: dict[str, datetime] = {}
+        self._flushed = asyncio.Event()
         bus.on_reconnect.append(self._forget_streams)
 
     def hand_over(self, rows: list[OutboxRow]) -> None:
@@ -71,26 +72,30 @@ class Relay:
             self._waiting.put_nowait(row)
 
     async def run(self) -> None:
-        """Publishes, marks, polls for what was left behind, refills lost streams, and drops what is old."""
+        """Publishes, marks, polls for what was left behind, refills lost streams, drops what is old; until `flush` ends it."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._publish_loop())
-            group.create_task(self._every(_MARK_EVERY_S, self._mark))
-            group.create_task(self._every(_POLL_S, self._poll))
-            group.create_task(self._every(_INSPECT_S, self._inspect))
-            group.create_task(self._every(_CLEAN_S, self._clean))
+            loops = [
+                group.create_task(self._publish_loop()),
+                group.create_task(self._every(_MARK_EVERY_S, self._mark)),
+                group.create_task(self._every(_POLL_S, self._poll)),
+                group.create_task(self._every(_INSPECT_S, self._inspect)),
+                group.create_task(self._every(_CLEAN_S, self._clean)),
+            ]
+            await self._flushed.wait()
+            for loop in loops:
+                loop.cancel()
 
     async def flush(self, timeout_s: float = 5.0) -> None:
-        """Publishes and marks what is in hand; what does not go now stays in the outbox for the next start."""
+        """Publishes and marks what is in hand, and ends `run`; what does not go now stays in the outbox for the next start."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not self._waiting.empty():
                     await self._publish(self._take())
                 await self._mark()
         except (TimeoutError, Transient):
-            _log.warning(
-                "the outbox could not be emptied before the end",
-                rows=self._waiting.qsize(),
-            )
+            _log.warning("the outbox could not be emptied before the end", rows=self._waiting.qsize())
+        finally:
+            self._flushed.set()
 
     async def _publish_loop(self) -> None:
         while True:
