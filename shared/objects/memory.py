@@ -84,8 +84,14 @@ class MemoryObjects:
         return (200, self._objects[key][0]) if key in self._objects else (404, b"")
 
     def _sign(self, method: str, key: str, life: timedelta) -> str:
-        return f"memory:{method}:{(self._clock.now() + life).timestamp()}:{key}"
+        claim = f"{method}:{(self._clock.now() + life).timestamp()}:{key}"
+        return f"memory:{self._seal(claim)}:{claim}"
 
     def _key(self, url: str, wanted: str) -> str | None:
-        _, method, until, key = url.split(":", 3)
-        return key if method == wanted and float(until) > self._clock.now().timestamp() else None
+        _, seal, claim = url.split(":", 2)
+        method, until, key = claim.split(":", 2)
+        stands = seal == self._seal(claim) and method == wanted
+        return key if stands and float(until) > self._clock.now().timestamp() else None
+
+    def _seal(self, claim: str) -> str:
+        return hashlib.sha256(f"{id(self)}:{claim}".encode()).hexdigest()

@@ -1,0 +1,105 @@
+"""What every object store must do: one suite, run on each adapter."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from muster.errors import NotFound, Rejected
+from shared.objects import Digest, ObjectStore, read_all
+
+MINUTE = timedelta(minutes=1)
+PAYLOAD = bytes(range(256)) * 8192 + b"end"
+
+
+class ObjectStoreContract:
+    """Subclasses give `store`, and `send` and `fetch`: what an HTTP client without credentials does with a URL."""
+
+    @pytest.fixture
+    def store(self) -> ObjectStore:
+        raise NotImplementedError
+
+    async def send(self, store: ObjectStore, url: str, content: bytes) -> int:
+        raise NotImplementedError
+
+    async def fetch(self, store: ObjectStore, url: str) -> tuple[int, bytes]:
+        raise NotImplementedError
+
+    async def test_the_bucket_is_made_once(self, store: ObjectStore) -> None:
+        await store.ensure_bucket()
+        await store.ensure_bucket()
+
+    async def test_what_was_put_is_read_in_place_of_what_was_there(self, store: ObjectStore) -> None:
+        await store.put("a/large", b"older")
+        await store.put("a/large", PAYLOAD)
+        assert await read_all(store, "a/large", len(PAYLOAD)) == PAYLOAD
+        found = await store.stat("a/large")
+        assert found is not None
+        assert (found.key, found.size_bytes) == ("a/large", len(PAYLOAD))
+
+    async def test_an_empty_object_is_an_object(self, store: ObjectStore) -> None:
+        await store.put("a/empty", b"")
+        assert await read_all(store, "a/empty", 10) == b""
+        assert await store.digest("a/empty") == Digest(0, hashlib.sha256(b"").hexdigest())
+
+    async def test_a_digest_is_of_all_bytes(self, store: ObjectStore) -> None:
+        await store.put("a/digest", PAYLOAD)
+        assert await store.digest("a/digest") == Digest(len(PAYLOAD), hashlib.sha256(PAYLOAD).hexdigest())
+
+    async def test_what_is_not_there_is_told_apart(self, store: ObjectStore) -> None:
+        assert await store.stat("nothing") is None
+        assert await store.digest("nothing") is None
+        await store.delete("nothing")
+        with pytest.raises(NotFound):
+            await read_all(store, "nothing", 10)
+        with pytest.raises(NotFound):
+            await store.copy("nothing", "something")
+
+    async def test_more_than_allowed_is_refused(self, store: ObjectStore) -> None:
+        await store.put("a/long", b"12345")
+        with pytest.raises(Rejected, match="4 bytes"):
+            await read_all(store, "a/long", 4)
+
+    async def test_a_reader_that_stops_harms_no_other(self, store: ObjectStore) -> None:
+        await store.put("a/half", PAYLOAD)
+        stream = store.get("a/half")
+        assert isinstance(stream, AsyncIterator)
+        await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert await read_all(store, "a/half", len(PAYLOAD)) == PAYLOAD
+
+    async def test_the_first_of_two_wins(self, store: ObjectStore) -> None:
+        assert await store.put_if_absent("once/a", b"first")
+        assert not await store.put_if_absent("once/a", b"second")
+        assert await read_all(store, "once/a", 10) == b"first"
+
+    async def test_a_deleted_object_is_gone_and_can_come_again(self, store: ObjectStore) -> None:
+        await store.put("a/gone", b"x")
+        await store.delete("a/gone")
+        assert await store.stat("a/gone") is None
+        assert await store.put_if_absent("a/gone", b"y")
+
+    async def test_a_copy_is_an_object_of_its_own(self, store: ObjectStore) -> None:
+        await store.put("a/source", b"copied")
+        await store.copy("a/source", "b/target")
+        await store.delete("a/source")
+        assert await read_all(store, "b/target", 10) == b"copied"
+
+    async def test_a_prefix_lists_its_keys_in_order(self, store: ObjectStore) -> None:
+        keys = [f"list/{number:02d}/file" for number in range(12)]
+        await asyncio.gather(*[store.put(key, b"x") for key in reversed(keys)])
+        await store.put("other/file", b"x")
+        assert [found.key async for found in store.list("list/")] == keys
+        assert [found.key async for found in store.list("none/")] == []
+
+    async def test_a_signed_url_is_for_one_key_and_one_method(self, store: ObjectStore) -> None:
+        write, read = store.presign_put("signed/a", MINUTE), store.presign_get("signed/a", MINUTE)
+        assert await self.send(store, write, b"by url") == 200
+        assert await self.fetch(store, read) == (200, b"by url")
+        assert await self.send(store, read, b"no") == 403
+        assert (await self.fetch(store, write))[0] == 403
+        assert await self.send(store, write.replace("signed/a", "signed/b"), b"no") == 403
+        assert await store.stat("signed/b") is None
+        assert await read_all(store, "signed/a", 10) == b"by url"
