@@ -64,7 +64,6 @@ BY_CODE = {
     "code_too_large": Meaning("dead_letter", 413, "RESOURCE_EXHAUSTED"),
     "slow_body": Meaning("nak", 408, "DEADLINE_EXCEEDED"),
     "disk_full": Meaning("nak", 507, "RESOURCE_EXHAUSTED"),
-    "invalid_json": Meaning("dead_letter", 400, "INVALID_ARGUMENT"),
     "unauthenticated": Meaning("dead_letter", 401, "UNAUTHENTICATED"),
     "forbidden": Meaning("dead_letter", 403, "PERMISSION_DENIED"),
     "not_found": Meaning("dead_letter", 404, "NOT_FOUND"),
