@@ -74,7 +74,7 @@ class Service:
     async def run(self) -> None:
         clock = SystemClock()
         settings = PostgresSettings(
-            **{  # type: ignore[arg-type]
+            **{
                 f"{role}_url": self.environment[f"MUSTER_POSTGRES__{role.upper()}_URL"]
                 for role in ("owner", "tenant", "system")
             }

@@ -1,0 +1,77 @@
+"""A platform of its own for a benchmark: warm, with as many one-slot workers as asked, in a folder that goes with it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.embedded.servers import Home, PostgresServer
+from muster.client import Client, connect
+from muster.client.settings import Address
+
+ROOT = Path(__file__).parents[2]
+TRIALS = Path(__file__).parent / "trials"
+READY_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What a benchmark needs of it: a client, and its folder."""
+
+    home: Path
+    client: Client
+
+    @property
+    def database_url(self) -> str:
+        """The administrator's address of the platform's database: benchmarks look where users cannot."""
+        server = PostgresServer(Home(self.home))
+        return server.url("postgres", server.password, "muster")
+
+
+@contextmanager
+def platform(workers: int) -> Iterator[Platform]:
+    """Start, wait until the workers are ready, and stop; the folder is removed."""
+    home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
+    environment = {
+        **os.environ,
+        "MUSTER_HOME": str(home),
+        "MUSTER_GATEWAY__PORT": "0",
+        "MUSTER_PROVISIONER__MINIMUM": str(workers),
+        "MUSTER_PROVISIONER__MAXIMUM": str(workers),
+    }
+    try:
+        _muster("up", environment)
+        with connect(_address(home)) as client:
+            _await_workers(client, workers)
+            yield Platform(home, client)
+    finally:
+        _muster("down", environment)
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _address(home: Path) -> Address:
+    found = json.loads((home / "client.json").read_text())
+    return Address(found["url"], found["token"], str(home))
+
+
+def _muster(command: str, environment: dict[str, str]) -> None:
+    program = str(Path(sys.executable).with_name("muster"))
+    subprocess.run([program, command], env=environment, check=True, stdout=subprocess.DEVNULL, timeout=180)
+
+
+def _await_workers(client: Client, workers: int) -> None:
+    end = time.monotonic() + READY_S
+    while time.monotonic() < end:
+        ready = [worker for worker in client.cluster.workers() if worker.state == "ready"]
+        if len(ready) >= workers:
+            time.sleep(3)  # their warm parents import torch meanwhile
+            return
+        time.sleep(0.2)
+    raise SystemExit(f"the benchmark's platform did not have {workers} workers within {READY_S:g} s")

@@ -1,0 +1,53 @@
+"""Ray Tune on the benchmark's search: `ray_asha.py fresh|reuse TRIALS SEED`; the last line is JSON. Runs in the peers' own venv."""
+
+import json
+import random
+import sys
+import tempfile
+import time
+
+import ray
+from ray import tune
+from ray.tune.schedulers import ASHAScheduler
+
+
+class Steps(tune.Trainable):
+    def setup(self, config):
+        self.point, self.seed = config["point"], config["seed"]
+
+    def step(self):
+        noise = random.Random(f"{self.seed}:{self.point:.12f}:{self.iteration + 1}").random()
+        return {"loss": self.point + noise / (self.iteration + 2)}
+
+    def reset_config(self, config):
+        self.setup(config)
+        return True
+
+
+def main():
+    mode, number, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    tuner = tune.Tuner(
+        tune.with_resources(Steps, {"cpu": 1}),
+        param_space={"point": tune.uniform(0.0, 1.0), "seed": seed},
+        tune_config=tune.TuneConfig(
+            metric="loss",
+            mode="min",
+            num_samples=number,
+            max_concurrent_trials=2,
+            reuse_actors=mode == "reuse",
+            scheduler=ASHAScheduler(
+                time_attr="training_iteration", max_t=9, grace_period=1, reduction_factor=3
+            ),
+        ),
+        run_config=tune.RunConfig(storage_path=tempfile.mkdtemp(), verbose=0),
+    )
+    began = time.monotonic()
+    results = tuner.fit()
+    seconds = time.monotonic() - began
+    assert len(results) == number and not results.errors
+    print(json.dumps({"per_trial_s": seconds / number}))
+
+
+if __name__ == "__main__":
+    main()
