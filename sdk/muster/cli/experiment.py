@@ -9,7 +9,7 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Tail
-from muster.cli.output import bytes_bar, emit, facts, note, out, table
+from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -36,15 +36,18 @@ def create(
     wait: Wait = False,
 ) -> None:
     """Create an experiment from a config and a folder of code."""
+    from muster.archive import pack
     from muster.client import connect
     from muster.config.load import load_document, validate_document
 
     text = _read(config)
     document = load_document(text, overrides or ())
     validate_document(document)
+    with busy("packing code"):
+        archive = pack(_code_folder(config, folder))
     with connect() as client:
         with bytes_bar("sending code") as on_bytes:
-            code = client.experiments.put_code(_code_folder(config, folder), on_bytes)
+            code = client.experiments.put_code(archive, on_bytes)
         made = client.experiments.create(
             document.root if overrides else text, code, name=name, labels=label or ()
         )

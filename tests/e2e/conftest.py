@@ -1,0 +1,31 @@
+"""The whole platform, started once as a user starts it, on free ports and in a folder of its own."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+from muster.client import Address, connect
+from tests.e2e.platform import MUSTER, Platform
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "e2e: needs the whole platform, which is started once")
+
+
+@pytest.fixture(scope="session")
+def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
+    """Start the platform, stop it at the end; whatever is left running is a failure."""
+    home = tmp_path_factory.mktemp("platform") / ".muster"
+    known = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
+    environment = known | {"MUSTER_HOME": str(home), "MUSTER_GATEWAY__PORT": "0"}
+    started = subprocess.run([MUSTER, "up"], env=environment, cwd=home.parent, check=False, timeout=240)
+    assert started.returncode == 0, f"the platform did not start; see {home / 'logs'}"
+    address = Address(**json.loads((home / "client.json").read_text()), source="the platform")
+    try:
+        with connect(address) as client:
+            yield Platform(home, environment, client)
+    finally:
+        subprocess.run([MUSTER, "down"], env=environment, cwd=home.parent, check=False, timeout=120)

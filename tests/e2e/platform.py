@@ -1,0 +1,60 @@
+"""The running platform as the end-to-end tests see it."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from muster.client import Client
+from muster.client.models import ExperimentDetail
+from muster.config import load_config
+
+ROOT = Path(__file__).resolve().parents[2]
+TOY = Path(__file__).parent / "toy"
+MUSTER = str(Path(sys.executable).with_name("muster"))
+PATIENCE_S = 90.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> dict[str, object]:
+        content: dict[str, object] = json.loads(self.out)
+        return content
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A running platform: its folder, the environment that leads to it, and a client."""
+
+    home: Path
+    environment: dict[str, str]
+    client: Client
+
+    def muster(self, *arguments: str, cwd: Path = TOY, stdin: str | None = None) -> Ended:
+        """Run the command line."""
+        done = subprocess.run(
+            [MUSTER, *arguments], env=self.environment, cwd=cwd, input=stdin, capture_output=True, text=True,
+            timeout=PATIENCE_S, check=False,
+        )  # fmt: skip
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def create(self, searcher: dict[str, object] | None = None, **changes: object) -> ExperimentDetail:
+        """Create an experiment of the toy; `changes` replace keys of its config."""
+        config: dict[str, object] = {
+            "name": "toy",
+            "entrypoint": "python3 train.py",
+            "hyperparameters": {"x": 1.0},
+            "searcher": searcher or {"name": "single", "metric": "loss"},
+        }
+        return self.client.experiments.create(json.loads(load_config(config | changes).to_json()), TOY)
+
+    def wait(self, experiment: ExperimentDetail) -> ExperimentDetail:
+        """Return the experiment once it is final."""
+        return self.client.experiments.wait(experiment.number, timeout_s=PATIENCE_S)

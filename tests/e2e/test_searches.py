@@ -1,0 +1,154 @@
+"""Experiments from beginning to end, through every service."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.platform import ROOT, Platform
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+SPACE = {"x": {"type": "double", "minval": 0, "maxval": 1}, "steps": 9, "pace_s": 0.02}
+ASHA: dict[str, object] = {
+    "name": "adaptive_asha", "metric": "loss", "max_trials": 8, "max_concurrent_trials": 2, "time_metric": "epochs",
+    "max_time": 9, "divisor": 3,
+}  # fmt: skip
+
+
+def test_a_search_makes_exactly_its_trials_and_stores_each_value_once(platform: Platform) -> None:
+    made = platform.create(ASHA, hyperparameters=SPACE)
+    ended = platform.wait(made)
+    assert (ended.state, ended.trials.error, ended.trials.completed + ended.trials.stopped) == (
+        "completed",
+        0,
+        8,
+    )
+    trials = platform.client.trials.list(made.number).all()
+    assert sorted(trial.number for trial in trials) == list(range(1, 9))
+    best = min(trial.best.value for trial in trials if trial.best and trial.best.value is not None)
+    assert ended.best is not None and ended.best.value == pytest.approx(best)
+    for trial in trials:
+        series = {(one.group, one.name): one for one in platform.client.trials.metrics(trial.id).series}
+        losses = series["validation", "loss"]
+        steps = [point.step for point in losses.points]
+        assert steps == list(range(1, len(steps) + 1)) and losses.count == len(steps)
+        assert trial.state == "stopped" or len(steps) == 9
+        x = trial.hyperparameters["x"]
+        assert isinstance(x, float) and losses.points[0].value == pytest.approx(x + 1)
+
+
+def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
+    random = platform.create(
+        {"name": "random", "metric": "loss", "max_trials": 3}, hyperparameters=SPACE | {"steps": 2}
+    )
+    grid = platform.create(
+        {"name": "grid", "metric": "loss"},
+        hyperparameters={
+            "x": {"type": "double", "minval": 0, "maxval": 1, "count": 3},
+            "steps": 2,
+            "pace_s": 0.02,
+        },
+    )
+    assert platform.wait(random).trials.completed == 3
+    assert platform.wait(grid).trials.completed == 3
+    points = [trial.hyperparameters["x"] for trial in platform.client.trials.list(grid.number)]
+    assert sorted(float(str(point)) for point in points) == [0.0, 0.5, 1.0]
+
+
+def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tmp_path: Path) -> None:
+    config = ROOT / "examples/digits/best.yaml"
+    created = platform.muster(
+        "experiment", "create", str(config), "--config", "hyperparameters.epochs=2", "--wait", "--json"
+    )
+    assert created.code == 0, created.err
+    number = str(created.json()["number"])
+    runs = platform.client.trials.runs(f"{number}.1").all()
+    assert len(runs) == 1 and len({member.worker for member in runs[0].members}) == 2
+    platform.client.models.create("digits-e2e")
+    registered = platform.muster("model", "register", "digits-e2e", "--experiment", number, "--json")
+    assert registered.code == 0 and registered.json()["number"] == 1
+    target = tmp_path / "model"
+    downloaded = platform.muster("model", "download", "digits-e2e", str(target))
+    assert downloaded.code == 0 and (target / "state.pt").stat().st_size > 1000
+    evaluated = subprocess.run(
+        [sys.executable, "evaluate.py", str(target)],
+        cwd=ROOT / "examples/digits",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(evaluated.stdout.split()[1]) > 0.5
+    again = platform.muster("model", "download", "digits-e2e", str(target))
+    assert again.code == 3 and "not empty" in again.err
+
+
+def test_a_crash_is_resumed_from_the_newest_checkpoint_without_a_doubled_value(platform: Platform) -> None:
+    made = platform.create(hyperparameters={"x": 1.0, "steps": 8, "crash_at": 5}, max_restarts=2)
+    ended = platform.wait(made)
+    assert ended.state == "completed"
+    runs = platform.client.trials.runs(f"{made.number}.1").all()
+    assert [run.number for run in runs] == [1, 2] and runs[0].exit_code == 3 and runs[0].charged
+    series = platform.client.trials.metrics(f"{made.number}.1", names=["loss"]).series
+    assert [point.step for point in series[0].points] == list(range(1, 9))
+    texts = [line.text for line in platform.client.trials.logs(f"{made.number}.1")]
+    assert "begins at 0 with x 1.0" in texts and "begins at 4 with x 1.0" in texts
+
+
+def test_restarts_come_to_an_end_and_say_why(platform: Platform) -> None:
+    made = platform.create(
+        hyperparameters={"x": 1.0, "steps": 8, "crash_at": 1, "always_crash": True}, max_restarts=1
+    )
+    ended = platform.wait(made)
+    trial = platform.client.trials.get(f"{made.number}.1")
+    assert (ended.state, trial.state, trial.runs) == ("error", "error", 2)
+    assert ended.reason and trial.reason and "3" in trial.reason
+
+
+def test_a_metric_that_is_never_reported_is_named(platform: Platform) -> None:
+    made = platform.create({"name": "single", "metric": "accuracy"}, hyperparameters={"x": 1.0, "steps": 2})
+    ended = platform.wait(made)
+    told = f"{ended.reason} {platform.client.trials.get(f'{made.number}.1').reason}"
+    assert "accuracy" in told
+
+
+def test_a_script_that_is_not_there_is_an_error_with_its_log(platform: Platform) -> None:
+    made = platform.create(entrypoint="python3 nowhere.py", max_restarts=0)
+    ended = platform.wait(made)
+    assert ended.state == "error" and ended.reason
+    texts = " ".join(line.text for line in platform.client.trials.logs(f"{made.number}.1"))
+    assert "nowhere.py" in texts
+
+
+def test_following_a_log_ends_with_the_experiment(platform: Platform) -> None:
+    made = platform.create(hyperparameters={"x": 2.0, "steps": 4, "pace_s": 0.2})
+    texts = [line.text for line in platform.client.experiments.follow_logs(made.number)]
+    assert texts.count("begins at 0 with x 2.0") == 1
+    assert platform.client.experiments.get(made.number).final
+
+
+def test_a_fork_trains_the_best_point_once(platform: Platform) -> None:
+    made = platform.create(
+        {"name": "random", "metric": "loss", "max_trials": 2}, hyperparameters=SPACE | {"steps": 1}
+    )
+    ended = platform.wait(made)
+    forked = platform.muster(
+        "experiment", "fork", str(made.number), "--best", "--name", "again", "--wait", "--json"
+    )
+    assert forked.code == 0, forked.err
+    detail = platform.client.experiments.get(str(forked.json()["number"]))
+    assert (detail.name, detail.searcher, detail.forked_from) == ("again", "single", made.id)
+    assert ended.best and detail.best and detail.best.value == pytest.approx(ended.best.value)
+
+
+def test_a_trace_joins_the_services(platform: Platform) -> None:
+    made = platform.create(hyperparameters={"x": 1.0, "steps": 1})
+    platform.wait(made)
+    shown = platform.muster("trace", str(made.number), "--json")
+    assert shown.code == 0, shown.err
+    assert {"gateway", "searcher", "scheduler", "registry"} <= {
+        part
+        for part in ("gateway", "searcher", "scheduler", "registry", "worker")
+        if f'"{part}"' in shown.out
+    }

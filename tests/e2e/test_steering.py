@@ -1,0 +1,95 @@
+"""Pause, resume, cancel and kill, as a person asks for them."""
+
+import pytest
+
+from muster.client.models import ExperimentDetail
+from tests.e2e.platform import PATIENCE_S, Platform
+from tests.support.waiting import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+
+async def begun(platform: Platform, steps: int = 40) -> ExperimentDetail:
+    """A training that has validated at least twice."""
+    made = platform.create(hyperparameters={"x": 1.0, "steps": steps, "pace_s": 0.1})
+
+    def has_validated_twice() -> bool:
+        latest = platform.client.trials.list(made.number).first(1)
+        return bool(latest and latest[0].latest and latest[0].latest.step >= 2)
+
+    await eventually(has_validated_twice, PATIENCE_S, every_s=0.2)
+    return made
+
+
+async def test_a_pause_gives_the_slots_back_and_a_resume_goes_on_where_it_was(platform: Platform) -> None:
+    made = await begun(platform)
+    number = str(made.number)
+    paused = platform.muster("experiment", "pause", number)
+    assert paused.code == 0, paused.err
+
+    def is_parked() -> bool:
+        return platform.client.trials.get(f"{number}.1").state == "parked"
+
+    await eventually(is_parked, PATIENCE_S, every_s=0.2)
+    assert platform.client.experiments.get(number).state == "paused"
+    assert all(str(entry.experiment_number) != number for entry in platform.client.cluster.queue())
+    assert platform.muster("experiment", "resume", number).code == 0
+    ended = platform.wait(made)
+    assert ended.state == "completed"
+    series = platform.client.trials.metrics(f"{number}.1", names=["loss"]).series[0]
+    assert [point.step for point in series.points] == list(range(1, 41))
+    begins = [
+        line.text
+        for line in platform.client.trials.logs(f"{number}.1", contains="begins at")
+        if line.stream == "stdout"
+    ]
+    assert begins[0] == "begins at 0 with x 1.0" and len(begins) == 2 and begins[1] != begins[0]
+
+
+async def test_cancel_lets_the_trial_end_by_itself(platform: Platform) -> None:
+    made = await begun(platform)
+    assert platform.muster("experiment", "cancel", str(made.number)).code == 0
+    ended = platform.wait(made)
+    trial = platform.client.trials.get(f"{made.number}.1")
+    assert (ended.state, trial.state) == ("cancelled", "cancelled")
+    assert any(line.text.startswith("stops at") for line in platform.client.trials.logs(trial.id))
+    assert platform.client.checkpoints.of_trial(trial.id).first(1)[0].state == "saved"
+    waited = platform.muster("experiment", "wait", str(made.number))
+    assert waited.code == 1
+
+
+async def test_kill_does_not_wait(platform: Platform) -> None:
+    made = await begun(platform)
+    assert platform.muster("experiment", "kill", str(made.number)).code == 0
+    assert platform.wait(made).state == "cancelled"
+
+
+async def test_a_paused_experiment_can_be_cancelled(platform: Platform) -> None:
+    made = await begun(platform)
+    platform.client.experiments.pause(made.number)
+    platform.client.experiments.cancel(made.number)
+    assert platform.wait(made).state == "cancelled"
+
+
+async def test_what_has_ended_cannot_be_steered(platform: Platform) -> None:
+    made = platform.create(hyperparameters={"x": 1.0, "steps": 1})
+    platform.wait(made)
+    for verb in ("pause", "resume"):
+        refused = platform.muster("experiment", verb, str(made.number))
+        assert refused.code in (3, 5) and "completed" in refused.err, verb
+
+
+async def test_the_queue_explains_who_waits(platform: Platform) -> None:
+    running = await begun(platform, steps=30)
+    waiting = [platform.create(hyperparameters={"x": 1.0, "steps": 1}) for _ in range(3)]
+
+    def one_is_explained() -> bool:
+        found = [platform.client.trials.list(made.number).first(1) for made in waiting]
+        return any(
+            trials and platform.client.trials.explain(trials[0].id).state == "waiting" for trials in found
+        )
+
+    await eventually(one_is_explained, PATIENCE_S, every_s=0.05)
+    for made in [running, *waiting]:
+        platform.client.experiments.kill(made.number)
+        platform.wait(made)
