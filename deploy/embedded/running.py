@@ -12,14 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deploy.embedded.leftovers import end_leftovers
-from deploy.embedded.options import home_to_find, load_options
+from deploy.embedded.options import Options, home_to_find, load_options
 from deploy.embedded.preflight import check_disk, check_ports
 from deploy.embedded.processes import ProcessId, wait_until
 from deploy.embedded.report import look
 from deploy.embedded.state import State, load_state
 from deploy.embedded.supervisor import supervise
 from deploy.embedded.tables import print_report
-from muster.errors import Broken, MusterError
+from muster.errors import Broken, Conflict, MusterError
 
 READY_PATIENCE_S = 180.0
 STOP_PATIENCE_S = 60.0
@@ -43,9 +43,7 @@ def start_detached(*, as_json: bool) -> None:
     if running is None:
         begun = time.monotonic()
         options.home.mkdir(parents=True, exist_ok=True)
-        check_disk(options.home)
-        if not (options.home / "state.json").exists():
-            check_ports(options)
+        _clear(options)
         running = _watch(options.home, _spawn(options.home), as_json=as_json)
         said = f"Muster is ready after {time.monotonic() - begun:.1f} s"
     else:
@@ -109,6 +107,16 @@ def make_keys(directory: Path | None, *, as_json: bool) -> None:
 def _running(home: Path) -> State | None:
     state = load_state(home)
     return state if state is not None and state.phase == "ready" and state.supervisor.is_alive() else None
+
+
+def _clear(options: Options) -> None:
+    """End what a killed supervisor left, and see that there is room and that the ports are free."""
+    state = load_state(options.home)
+    if state is not None and state.supervisor.is_alive():
+        raise Conflict("busy", f"the platform in {options.home} is {state.phase}; wait for it, or run `muster down`")
+    end_leftovers(options.home)
+    check_disk(options.home)
+    check_ports(options)
 
 
 def _spawn(home: Path) -> subprocess.Popen[bytes]:

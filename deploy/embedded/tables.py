@@ -35,7 +35,7 @@ def _table(lines: tuple[Line, ...]) -> Table:
     for name in ("part", "kind", "state"):
         table.add_column(name)
     for name in ("pid", "ports", "up", "restarts", "memory"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for line in lines:
         style = _STATE_STYLES.get(line.state, "yellow")
         table.add_row(
@@ -52,7 +52,7 @@ def _table(lines: tuple[Line, ...]) -> Table:
 
 
 def _ports(ports: tuple[int, ...]) -> str:
-    return " ".join(map(str, ports[:3])) + (f" +{len(ports) - 3}" if len(ports) > 3 else "")
+    return " ".join(map(str, ports[:2])) + (f" +{len(ports) - 2}" if len(ports) > 2 else "")
 
 
 def _duration(seconds: float | None) -> str:

@@ -1,0 +1,182 @@
+"""The embedded platform as a person uses it: up, down, up again, crashes of its parts, crashes of itself."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sysconfig
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from deploy.embedded.leftovers import marked
+from deploy.embedded.ports import accepts
+from deploy.embedded.processes import wait_until
+from deploy.embedded.state import load_state
+
+MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
+PARTS = {"postgres", "nats", "redis", "s3", "registry", "searcher", "scheduler", "provisioner", "gateway"}
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with a platform in it, driven by the command."""
+
+    home: Path
+
+    def run(self, *words: str, code: int = 0, **extra: str) -> str:
+        """Run `muster …`; its output, the errors with it."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
+        environment = {**kept, "MUSTER_HOME": str(self.home), "MUSTER_GATEWAY__PORT": "0", **extra}
+        done = subprocess.run(
+            [MUSTER, *words], env=environment, capture_output=True, text=True, timeout=150, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def status(self) -> dict[str, Any]:
+        report = json.loads(self.run("status", "--json"))
+        assert isinstance(report, dict)
+        return report
+
+    def pids(self) -> dict[str, int]:
+        return {part["name"]: part["pid"] for part in self.status()["parts"]}
+
+    def ports(self) -> set[int]:
+        return {port for part in self.status()["parts"] for port in part["ports"]}
+
+    def is_running(self, name: str, *, other_than: int) -> bool:
+        for part in self.status()["parts"]:
+            if part["name"] == name:
+                return part["state"] == "running" and part["pid"] not in (None, other_than)
+        return False
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    home = Path(tempfile.mkdtemp(prefix="muster-up-")) / ".muster"
+    yield Place(home)
+    with suppress(AssertionError):
+        Place(home).run("down")
+    for process in set(marked(home)):
+        process.send(signal.SIGKILL)
+    shutil.rmtree(home.parent, ignore_errors=True)
+
+
+def _ask(url: str, token: str) -> int:
+    request = urllib.request.Request(f"{url}/v1/experiments", headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=10) as response:
+        return int(response.status)
+
+
+def test_up_makes_a_platform_that_answers_its_token(place: Place) -> None:
+    place.run("up")
+    client = json.loads((place.home / "client.json").read_text())
+    assert _ask(client["url"], client["token"]) == 200
+    assert (place.home / "client.json").stat().st_mode & 0o777 == 0o600
+    assert place.pids().keys() == PARTS | {"supervisor"}
+
+
+def test_a_second_up_finds_the_first(place: Place) -> None:
+    before = place.pids()
+    assert "already running" in place.run("up")
+    assert place.pids() == before
+
+
+def test_nothing_listens_beyond_this_machine(place: Place) -> None:
+    pids = {pid for root in place.pids().values() for pid in _tree(root)}
+    listening = [
+        connection.laddr.ip
+        for connection in psutil.net_connections("inet")
+        if connection.pid in pids and connection.status == psutil.CONN_LISTEN
+    ]
+    assert listening
+    assert set(listening) <= {"127.0.0.1", "::1"}
+
+
+@pytest.mark.parametrize("name", ["searcher", "nats", "postgres", "gateway"])
+def test_what_is_killed_is_started_again(place: Place, name: str) -> None:
+    killed = place.pids()[name]
+    os.kill(killed, signal.SIGKILL)
+    assert wait_until(lambda: place.is_running(name, other_than=killed), 40, pause_s=0.5)
+    client = json.loads((place.home / "client.json").read_text())
+
+    def answers() -> bool:
+        with suppress(OSError):
+            return _ask(client["url"], client["token"]) == 200
+        return False
+
+    assert wait_until(answers, 30, pause_s=0.5)
+
+
+def test_down_leaves_no_process_and_no_port(place: Place) -> None:
+    ports = place.ports()
+    processes = set(marked(place.home))
+    assert len(processes) >= len(PARTS)
+    place.run("down")
+    assert not [process for process in processes if process.is_alive()]
+    assert not list(marked(place.home))
+    assert not [port for port in ports if accepts(port)]
+    assert not (place.home / "client.json").exists()
+    assert "no platform runs" in place.run("status", code=3)
+    place.run("down")
+
+
+def test_a_killed_supervisor_leaves_what_down_ends(place: Place) -> None:
+    place.run("up")
+    ports, supervisor = place.ports(), place.pids()["supervisor"]
+    os.kill(supervisor, signal.SIGKILL)
+    place.run("down")
+    assert not list(marked(place.home))
+    assert not [port for port in ports if accepts(port)]
+
+
+def test_a_killed_supervisor_is_followed_by_a_good_start(place: Place) -> None:
+    place.run("up")
+    token = (place.home / "secrets" / "admin-token").read_text().strip()
+    os.kill(place.pids()["supervisor"], signal.SIGKILL)
+    place.run("up")
+    client = json.loads((place.home / "client.json").read_text())
+    assert client["token"] == token
+    assert _ask(client["url"], token) == 200
+    state = load_state(place.home)
+    assert state is not None
+    assert {process.pid for process in marked(place.home)} >= {
+        part.process.pid for part in state.parts if part.process
+    }
+    place.run("down")
+
+
+def test_a_taken_port_is_named_and_nothing_is_started(place: Place) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        said = place.run("up", code=3, MUSTER_GATEWAY__PORT=port)
+    assert f"port {port} is in use" in said
+    assert "MUSTER_GATEWAY__PORT" in said
+    assert not list(marked(place.home))
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = Place(tmp_path / "file" / ".muster").run("up", code=7)
+    assert str(tmp_path / "file") in said
+
+
+def _tree(pid: int) -> list[int]:
+    with suppress(psutil.Error):
+        return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+    return []
