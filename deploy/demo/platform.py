@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from muster.client import Client, connect
-from muster.client.settings import FOLDER
+from deploy.embedded.options import home_to_start
+from muster.client import Client, connect, discover
 from muster.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,14 +23,14 @@ class CannotStart(MusterError):
 
 
 class Platform:
-    """The embedded platform of this checkout.
+    """The embedded platform of the working directory, or of MUSTER_HOME.
 
     Attributes:
         home: The folder of its data and logs.
     """
 
     def __init__(self) -> None:
-        self.home = ROOT / FOLDER
+        self.home = home_to_start()
         self.started_here = False
 
     def start(self) -> None:
@@ -58,7 +58,7 @@ class Platform:
 
     def client(self) -> Client:
         """Return a client of it."""
-        return connect()
+        return connect(discover(self.home.parent))
 
     def _answers(self) -> bool:
         try:
@@ -70,6 +70,6 @@ class Platform:
 
     def _muster(self, command: str, timeout_s: float) -> int:
         done = subprocess.run(
-            [str(Path(sys.executable).with_name("muster")), command], cwd=ROOT, timeout=timeout_s, check=False
+            [str(Path(sys.executable).with_name("muster")), command], cwd=self.home.parent, timeout=timeout_s, check=False
         )
         return done.returncode

@@ -128,7 +128,7 @@ def _search(client: Client, machines: Machines) -> ExperimentDetail:
     if machines.most < 2:
         raise Failed(
             f"the pool stayed at {machines.most} worker although trials waited: see `muster pool list` and "
-            "the provisioner's log in .muster/logs"
+            "the provisioner's log beside the others"
         )
     console.print(
         f"{counts.completed} trials trained to the end, {counts.stopped} were stopped early; "
@@ -169,7 +169,7 @@ def _register(client: Client, best: ExperimentDetail) -> ModelVersion:
 def _download(client: Client, version: ModelVersion, directory: Path) -> None:
     got = client.models.download(MODEL, directory, version.number)
     total = sum(file.size_bytes for file in got.files)
-    console.print(f"{len(got.files)} files, {size(total)}, all hashes right: {directory.relative_to(ROOT)}")
+    console.print(f"{len(got.files)} files, {size(total)}, all hashes right: {directory}")
 
 
 def _evaluate(directory: Path) -> float:
