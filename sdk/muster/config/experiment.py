@@ -170,7 +170,3 @@ class ExperimentConfig(Section):
         if isinstance(self.searcher, Grid):
             return math.prod(grid_size(parameter) or 1 for _, parameter in searched(self.hyperparameters))
         return self.searcher.max_trials
-
-    def variables(self) -> dict[str, str]:
-        """Return the environment variables of the trials; the user's own win over the optimisations'."""
-        return {**self.optimizations.variables(), **self.environment.variables()}

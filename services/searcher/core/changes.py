@@ -44,12 +44,20 @@ class Decision:
     judged: tuple[Judged, ...]
     is_announced: bool
 
+    @property
+    def is_change(self) -> bool:
+        """Whether there is anything to save."""
+        return bool(self.trials or self.entries or self.is_announced)
+
 
 class Changes:
     """The entities that a turn has in hand, as they are by now."""
 
-    def __init__(self, experiment: Experiment, trials: Iterable[Trial], now: datetime) -> None:
+    def __init__(
+        self, experiment: Experiment, trials: Iterable[Trial], now: datetime, slots: int = 1
+    ) -> None:
         self.experiment = experiment
+        self._slots = slots
         self.now = now
         self.judged: list[Judged] = []
         self.is_announced = False
@@ -110,6 +118,7 @@ class Changes:
                 number=each.number,
                 point=each.point,
                 seed=each.seed,
+                slots=self._slots,
                 created_at=self.now,
                 decide_at=each.decide_at,
             )

@@ -67,6 +67,8 @@ class Experiment:
         position: Length of its journal; search state is cached by it.
         version: Of `experiment.changed`; rises with each one emitted.
         outcome: The end it is heading for while `stopping`.
+        priority: As the config gave it; later changes are the scheduler's.
+        planned: How many trials the search makes in all.
         dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
     """
 
@@ -78,6 +80,8 @@ class Experiment:
     position: int = 0
     outcome: ExperimentTrigger | None = None
     reason: str | None = None
+    priority: int | None = None
+    planned: int | None = None
     archived: bool = False
     progress: float = 0.0
     best: Best | None = None
@@ -136,6 +140,7 @@ class Trial:
     number: int
     point: Point
     seed: int
+    slots: int
     created_at: datetime
     decide_at: float | None = None
     state: TrialState = TRIAL.initial

@@ -45,7 +45,7 @@ class Turn:
         now: datetime,
     ) -> None:
         self._config = config
-        self._changes = Changes(experiment, trials, now)
+        self._changes = Changes(experiment, trials, now, config.resources.slots_per_trial)
         self._journal = Journal(search, experiment.position)
         self._end_wanted: Wanted | None = None
 
@@ -65,6 +65,11 @@ class Turn:
     def begin(self) -> None:
         """Make the first trials of a new experiment."""
         self._changes.is_announced = True
+        self._changes.experiment = replace(
+            self.experiment,
+            planned=self._journal.search.planned(),
+            priority=self._config.resources.priority,
+        )
         self._changes.create(self._journal.start())
 
     def on_granted(self, number: int, run: int) -> None:

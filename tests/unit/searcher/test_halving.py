@@ -85,7 +85,9 @@ def test_a_thousand_trials_by_tens_give_four_rungs():
     rungs=st.lists(st.integers(1, 8), max_size=12),
     concurrent=st.integers(0, 40),
 )
-def test_brackets_use_every_trial_and_never_more(max_trials, max_time, mode, divisor, max_rungs, rungs, concurrent):
+def test_brackets_use_every_trial_and_never_more(
+    max_trials, max_time, mode, divisor, max_rungs, rungs, concurrent
+):
     chosen = searcher(
         max_trials,
         max_time,

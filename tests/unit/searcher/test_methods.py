@@ -47,7 +47,9 @@ def loss(trial, step):
 
 @every_method
 @settings(max_examples=12, deadline=None)
-@given(chaos=Chaos, fails=st.sets(st.integers(1, 20), max_size=4), leaves=st.sets(st.integers(1, 20), max_size=4))
+@given(
+    chaos=Chaos, fails=st.sets(st.integers(1, 20), max_size=4), leaves=st.sets(st.integers(1, 20), max_size=4)
+)
 def test_contract(name, chaos, fails, leaves):
     """Every planned trial is made, whatever fails or leaves early; concurrency is kept; the end is reached; a replay agrees."""
     chosen, trials, concurrent = case(name)
@@ -161,7 +163,10 @@ def test_asha_replaces_a_trial_that_leaves_early_without_error():
 
 
 @settings(max_examples=60, deadline=None)
-@given(values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=60), divisor=st.sampled_from([2, 3, 4, 2.5]))
+@given(
+    values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=60),
+    divisor=st.sampled_from([2, 3, 4, 2.5]),
+)
 def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values, divisor):
     made = Bracket((1, 4), len(values), len(values), divisor)
     seen: list[float] = []

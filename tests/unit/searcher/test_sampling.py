@@ -8,14 +8,19 @@ from services.searcher.core.sampling import GridPoints, Stream, grid_values, sam
 SPACE = {
     "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1},
     "batch": 32,
-    "net": {"width": {"type": "int", "minval": 1, "maxval": 4}, "drop": {"type": "double", "minval": 0, "maxval": 0.5}},
+    "net": {
+        "width": {"type": "int", "minval": 1, "maxval": 4},
+        "drop": {"type": "double", "minval": 0, "maxval": 0.5},
+    },
     "act": {"type": "categorical", "vals": ["relu", "tanh", None]},
 }
 
 
 def space(given_space=SPACE):
     searcher = {"name": "random", "metric": "m", "max_trials": 2}
-    return load_config({"entrypoint": "x", "hyperparameters": given_space, "searcher": searcher}).hyperparameters
+    return load_config(
+        {"entrypoint": "x", "hyperparameters": given_space, "searcher": searcher}
+    ).hyperparameters
 
 
 @given(seed=st.integers(0, 2**31 - 1), trial=st.integers(1, 10_000))
@@ -32,7 +37,12 @@ def test_a_seed_means_the_same_points_on_every_machine():
     # Vectors of this generator: a change of them changes every search that people have run.
     stream = Stream(0, 1)
     assert [stream.seed() for _ in range(3)] == [1401122455, 1505841538, 831342762]
-    assert sample(space(), Stream(7, 3)) == {'act': 'tanh', 'batch': 32, 'lr': 0.00017158971860356645, 'net': {'drop': 0.03141060624472064, 'width': 3}}
+    assert sample(space(), Stream(7, 3)) == {
+        "act": "tanh",
+        "batch": 32,
+        "lr": 0.00017158971860356645,
+        "net": {"drop": 0.03141060624472064, "width": 3},
+    }
 
 
 def test_the_order_in_which_names_were_written_changes_nothing():

@@ -28,7 +28,9 @@ def test_the_first_trials_are_wanted_with_their_first_decision():
     decision = world.begin()
     assert decision.wanted == decision.changed == (1, 2, 3, 4)
     assert decision.is_announced
-    assert {(t.wanted, t.wish, t.request, t.decide_at) for t in world.trials.values()} == {(Wanted.RUN, 1, 1, 1.0)}
+    assert {(t.wanted, t.wish, t.request, t.decide_at) for t in world.trials.values()} == {
+        (Wanted.RUN, 1, 1, 1.0)
+    }
     assert len({trial.id for trial in world.trials.values()}) == 4
 
 
@@ -247,7 +249,11 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones():
     assert world.trials[2].state == "parked"
     decision = world.turn(Turn.resume)
     assert decision.wanted == (2, 3)
-    assert (world.trials[2].request, world.trials[2].wanted, world.trials[2].state) == (2, Wanted.RUN, "queued")
+    assert (world.trials[2].request, world.trials[2].wanted, world.trials[2].state) == (
+        2,
+        Wanted.RUN,
+        "queued",
+    )
 
 
 def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close():

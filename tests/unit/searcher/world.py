@@ -30,7 +30,9 @@ def config(searcher: dict[str, object], space: dict[str, object] | None = None) 
     return load_config({"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher})
 
 
-def asha(max_trials: int = 16, max_time: int = 9, rungs: int = 3, concurrent: int = 4, **more: object) -> dict[str, object]:
+def asha(
+    max_trials: int = 16, max_time: int = 9, rungs: int = 3, concurrent: int = 4, **more: object
+) -> dict[str, object]:
     return {
         "name": "async_halving",
         "max_trials": max_trials,
@@ -43,7 +45,9 @@ def asha(max_trials: int = 16, max_time: int = 9, rungs: int = 3, concurrent: in
     }
 
 
-def adaptive(max_trials: int = 16, max_time: int = 64, concurrent: int = 5, **more: object) -> dict[str, object]:
+def adaptive(
+    max_trials: int = 16, max_time: int = 64, concurrent: int = 5, **more: object
+) -> dict[str, object]:
     return {
         "name": "adaptive_asha",
         "max_trials": max_trials,

@@ -1,0 +1,8 @@
+"""Starts the searcher: `python -m services.searcher`."""
+
+from services.searcher.service import compose
+from services.searcher.settings import SearcherSettings
+from shared.process import run
+
+if __name__ == "__main__":
+    run("searcher", SearcherSettings, compose)

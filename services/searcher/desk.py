@@ -1,0 +1,142 @@
+"""The four moves of every handler: load and lock, decide, save, emit; told once for all events."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import structlog
+
+from services.searcher import events
+from services.searcher.core.changes import Decision, Judged
+from services.searcher.core.entities import Experiment, Trial, trial_id
+from services.searcher.core.turn import Turn
+from services.searcher.searches import Loaded, Searches
+from services.searcher.store import entities
+from shared import faults
+from shared.bus import Bus, Delivery, Unit
+from shared.errors import Broken
+from shared.ids import RunId, TrialId, WorkerId
+from shared.messages.base import Event
+from shared.messages.experiments import Verdict
+from shared.messages.storage import ValidationStored
+
+BEFORE_VERDICT = faults.register("searcher.before_verdict")
+_log = structlog.get_logger()
+
+
+E = TypeVar("E", bound=Event)
+Apply = Callable[[Turn, int, E], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One experiment's decision, with the messages that led to it."""
+
+    loaded: Loaded
+    decision: Decision
+    causes: Sequence[Delivery[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Turns events into decisions, and these into rows and messages."""
+
+    searches: Searches
+    bus: Bus
+
+    async def on_trials(self, unit: Unit, batch: list[Delivery[E]], apply: Apply[E]) -> None:
+        """Tell each event to its experiment's turn, in order; experiments are locked in the order of their ids."""
+        by_trial: dict[TrialId, list[Delivery[E]]] = {}
+        for delivery in batch:
+            by_trial.setdefault(_trial(delivery.message), []).append(delivery)
+        done: list[Done] = []
+        for locked in await entities.lock_by_trials(unit.connection, by_trial):
+            numbers = {trial.id: trial.number for trial in locked.trials}
+            causes = [d for d in batch if _trial(d.message) in numbers]
+            loaded, turn = await self.begin(unit, locked.experiment, locked.trials)
+            for delivery in causes:
+                apply(turn, numbers[_trial(delivery.message)], delivery.message)
+            done.append(Done(loaded, await self.decide(unit, turn), causes))
+            for trial in numbers:
+                del by_trial[trial]
+        for trial_id_ in by_trial:
+            _log.warning("an event of an unknown trial was ignored", trial=str(trial_id_))
+        await self.finish(unit, done)
+
+    async def begin(self, unit: Unit, experiment: Experiment, trials: Iterable[Trial]) -> tuple[Loaded, Turn]:
+        """Begin a turn of a locked experiment."""
+        loaded = await self.searches.borrow(unit, experiment)
+        return loaded, Turn(loaded.config, experiment, trials, loaded.search, unit.now)
+
+    async def decide(self, unit: Unit, turn: Turn) -> Decision:
+        """End a turn; where the whole search ends, its other trials are told too."""
+        if turn.needs_rest:
+            turn.end_rest(await entities.lock_live_trials(unit.connection, turn.experiment.id))
+        return turn.decide()
+
+    async def finish(self, unit: Unit, done: Sequence[Done]) -> None:
+        """Save all decisions in one statement, then emit; verdicts go out after the commit."""
+        done = [each for each in done if each.decision.is_change]
+        if not done or unit.tenant is None:
+            return
+        await entities.save(unit.connection, unit.tenant, [each.decision for each in done], unit.now)
+        for each in done:
+            each.loaded.position = each.decision.experiment.position
+            self._emit(unit, each)
+            self._answer(unit, each)
+
+    def _emit(self, unit: Unit, done: Done) -> None:
+        decision, loaded = done.decision, done.loaded
+        causes = _causes(done)
+        first = done.causes[0] if done.causes else None
+        for number in decision.wanted:
+            trial = decision.trials[number]
+            unit.emit(events.trial_wanted(loaded, trial), cause=causes.get(trial.id, first))
+        for number in decision.changed:
+            trial = decision.trials[number]
+            message = events.trial_changed(trial, decision.experiment.id)
+            unit.emit(message, cause=causes.get(trial.id, first))
+        if decision.is_announced:
+            unit.emit(events.experiment_changed(decision.experiment), cause=first)
+
+    def _answer(self, unit: Unit, done: Done) -> None:
+        asked = {
+            (d.message.trial_id, d.message.run_number, d.message.number): d.message
+            for d in done.causes
+            if isinstance(d.message, ValidationStored)
+        }
+        for judged in done.decision.judged:
+            trial = trial_id(done.decision.experiment.id, judged.trial)
+            message = asked[trial, judged.run, judged.validation]
+            unit.then(partial(self._tell, message.worker, _verdict(message.run_id, judged)))
+
+    async def _tell(self, worker: WorkerId, verdict: Verdict) -> None:
+        faults.point(BEFORE_VERDICT)
+        await self.bus.tell(verdict, worker)
+
+
+def _verdict(run: RunId, judged: Judged) -> Verdict:
+    return Verdict(
+        run_id=run,
+        validation=judged.validation,
+        verdict=judged.verdict,
+        next_decide_at=judged.decide_at,
+    )
+
+
+def _trial(message: Event) -> TrialId:
+    found = getattr(message, "trial_id", None)
+    if found is None:
+        raise Broken(f"a {message.TYPE} names no trial")
+    return TrialId(found)
+
+
+def _causes(done: Done) -> dict[TrialId, Delivery[Any]]:
+    """The newest message about each trial that has one."""
+    found: dict[TrialId, Delivery[Any]] = {}
+    for delivery in done.causes:
+        trial = getattr(delivery.message, "trial_id", None)
+        if trial is not None:
+            found[TrialId(trial)] = delivery
+    return found

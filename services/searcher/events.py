@@ -1,0 +1,118 @@
+"""From the core's entities to messages: what the searcher says of experiments and trials."""
+
+from services.searcher.core.entities import Experiment, Mark, Trial, trial_id
+from services.searcher.core.results import time_metric
+from services.searcher.searches import Loaded
+from shared.ids import ExperimentId, PoolName
+from shared.messages.experiments import (
+    BestTrial,
+    ExperimentChanged,
+    TrialChanged,
+    TrialCounts,
+    TrialWanted,
+    Validated,
+)
+from shared.messages.specs import Share, Slots, TrialSpec
+
+
+def experiment_changed(experiment: Experiment) -> ExperimentChanged:
+    """Return the experiment's whole public state."""
+    best, counts = experiment.best, experiment.counts
+    return ExperimentChanged(
+        experiment_id=experiment.id,
+        version=experiment.version,
+        number=experiment.number,
+        state=experiment.state.value,
+        reason=experiment.reason,
+        archived=experiment.archived,
+        progress=experiment.progress,
+        best=BestTrial(
+            trial_id=trial_id(experiment.id, best.trial),
+            trial_number=best.trial,
+            step=best.step,
+            value=best.value,
+        )
+        if best
+        else None,
+        trials=TrialCounts(
+            queued=counts.queued,
+            running=counts.running,
+            parked=counts.parked,
+            stopping=counts.stopping,
+            completed=counts.completed,
+            stopped=counts.stopped,
+            error=counts.error,
+            cancelled=counts.cancelled,
+            planned=experiment.planned,
+        ),
+        priority=experiment.priority,
+        started_at=experiment.started_at,
+        ended_at=experiment.ended_at,
+        final=experiment.is_final,
+    )
+
+
+def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
+    """Return the trial's whole public state."""
+    return TrialChanged(
+        trial_id=trial.id,
+        experiment_id=experiment_id,
+        version=trial.version,
+        number=trial.number,
+        state=trial.state.value,
+        reason=trial.reason,
+        hyperparameters=trial.point,
+        seed=trial.seed,
+        slots=trial.slots,
+        best=_validated(trial.best),
+        latest=_validated(trial.latest),
+        runs=trial.run,
+        created_at=trial.created_at,
+        ended_at=trial.ended_at,
+        final=trial.is_final,
+    )
+
+
+def trial_wanted(loaded: Loaded, trial: Trial) -> TrialWanted:
+    """Return the newest wish for the trial, with all that a run needs to know."""
+    return TrialWanted(
+        trial_id=trial.id,
+        experiment_id=loaded.submission.id,
+        version=trial.wish,
+        request=trial.request,
+        wanted=trial.wanted,
+        decide_at=trial.decide_at,
+        spec=_spec(loaded, trial),
+    )
+
+
+def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
+    config, submission = loaded.config, loaded.submission
+    resources, searcher = config.resources, config.searcher
+    slots = resources.slots_per_trial
+    return TrialSpec(
+        experiment_number=submission.number,
+        experiment_name=submission.name,
+        trial_number=trial.number,
+        code_hash=submission.code_hash,
+        entrypoint=config.entrypoint,
+        environment=config.environment.variables(),
+        hyperparameters=trial.point,
+        data=config.data,
+        seed=trial.seed,
+        metric=searcher.metric,
+        smaller_is_better=searcher.smaller_is_better,
+        time_metric=time_metric(config),
+        slots=Slots(min=slots, max=slots, kind=resources.slot_kind, single_node=resources.is_single_node),
+        pool=PoolName(resources.resource_pool or "default"),
+        share=Share(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
+        max_restarts=config.max_restarts,
+        preemption_timeout_s=float(config.preemption_timeout),
+        upload_timeout_s=float(config.upload_timeout),
+        optimizations=config.optimizations.model_dump(mode="json"),
+        start_checkpoint=submission.start_checkpoint,
+    )
+
+
+def _validated(mark: Mark | None) -> Validated | None:
+    return Validated(step=mark.step, value=mark.value) if mark else None

@@ -1,0 +1,211 @@
+"""One function per message type: what the searcher does when something was committed, granted, stored or wished."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from muster.config import ExperimentConfig, load_config
+from services.searcher import events
+from services.searcher.core.entities import Closed, Ended, Experiment
+from services.searcher.core.machines import ExperimentState
+from services.searcher.core.results import Result
+from services.searcher.core.search import Search
+from services.searcher.core.turn import Turn
+from services.searcher.desk import Desk, Done
+from services.searcher.searches import Loaded
+from services.searcher.store import entities
+from services.searcher.store.entities import Submission
+from shared.bus import Delivery, Unit
+from shared.bus.consumer import Handlers
+from shared.errors import Conflict, MusterError, NotFound, Rejected
+from shared.ids import CheckpointId
+from shared.messages.base import Command
+from shared.messages.experiments import (
+    ArchiveExperiment,
+    CancelExperiment,
+    KillExperiment,
+    OperationRefused,
+    PauseExperiment,
+    ResumeExperiment,
+    SubmissionCommitted,
+)
+from shared.messages.runs import RequestClosed, RunEnded, RunGranted
+from shared.messages.specs import Wanted
+from shared.messages.storage import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointEvent,
+    CheckpointSaved,
+    ValidationStored,
+)
+
+ExperimentCommand = PauseExperiment | ResumeExperiment | CancelExperiment | KillExperiment | ArchiveExperiment
+
+
+@dataclass(frozen=True, slots=True)
+class EventHandlers:
+    """What happened elsewhere."""
+
+    desk: Desk
+
+    def handlers(self) -> Handlers:
+        """In the order in which one batch is told: results before the ends of their runs and requests."""
+        return {
+            SubmissionCommitted: self.on_submissions,
+            RunGranted: self.on_granted,
+            ValidationStored: self.on_validations,
+            CheckpointSaved: self.on_checkpoints,
+            CheckpointAbandoned: self.on_checkpoints,
+            CheckpointCorrupt: self.on_checkpoints,
+            RunEnded: self.on_ended,
+            RequestClosed: self.on_closed,
+        }
+
+    async def on_submissions(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
+        """Make the experiment and its first trials; a config that is no good makes a rejected one."""
+        done = [each for delivery in batch if (each := await self._submit(unit, delivery)) is not None]
+        await self.desk.finish(unit, done)
+
+    async def on_granted(self, unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
+        def apply(turn: Turn, number: int, message: RunGranted) -> None:
+            turn.on_granted(number, message.number)
+
+        await self.desk.on_trials(unit, batch, apply)
+
+    async def on_validations(self, unit: Unit, batch: list[Delivery[ValidationStored]]) -> None:
+        def apply(turn: Turn, number: int, message: ValidationStored) -> None:
+            turn.on_validation(
+                Result(
+                    trial=number,
+                    run=message.run_number,
+                    number=message.number,
+                    step=message.step,
+                    values=message.values,
+                    is_stale=message.stale,
+                )
+            )
+
+        await self.desk.on_trials(unit, batch, apply)
+
+    async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
+        def apply(turn: Turn, number: int, message: CheckpointEvent) -> None:
+            turn.on_checkpoint(number, message.run_number)
+
+        await self.desk.on_trials(unit, batch, apply)
+
+    async def on_ended(self, unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
+        def apply(turn: Turn, number: int, message: RunEnded) -> None:
+            ended = Ended(message.number, message.validations, message.checkpoints)
+            turn.on_run_ended(number, ended, is_requeued=message.next == "requeued")
+
+        await self.desk.on_trials(unit, batch, apply)
+
+    async def on_closed(self, unit: Unit, batch: list[Delivery[RequestClosed]]) -> None:
+        def apply(turn: Turn, number: int, message: RequestClosed) -> None:
+            closed = Closed(message.outcome, message.runs, message.reason, unit.now)
+            turn.on_closed(number, message.request, closed)
+
+        await self.desk.on_trials(unit, batch, apply)
+
+    async def _submit(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> Done | None:
+        message = delivery.message
+        experiment = Experiment(message.experiment_id, message.number, unit.now)
+        try:
+            config = load_config(message.config)
+        except Rejected as error:
+            await self._reject(unit, delivery, experiment, error)
+            return None
+        submission = _submission(delivery, config)
+        if not await entities.insert_submission(unit.connection, submission, experiment):
+            return None
+        loaded = Loaded(submission, config, Search(config, submission.seed))
+        self.desk.searches.lend_new(unit, loaded)
+        turn = Turn(config, experiment, (), loaded.search, unit.now)
+        turn.begin()
+        return Done(loaded, turn.decide(), (delivery,))
+
+    async def _reject(
+        self, unit: Unit, delivery: Delivery[SubmissionCommitted], made: Experiment, error: Rejected
+    ) -> None:
+        rejected = Experiment(
+            made.id,
+            made.number,
+            made.started_at,
+            state=ExperimentState.REJECTED,
+            version=1,
+            reason=str(error),
+            ended_at=unit.now,
+        )
+        if await entities.insert_submission(unit.connection, _submission(delivery, None), rejected):
+            unit.emit(events.experiment_changed(rejected), cause=delivery)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandHandlers:
+    """What people wish."""
+
+    desk: Desk
+
+    def handlers(self) -> Handlers:
+        return {
+            PauseExperiment: self._handler(lambda turn, _: turn.pause()),
+            ResumeExperiment: self._handler(lambda turn, _: turn.resume()),
+            CancelExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.CANCEL)),
+            KillExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.KILL)),
+            ArchiveExperiment: self._handler(lambda turn, command: turn.archive(command.archived)),
+        }
+
+    def _handler(self, act: Callable[[Turn, Any], None]) -> Callable[[Unit, list[Delivery[Any]]], Any]:
+        async def handle(unit: Unit, batch: list[Delivery[Any]]) -> None:
+            for delivery in batch:
+                await self._carry_out(unit, delivery, act)
+
+        return handle
+
+    async def _carry_out(self, unit: Unit, delivery: Delivery[Any], act: Callable[[Turn, Any], None]) -> None:
+        """Answer by `experiment.changed`, or by `operation.refused`."""
+        command: ExperimentCommand = delivery.message
+        experiment = await entities.lock_experiment(unit.connection, command.experiment_id)
+        try:
+            if experiment is None:
+                raise NotFound(f"experiment {command.experiment_id}")
+            _check_version(command, experiment)
+            trials = await entities.lock_live_trials(unit.connection, experiment.id)
+            loaded, turn = await self.desk.begin(unit, experiment, trials)
+            act(turn, command)
+        except (Rejected, Conflict) as error:
+            unit.emit(_refused(command, error), cause=delivery)
+            return
+        await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
+
+
+def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:
+    message = delivery.message
+    seed = config.reproducibility.experiment_seed if config else None
+    source = config.searcher.source_checkpoint_uuid if config else None
+    return Submission(
+        tenant=delivery.envelope.tenant,
+        id=message.experiment_id,
+        number=message.number,
+        name=message.name,
+        config=message.config,
+        seed=seed if seed is not None else message.experiment_id.int & 0x7FFFFFFF,
+        code_hash=message.code_hash,
+        start_checkpoint=CheckpointId(UUID(source)) if source else None,
+        at=message.submitted_at,
+    )
+
+
+def _check_version(command: Command, experiment: Experiment) -> None:
+    expected = command.expected_version
+    if expected is not None and expected != experiment.version:
+        raise Conflict(
+            "version_changed", f"the experiment has version {experiment.version}, not {expected} any more"
+        )
+
+
+def _refused(command: Command, error: MusterError) -> OperationRefused:
+    return OperationRefused(
+        operation_id=command.operation_id, code=error.code, message=error.message, hint=error.hint
+    )

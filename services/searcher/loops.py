@@ -1,0 +1,70 @@
+"""What the searcher does by the clock: telling progress, and ending trials whose last reports never come."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from services.searcher import events
+from services.searcher.desk import Desk, Done
+from services.searcher.settings import SearcherSection
+from services.searcher.store import entities, news
+from services.searcher.store.news import Overdue
+from shared.bus import Units
+from shared.clock import Clock
+from shared.errors import Transient
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Runs in every replica: rows are shared out by locks, so that each is told by one."""
+
+    units: Units
+    desk: Desk
+    clock: Clock
+    settings: SearcherSection
+
+    async def announce(self) -> None:
+        """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
+        every = timedelta(seconds=self.settings.announce_every_s)
+        await _repeat(self.announce_once, every)
+
+    async def settle(self) -> None:
+        """End what waits too long for reports that do not come; runs until cancelled."""
+        await _repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
+
+    async def announce_once(self) -> None:
+        every = timedelta(seconds=self.settings.announce_every_s * 0.9)
+        async with self.units.system() as unit:
+            for found in await news.take_trial_news(unit.connection):
+                message = events.trial_changed(found.trial, found.experiment)
+                unit.emit(message, tenant=found.tenant)
+            for told in await news.take_experiment_news(unit.connection, unit.now, every):
+                unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+
+    async def settle_once(self) -> None:
+        before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)
+        async with self.units.system() as unit:
+            overdue = await news.load_overdue(unit.connection, before)
+        for each in overdue:
+            await self._settle(each)
+
+    async def _settle(self, overdue: Overdue) -> None:
+        async with self.units.tenant(overdue.tenant) as unit:
+            for locked in await entities.lock_by_trials(unit.connection, [overdue.trial]):
+                loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
+                turn.settle_anyway(locked.trials[0].number)
+                await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+
+
+async def _repeat(step: Callable[[], Awaitable[None]], every: timedelta) -> None:
+    while True:
+        try:
+            await step()
+        except Transient as error:
+            _log.warning("a round was put off", step=getattr(step, "__name__", ""), error=str(error))
+        await asyncio.sleep(every.total_seconds())

@@ -1,0 +1,53 @@
+"""The searcher's composition: who holds what, and in which order things open and close."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+
+from services.searcher.desk import Desk
+from services.searcher.handlers import CommandHandlers, EventHandlers
+from services.searcher.loops import Loops
+from services.searcher.queries import Queries
+from services.searcher.searches import Searches
+from services.searcher.settings import SearcherSettings
+from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.clock import SystemClock
+from shared.db import Database, migrate
+from shared.process import Process
+
+NAME = "searcher"
+
+
+async def compose(settings: SearcherSettings, process: Process) -> None:
+    """Open everything that the searcher needs, then take in events, commands and questions."""
+    own, clock = settings.searcher, SystemClock()
+    await migrate(settings.postgres, NAME)
+    database = await process.enter(Database(settings.postgres, NAME))
+    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    relay = Relay(bus, database, NAME, clock)
+    units = Units(database, relay, NAME, clock)
+    desk = Desk(Searches(own.cached_searches), bus)
+    loops = Loops(units, desk, clock, own)
+
+    process.start("relay", relay.run, relay.flush)
+    process.check("bus", lambda: bus.connected)
+    await process.enter(Responder(bus, NAME, Queries(database).answers()))
+    for name, handlers in (
+        ("events", EventHandlers(desk).handlers()),
+        ("commands", CommandHandlers(desk).handlers()),
+    ):
+        consumer, stopping = Consumer(bus, units, NAME, handlers), asyncio.Event()
+        process.start(name, _running(consumer, stopping), _setting(stopping))
+    process.start("announce", loops.announce)
+    process.start("settle", loops.settle)
+    process.mark_ready()
+
+
+def _running(consumer: Consumer, stopping: asyncio.Event) -> Callable[[], Coroutine[object, object, None]]:
+    return lambda: consumer.run(stopping)
+
+
+def _setting(stopping: asyncio.Event) -> Callable[[], Awaitable[None]]:
+    async def stop() -> None:
+        stopping.set()
+
+    return stop

@@ -1,0 +1,25 @@
+"""Settings of the searcher: `MUSTER_SEARCHER__…`."""
+
+from pydantic import Field
+
+from shared.settings import PostgresSettings, Section, ServiceSettings
+
+
+class SearcherSection(Section):
+    """How often progress is told, and how long announced results are waited for.
+
+    `settle_after_s`: a trial whose request has closed ends after this time even if not everything that its
+    last run announced was stored. `cached_searches`: experiments whose search state is kept in memory.
+    """
+
+    announce_every_s: float = Field(1.0, gt=0)
+    settle_after_s: float = Field(900.0, gt=0)
+    settle_every_s: float = Field(30.0, gt=0)
+    cached_searches: int = Field(500, ge=1)
+
+
+class SearcherSettings(ServiceSettings):
+    """All that the searcher reads from its environment."""
+
+    postgres: PostgresSettings
+    searcher: SearcherSection = SearcherSection()

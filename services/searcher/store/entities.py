@@ -1,0 +1,185 @@
+"""Loading and saving experiments, trials and journals. Whoever changes a trial holds its experiment's lock."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from pydantic import JsonValue
+from sqlalchemy import Row, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.searcher.core.changes import Decision
+from services.searcher.core.entities import Experiment, Trial
+from services.searcher.core.journal import Entry
+from services.searcher.core.machines import EXPERIMENT, TRIAL
+from services.searcher.store import rows
+from services.searcher.store.tables import SAVE, experiment, journal, trial
+from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId
+
+_EXPERIMENT = [column for column in experiment.c if column.name != "config"]
+_TRIAL = list(trial.c)
+_FINAL_TRIALS = [state.value for state in TRIAL.final]
+_FINAL_EXPERIMENTS = [state.value for state in EXPERIMENT.final]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What an experiment was made from; it never changes."""
+
+    tenant: TenantId
+    id: ExperimentId
+    number: int
+    name: str
+    config: dict[str, JsonValue]
+    seed: int
+    code_hash: str | None
+    start_checkpoint: CheckpointId | None
+    at: datetime
+
+
+@dataclass(slots=True)
+class Locked:
+    """An experiment under its row's lock, with those of its trials that were asked for."""
+
+    experiment: Experiment
+    trials: list[Trial]
+
+
+async def insert_submission(connection: AsyncConnection, submission: Submission, made: Experiment) -> bool:
+    """Make the experiment's row; False when it is there already."""
+    values: dict[str, Any] = {
+        **rows.of_experiment(made),
+        "tenant": submission.tenant,
+        "id": submission.id,
+        "number": submission.number,
+        "name": submission.name,
+        "config": submission.config,
+        "seed": submission.seed,
+        "code_hash": submission.code_hash,
+        "start_checkpoint": submission.start_checkpoint,
+        "started_at": made.started_at,
+        "ended_at": made.ended_at,
+    }
+    found = await connection.execute(
+        insert(experiment).values(values).on_conflict_do_nothing().returning(experiment.c.id)
+    )
+    return found.first() is not None
+
+
+async def load_submission(connection: AsyncConnection, experiment_id: ExperimentId) -> Submission:
+    """Return what the experiment was made from."""
+    found = await connection.execute(select(experiment).where(experiment.c.id == experiment_id))
+    row = found.one()
+    return Submission(
+        tenant=TenantId(row.tenant),
+        id=experiment_id,
+        number=row.number,
+        name=row.name,
+        config=row.config,
+        seed=row.seed,
+        code_hash=row.code_hash,
+        start_checkpoint=row.start_checkpoint,
+        at=row.started_at,
+    )
+
+
+async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[Locked]:
+    """Lock the experiments of these trials, in the order of their ids, and return both as they are now.
+
+    The trials' rows are locked too: only so are they read anew after waiting for the experiment.
+    """
+    found = await connection.execute(
+        select(*_EXPERIMENT, *_TRIAL)
+        .join_from(trial, experiment, experiment.c.id == trial.c.experiment)
+        .where(trial.c.id.in_(list(trials)))
+        .order_by(experiment.c.id, trial.c.number)
+        .with_for_update(of=[experiment, trial])
+    )
+    locked: dict[UUID, Locked] = {}
+    for row in found:
+        entity = rows.to_experiment(_part(row, _EXPERIMENT, 0))
+        locked.setdefault(entity.id, Locked(entity, [])).trials.append(
+            rows.to_trial(_part(row, _TRIAL, len(_EXPERIMENT)))
+        )
+    return list(locked.values())
+
+
+async def lock_experiment(connection: AsyncConnection, experiment_id: ExperimentId) -> Experiment | None:
+    """Lock one experiment and return it as it is now."""
+    found = await connection.execute(
+        select(*_EXPERIMENT).where(experiment.c.id == experiment_id).with_for_update()
+    )
+    row = found.first()
+    return rows.to_experiment(_part(row, _EXPERIMENT, 0)) if row else None
+
+
+async def lock_live_trials(connection: AsyncConnection, experiment_id: ExperimentId) -> list[Trial]:
+    """Return the trials that are not final, by number; the experiment must be locked."""
+    found = await connection.execute(
+        select(trial)
+        .where(trial.c.experiment == experiment_id, trial.c.state.not_in(_FINAL_TRIALS))
+        .order_by(trial.c.number)
+        .with_for_update()
+    )
+    return [rows.to_trial(row._mapping) for row in found]
+
+
+async def save(
+    connection: AsyncConnection, tenant: TenantId, decisions: Sequence[Decision], now: datetime
+) -> None:
+    """Save what the decisions change, in one statement."""
+    experiments = [rows.of_experiment(decision.experiment) for decision in decisions]
+    trials = [
+        rows.of_trial(each, decision.experiment.id, tenant)
+        for decision in decisions
+        for each in decision.trials.values()
+    ]
+    entries = [
+        rows.of_entry(entry, decision.experiment.id, tenant, now)
+        for decision in decisions
+        for entry in decision.entries
+    ]
+    parameters = {"experiments": experiments, "trials": trials, "entries": entries}
+    await connection.execute(SAVE, {name: orjson.dumps(value).decode() for name, value in parameters.items()})
+
+
+async def load_journal(
+    connection: AsyncConnection, experiment_id: ExperimentId, after: int, limit: int | None = None
+) -> list[tuple[Entry, datetime]]:
+    """Return the journal's entries beyond position `after`, in order, each with its time."""
+    found = await connection.execute(
+        select(journal)
+        .where(journal.c.experiment == experiment_id, journal.c.position > after)
+        .order_by(journal.c.position)
+        .limit(limit)
+    )
+    return [(rows.to_entry(row), row.at) for row in found]
+
+
+async def has_experiment(connection: AsyncConnection, experiment_id: ExperimentId) -> bool:
+    """Whether the tenant has such an experiment."""
+    found = await connection.execute(select(experiment.c.id).where(experiment.c.id == experiment_id))
+    return found.first() is not None
+
+
+async def load_references(
+    connection: AsyncConnection, checkpoints: Iterable[CheckpointId]
+) -> frozenset[CheckpointId]:
+    """Return those of the checkpoints from which trials of a live experiment start."""
+    found = await connection.execute(
+        select(experiment.c.start_checkpoint)
+        .where(
+            experiment.c.start_checkpoint.in_(list(checkpoints)),
+            experiment.c.state.not_in(_FINAL_EXPERIMENTS),
+        )
+        .distinct()
+    )
+    return frozenset(CheckpointId(row.start_checkpoint) for row in found)
+
+
+def _part(row: Row[Any], columns: Sequence[Any], start: int) -> Mapping[str, Any]:
+    return dict(zip((column.name for column in columns), row[start : start + len(columns)], strict=True))

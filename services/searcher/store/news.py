@@ -1,0 +1,89 @@
+"""Rows that wait for a loop: progress not told yet, and trials whose last reports do not come.
+
+These run under the system role, over all tenants; replicas share the rows out by skipping locked ones.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import and_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.searcher.core.entities import Experiment, Trial
+from services.searcher.core.machines import TRIAL
+from services.searcher.store import rows
+from services.searcher.store.tables import experiment, trial
+from shared.ids import ExperimentId, TenantId, TrialId
+
+_MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentNews:
+    tenant: TenantId
+    experiment: Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class TrialNews:
+    tenant: TenantId
+    experiment: ExperimentId
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    tenant: TenantId
+    trial: TrialId
+
+
+async def take_experiment_news(
+    connection: AsyncConnection, now: datetime, every: timedelta
+) -> list[ExperimentNews]:
+    """Return experiments with untold progress, each at most once per `every`, with their new versions."""
+    due = (
+        select(experiment.c.id)
+        .where(
+            experiment.c.dirty,
+            (experiment.c.told_at.is_(None)) | (experiment.c.told_at <= now - every),
+        )
+        .limit(_MOST)
+        .with_for_update(skip_locked=True)
+    )
+    found = await connection.execute(
+        update(experiment)
+        .where(experiment.c.id.in_(due))
+        .values(version=experiment.c.version + 1, dirty=False, told_at=now)
+        .returning(*[column for column in experiment.c if column.name != "config"])
+    )
+    return [ExperimentNews(TenantId(row.tenant), rows.to_experiment(row._mapping)) for row in found]
+
+
+async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
+    """Return trials with untold results or states, with their new versions."""
+    due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True)
+    found = await connection.execute(
+        update(trial)
+        .where(trial.c.id.in_(due))
+        .values(version=trial.c.version + 1, dirty=False)
+        .returning(*trial.c)
+    )
+    return [
+        TrialNews(TenantId(row.tenant), ExperimentId(row.experiment), rows.to_trial(row._mapping))
+        for row in found
+    ]
+
+
+async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> list[Overdue]:
+    """Return trials whose request closed before that time and which are not final yet."""
+    found = await connection.execute(
+        select(trial.c.tenant, trial.c.id)
+        .where(
+            and_(
+                trial.c.closed_at < closed_before,
+                trial.c.state.not_in([state.value for state in TRIAL.final]),
+            )
+        )
+        .limit(_MOST)
+    )
+    return [Overdue(TenantId(row.tenant), TrialId(row.id)) for row in found]

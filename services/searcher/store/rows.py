@@ -1,0 +1,179 @@
+"""Between rows and the core's entities."""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import JsonValue
+from sqlalchemy import RowMapping
+
+from services.searcher.core.entities import Best, Closed, Counts, Ended, Experiment, Mark, Trial
+from services.searcher.core.journal import Entry
+from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
+from shared.ids import ExperimentId, TenantId, TrialId
+from shared.messages.specs import Wanted
+
+Row = dict[str, JsonValue]
+Columns = RowMapping | Mapping[str, Any]
+
+
+def to_experiment(row: Columns) -> Experiment:
+    """Read an experiment's row."""
+    best = None
+    if row["best_trial"] is not None:
+        best = Best(row["best_trial"], row["best_step"], row["best_value"])
+    return Experiment(
+        id=ExperimentId(row["id"]),
+        number=row["number"],
+        started_at=row["started_at"],
+        state=ExperimentState(row["state"]),
+        version=row["version"],
+        position=row["position"],
+        outcome=ExperimentTrigger(row["outcome"]) if row["outcome"] else None,
+        reason=row["reason"],
+        priority=row["priority"],
+        planned=row["planned"],
+        archived=row["archived"],
+        progress=row["progress"],
+        best=best,
+        counts=Counts(**row["counts"]),
+        ended_at=row["ended_at"],
+        dirty=row["dirty"],
+    )
+
+
+def to_trial(row: Columns) -> Trial:
+    """Read a trial's row."""
+    ended = closed = None
+    if row["ended_run"] is not None:
+        ended = Ended(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
+    if row["closed_outcome"] is not None:
+        closed = Closed(row["closed_outcome"], row["closed_runs"], row["closed_reason"], row["closed_at"])
+    return Trial(
+        id=TrialId(row["id"]),
+        number=row["number"],
+        point=row["point"],
+        seed=row["seed"],
+        slots=row["slots"],
+        created_at=row["created_at"],
+        decide_at=row["decide_at"],
+        state=TrialState(row["state"]),
+        version=row["version"],
+        wanted=Wanted(row["wanted"]),
+        wish=row["wish"],
+        request=row["request"],
+        is_stopped=row["is_stopped"],
+        is_at_top=row["is_at_top"],
+        run=row["run"],
+        reported=(row["reported_run"], row["reported_number"]),
+        settled=(row["settled_run"], row["settled_count"]),
+        ended=ended,
+        closed=closed,
+        best=_to_mark(row["best_step"], row["best_value"]),
+        latest=_to_mark(row["latest_step"], row["latest_value"]),
+        reason=row["reason"],
+        ended_at=row["ended_at"],
+        dirty=row["dirty"],
+    )
+
+
+def to_entry(row: Any) -> Entry:
+    """Read a journal's row."""
+    return Entry(row.position, row.kind, row.facts)
+
+
+def of_experiment(experiment: Experiment) -> Row:
+    """Write what decisions change of an experiment."""
+    best, counts = experiment.best, experiment.counts
+    return {
+        "id": str(experiment.id),
+        "state": experiment.state.value,
+        "version": experiment.version,
+        "position": experiment.position,
+        "outcome": experiment.outcome.value if experiment.outcome else None,
+        "reason": experiment.reason,
+        "priority": experiment.priority,
+        "planned": experiment.planned,
+        "archived": experiment.archived,
+        "progress": experiment.progress,
+        "best_trial": best.trial if best else None,
+        "best_step": best.step if best else None,
+        "best_value": best.value if best else None,
+        "counts": of_counts(counts),
+        "ended_at": _moment(experiment.ended_at),
+        "dirty": experiment.dirty,
+    }
+
+
+def of_counts(counts: Counts) -> dict[str, JsonValue]:
+    """Write the states that any trial is in."""
+    return {name: count for name in Counts.__slots__ if (count := getattr(counts, name))}
+
+
+def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
+    """Write a trial."""
+    ended, closed = trial.ended, trial.closed
+    return {
+        "tenant": str(tenant),
+        "id": str(trial.id),
+        "experiment": str(experiment),
+        "number": trial.number,
+        "point": trial.point,
+        "seed": trial.seed,
+        "slots": trial.slots,
+        "created_at": _moment(trial.created_at),
+        "decide_at": trial.decide_at,
+        "state": trial.state.value,
+        "version": trial.version,
+        "wanted": trial.wanted.value,
+        "wish": trial.wish,
+        "request": trial.request,
+        "is_stopped": trial.is_stopped,
+        "is_at_top": trial.is_at_top,
+        "run": trial.run,
+        "reported_run": trial.reported[0],
+        "reported_number": trial.reported[1],
+        "settled_run": trial.settled[0],
+        "settled_count": trial.settled[1],
+        "ended_run": ended.run if ended else None,
+        "ended_validations": ended.validations if ended else None,
+        "ended_checkpoints": ended.checkpoints if ended else None,
+        "closed_outcome": closed.outcome if closed else None,
+        "closed_runs": closed.runs if closed else None,
+        "closed_reason": closed.reason if closed else None,
+        "closed_at": _moment(closed.at) if closed else None,
+        "best_step": trial.best.step if trial.best else None,
+        "best_value": trial.best.value if trial.best else None,
+        "latest_step": trial.latest.step if trial.latest else None,
+        "latest_value": _number(trial.latest.value) if trial.latest else None,
+        "reason": trial.reason,
+        "ended_at": _moment(trial.ended_at),
+        "dirty": trial.dirty,
+    }
+
+
+def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) -> Row:
+    """Write a line of the journal."""
+    return {
+        "tenant": str(tenant),
+        "experiment": str(experiment),
+        "position": entry.position,
+        "at": _moment(now),
+        "kind": entry.kind,
+        "facts": entry.facts,
+    }
+
+
+def _to_mark(step: int | None, value: float | None) -> Mark | None:
+    return None if step is None or value is None else Mark(step, value)
+
+
+def _moment(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None
+
+
+def _number(value: float) -> float | str:
+    """Postgres reads what JSON cannot write from text."""
+    return value if math.isfinite(value) else str(value)
