@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from deploy.embedded.options import home_to_start
-from muster.client import Client, connect, discover
+from muster.client import Client, connect
+from muster.client.settings import FILE, read_address
 from muster.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,9 +59,11 @@ class Platform:
 
     def client(self) -> Client:
         """Return a client of it."""
-        return connect(discover(self.home.parent))
+        return connect(read_address(self.home / FILE))
 
     def _answers(self) -> bool:
+        if not (self.home / FILE).exists():
+            return False
         try:
             with self.client() as client:
                 client.me()
@@ -70,6 +73,9 @@ class Platform:
 
     def _muster(self, command: str, timeout_s: float) -> int:
         done = subprocess.run(
-            [str(Path(sys.executable).with_name("muster")), command], cwd=self.home.parent, timeout=timeout_s, check=False
+            [str(Path(sys.executable).with_name("muster")), command],
+            cwd=self.home.parent,
+            timeout=timeout_s,
+            check=False,
         )
         return done.returncode

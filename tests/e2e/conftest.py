@@ -1,13 +1,13 @@
 """The whole platform, started once as a user starts it, on free ports and in a folder of its own."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from muster.client import Address, connect
+from muster.client import connect
+from muster.client.settings import FILE, read_address
 from tests.e2e.platform import MUSTER, Platform
 
 
@@ -23,7 +23,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     environment = known | {"MUSTER_HOME": str(home), "MUSTER_GATEWAY__PORT": "0"}
     started = subprocess.run([MUSTER, "up"], env=environment, cwd=home.parent, check=False, timeout=240)
     assert started.returncode == 0, f"the platform did not start; see {home / 'logs'}"
-    address = Address(**json.loads((home / "client.json").read_text()), source="the platform")
+    address = read_address(home / FILE)
     try:
         with connect(address) as client:
             yield Platform(home, environment, client)

@@ -48,7 +48,7 @@ def discover(start: Path | None = None) -> Address:
     for folder in _folders(start):
         file = folder / FILE
         if file.is_file():
-            return _read(file)
+            return read_address(file)
     raise Rejected("no_platform", "no platform is known here", hint=NOWHERE_HINT)
 
 
@@ -69,15 +69,12 @@ def save(url: str, token: str, folder: Path | None = None) -> Path:
     return folder / FILE
 
 
-def _folders(start: Path | None) -> list[Path]:
-    chosen = os.environ.get(HOME_VARIABLE)
-    if chosen:
-        return [Path(chosen)]
-    here = (start or Path.cwd()).resolve()
-    return [folder / FOLDER for folder in (here, *here.parents, Path.home())]
+def read_address(file: Path) -> Address:
+    """Return the address that a `client.json` holds.
 
-
-def _read(file: Path) -> Address:
+    Raises:
+        Rejected: It cannot be read, or holds something else.
+    """
     try:
         content = json.loads(file.read_text())
         return Address(str(content["url"]).rstrip("/"), str(content["token"]), str(file))
@@ -88,3 +85,11 @@ def _read(file: Path) -> Address:
             place=str(file),
             hint="sign in again with `muster login URL`, or start the platform again with `muster up`",
         ) from error
+
+
+def _folders(start: Path | None) -> list[Path]:
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return [Path(chosen)]
+    here = (start or Path.cwd()).resolve()
+    return [folder / FOLDER for folder in (here, *here.parents, Path.home())]
