@@ -1,0 +1,176 @@
+"""Things of a tenant, as the other services announce them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import httpx
+
+from services.gateway.core.tokens import derive_key, hash_token, render_token
+from shared.clock import SystemClock
+from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
+from shared.messages import experiments, runs, storage
+from tests.integration.gateway.conftest import Others
+from tests.support.waiting import eventually
+
+CONFIG = """\
+name: seeded
+entrypoint: python3 train.py
+hyperparameters: {lr: 0.1}
+searcher: {name: single, metric: loss}
+"""
+NOW = datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """One of each kind, all of the default tenant."""
+
+    experiment: dict[str, Any]
+    trial: UUID
+    run: UUID
+    checkpoint: UUID
+    model: UUID
+    version: UUID
+    code: str
+
+    def path(self, template: str) -> str:
+        """A path of the table with our things in its places."""
+        places = {
+            "experiment": self.experiment["id"],
+            "trial": str(self.trial),
+            "checkpoint": str(self.checkpoint),
+            "model": str(self.model),
+            "version": "1",
+            "sha256": self.code,
+        }
+        return template.format_map(places)
+
+
+def trial_changed(experiment: dict[str, Any], number: int, version: int = 1, **more: Any) -> Any:
+    values = {
+        "trial_id": derived_id(UUID(experiment["id"]), "trial", number),
+        "experiment_id": experiment["id"],
+        "version": version,
+        "number": number,
+        "state": "running",
+        "hyperparameters": {"lr": 0.1},
+        "seed": 7,
+        "created_at": NOW,
+    }
+    return experiments.TrialChanged.model_validate(values | more)
+
+
+async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
+    """Announces one of each and waits until the gateway shows them."""
+    answer = await api.post("/v1/experiments", json={"config_yaml": CONFIG})
+    assert answer.status_code == 201, answer.text
+    experiment = answer.json()
+    trial = trial_changed(experiment, 1, best={"step": 5, "value": 0.3}, latest={"step": 6, "value": 0.4})
+    ids = {kind: new_id(SystemClock()) for kind in ("run", "allocation", "checkpoint", "model", "version")}
+    run = runs.RunGranted(
+        run_id=ids["run"],
+        trial_id=trial.trial_id,
+        experiment_id=trial.experiment_id,
+        version=1,
+        number=1,
+        allocation_id=ids["allocation"],
+        token=1,
+        pool="default",
+        members=({"worker": "w1", "slots": 1},),
+        granted_at=NOW,
+    )
+    lineage = {
+        "experiment_id": trial.experiment_id,
+        "trial_id": trial.trial_id,
+        "run_id": ids["run"],
+        "checkpoint_id": ids["checkpoint"],
+        "step": 5,
+        "code_hash": None,
+        "hyperparameters": {"lr": 0.1},
+        "metrics": {"loss": 0.3},
+    }
+    model = storage.ModelChanged(
+        model_id=ids["model"],
+        version=2,
+        name=f"model-{experiment['number']}",
+        description="",
+        metadata={},
+        versions=1,
+        aliases={"champion": 1},
+        created_at=NOW,
+        by="admin",
+    )
+    version = storage.VersionChanged(
+        version_id=ids["version"],
+        model_id=ids["model"],
+        model_name=model.name,
+        version=1,
+        number=1,
+        checkpoint_id=ids["checkpoint"],
+        name="",
+        comment="",
+        metadata={},
+        lineage=lineage,
+        files=1,
+        size_bytes=3,
+        created_at=NOW,
+        by="admin",
+    )
+    await others.announce("searcher", DEFAULT_TENANT, trial)
+    await others.announce("scheduler", DEFAULT_TENANT, run)
+    await others.announce("registry", DEFAULT_TENANT, model, version)
+
+    async def shown() -> bool:
+        paths = (f"/v1/trials/{trial.trial_id}", f"/v1/models/{model.name}/versions/1")
+        answers = [await api.get(path) for path in paths]
+        runs_shown = await api.get(f"/v1/trials/{trial.trial_id}/runs")
+        return all(answer.status_code == 200 for answer in answers) and bool(runs_shown.json().get("items"))
+
+    await eventually(shown)
+    return Seeded(
+        experiment, trial.trial_id, ids["run"], ids["checkpoint"], ids["model"], ids["version"], "ab" * 32
+    )
+
+
+async def make_tenant(system_url: str, directory: Path, name: str) -> tuple[TenantId, str]:
+    """Another tenant and its admin token, as an operator's tool would write them."""
+    tenant = TenantId(new_id(SystemClock()))
+    token = await add_token(system_url, directory, tenant, "admin", name)
+    return tenant, token
+
+
+async def add_token(
+    system_url: str,
+    directory: Path,
+    tenant: TenantId,
+    role: str,
+    name: str = "x",
+    expires_at: datetime | None = None,
+) -> str:
+    """A token straight into the database."""
+    pepper = (directory / "gateway.pepper").read_text().strip().encode()
+    token = render_token(new_id(SystemClock()).bytes + new_id(SystemClock()).bytes)
+    connection = await asyncpg.connect(system_url)
+    try:
+        await connection.execute(
+            "INSERT INTO gateway.tenant VALUES ($1, $2, now()) ON CONFLICT DO NOTHING",
+            tenant,
+            f"{name}-{tenant}",
+        )
+        await connection.execute(
+            "INSERT INTO gateway.token (tenant, id, name, role, hash, created_at, expires_at)"
+            " VALUES ($1, $2, $3, $4, $5, now(), $6)",
+            tenant,
+            new_id(SystemClock()),
+            name,
+            role,
+            hash_token(derive_key(pepper, "token"), token),
+            expires_at,
+        )
+    finally:
+        await connection.close()
+    return token

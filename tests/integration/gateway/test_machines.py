@@ -1,0 +1,190 @@
+"""Workers, pools, the queue, joining, rate limits, and the gateway's own life."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import grpc.aio
+import httpx
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from shared.errors import Rejected
+from shared.ids import SITE
+from shared.messages import instances, runs
+from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
+from tests.integration.gateway.test_experiments import create
+from tests.integration.servers import Servers
+from tests.support.waiting import eventually
+
+NOW = datetime.now(UTC)
+
+
+def view(*workers: str) -> runs.ClusterView:
+    return runs.ClusterView(
+        pools=(
+            runs.PoolView(
+                pool="default",  # type: ignore[arg-type]
+                slot_kind="cpu",
+                workers=len(workers),
+                slots=len(workers),
+                used_slots=0,
+                waiting_slots=0,
+                preemption=False,
+                exclusive=True,
+            ),
+        ),
+        workers=tuple(
+            runs.WorkerView.model_validate(
+                {
+                    "worker": worker,
+                    "pool": "default",
+                    "address": "127.0.0.1",
+                    "state": "ready",
+                    "slots": 1,
+                    "used_slots": 0,
+                    "slot_kind": "cpu",
+                    "last_heard": NOW,
+                }
+            )
+            for worker in workers
+        ),
+    )
+
+
+async def test_workers_pools_and_instances_are_listed(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(runs.GetCluster, view("w3", "w1", "w2"))
+    page = (await api.get("/v1/workers", params={"limit": 2})).json()
+    assert [worker["id"] for worker in page["items"]] == ["w1", "w2"]
+    rest = (await api.get("/v1/workers", params={"limit": 2, "cursor": page["next_cursor"]})).json()
+    assert [worker["id"] for worker in rest["items"]] == ["w3"] and rest["next_cursor"] is None
+    assert (await api.get("/v1/workers/w1")).json()["slot_kind"] == "cpu"
+    assert (await api.get("/v1/workers/w9")).status_code == 404
+    assert (await api.get("/v1/pools")).json()["items"][0]["slots"] == 3
+    changed = instances.InstanceChanged.model_validate(
+        {
+            "instance_id": uuid4(),
+            "version": 1,
+            "pool": "default",
+            "worker": "w1",
+            "driver": "local",
+            "state": "ready",
+            "slots": 1,
+        }
+    )
+    await others.announce("provisioner", SITE, changed)
+
+    async def listed() -> bool:
+        return len((await api.get("/v1/instances")).json()["items"]) == 1
+
+    await eventually(listed)
+
+
+async def test_the_queue_and_its_reasons_are_told(api: httpx.AsyncClient, others: Others) -> None:
+    entry = {
+        "trial_id": uuid4(),
+        "experiment_id": uuid4(),
+        "experiment_number": 1,
+        "trial_number": 2,
+        "pool": "default",
+        "priority": 42,
+        "slots": 2,
+        "state": "waiting",
+        "position": 1,
+        "code": "no_free_slots",
+        "reason": "2 slots are needed, 1 is free",
+        "since": NOW,
+    }
+    others.say(runs.GetQueue, runs.QueuePage(entries=(runs.QueueEntry.model_validate(entry),), next="x"))
+    page = (await api.get("/v1/queue", params={"limit": 1})).json()
+    assert page["items"][0]["code"] == "no_free_slots" and page["next_cursor"]
+    await api.get("/v1/queue", params={"limit": 1, "cursor": page["next_cursor"]})
+    assert others.asked[-1][1].after == "x"
+
+
+async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: Others) -> None:
+    issued = runs.IssuedJoin(token="join-me", expires_at=NOW + timedelta(hours=1))
+    others.say(runs.IssueJoin, issued)
+
+    def join(ask: Any, query: runs.Join) -> runs.Credentials:
+        if query.token != "join-me":
+            raise Rejected("unauthenticated", "this join token is unknown, used or expired")
+        return runs.Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
+
+    others.say(runs.Join, join)
+    body = {"worker": "w1", "user_key": "U" + "A" * 55, "pool": "default", "address": "10.0.0.1"}
+    async with gateway.client() as api:
+        token = (await api.post("/v1/join-tokens", json={"pool": "default"})).json()["token"]
+        refused = await api.post("/v1/workers/join", json=body)
+        assert refused.status_code == 401
+    async with gateway.client("") as api:
+        assert (await api.post("/v1/workers/join", json=body)).status_code == 401
+    async with gateway.client(token) as api:
+        joined = await api.post("/v1/workers/join", json=body)
+        assert joined.status_code == 200 and joined.json()["jwt"] == "j.w.t"
+        assert (await api.get("/v1/me")).status_code == 401
+        bad = await api.post("/v1/workers/join", json=body | {"worker": "a.b"})
+        assert bad.status_code == 400 and bad.json()["place"] == "worker"
+
+
+async def test_grpc_shows_health_and_reflection(gateway: Gateway) -> None:
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        found = await health.Check(health_pb2.HealthCheckRequest(service="muster.v1.Muster"), timeout=5)
+        assert found.status == health_pb2.HealthCheckResponse.SERVING
+        stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+        asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+        async for answer in stub.ServerReflectionInfo(asked, timeout=5):
+            names = {service.name for service in answer.list_services_response.service}
+            assert "muster.v1.Muster" in names
+            break
+
+
+async def test_the_document_is_served(gateway: Gateway) -> None:
+    async with gateway.client("") as api:
+        document = (await api.get("/openapi.json")).json()
+    assert document["openapi"] == "3.1.0" and "/v1/experiments/{experiment}" in document["paths"]
+
+
+async def test_a_tenant_that_is_too_fast_is_told_when_to_come_back(
+    settings: Callable[[str], dict[str, str]], servers: Servers, others: Others, tmp_path: Path
+) -> None:
+    """With Redis, and with the cautious limits of our own while it is away; results stay the same."""
+    slow = {"MUSTER_GATEWAY__READS_PER_S": "5"}
+    gateway = await start_gateway(settings("gateway") | slow, tmp_path, MUSTER_GATEWAY__READS_PER_S="5")
+    try:
+        async with gateway.client() as api:
+            answers = [await api.get("/v1/me") for _ in range(16)]
+            refused = [answer for answer in answers if answer.status_code == 429]
+            assert refused and refused[0].json()["code"] == "rate_limited"
+            assert int(refused[0].headers["retry-after"]) >= 1
+            assert [answer.status_code for answer in answers[:8]] == [200] * 8
+            servers.redis.stop()
+            await asyncio.sleep(1.5)
+            answers = [await api.get("/v1/me") for _ in range(12)]
+            assert {answer.status_code for answer in answers} == {200, 429}
+            made = await create(api)
+            assert made["state"] == "submitted"
+    finally:
+        servers.restart(servers.redis)
+        await stop_gateway(gateway)
+
+
+async def test_two_replicas_show_the_same_and_either_may_go(
+    settings: Callable[[str], dict[str, str]], gateway: Gateway, tmp_path: Path
+) -> None:
+    """A second replica on the same database and secrets: numbers go on without a gap when the first is killed."""
+    for name in ("admin.token", "gateway.pepper"):
+        (tmp_path / name).write_text((gateway.directory / name).read_text())
+    other = await start_gateway(settings("gateway"), tmp_path)
+    async with gateway.client() as one, other.client() as two:
+        made = await create(one)
+        assert (await two.get(f"/v1/experiments/{made['number']}")).json()["id"] == made["id"]
+        numbers = [(await create(api))["number"] for api in (one, two, one, two)]
+        other.process.kill()
+        await other.process.wait()
+        after = (await create(one))["number"]
+    assert [*numbers, after] == list(range(made["number"] + 1, made["number"] + 6))

@@ -1,0 +1,202 @@
+"""Code, checkpoints, metrics and models through the gateway, the registry standing in."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import grpc.aio
+import httpx
+import pytest
+from aiohttp import web
+
+from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from shared.ids import DEFAULT_TENANT
+from shared.messages import experiments, storage
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import Seeded, seed
+from tests.integration.gateway.test_bad_input import packed
+from tests.integration.gateway.test_experiments import CONFIG, next_command
+
+CODE = packed(**{"train.py": b"print('hello')\n"})
+SHA256 = hashlib.sha256(CODE).hexdigest()
+
+
+class Store:
+    """An object store of one bucket, and the registry's knowledge of it."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.known: set[str] = set()
+        self.url = ""
+
+    async def put(self, request: web.Request) -> web.Response:
+        self.objects[request.match_info["key"]] = await request.read()
+        return web.Response()
+
+    def target(self, ask: Any, query: storage.GetUploadUrl) -> storage.UploadTarget:
+        known = query.sha256 in self.known
+        return storage.UploadTarget(known=known, url=None if known else f"{self.url}/{query.sha256}")
+
+    def confirm(self, ask: Any, query: storage.ConfirmUpload) -> storage.Confirmed:
+        stored = self.objects[query.sha256]
+        assert hashlib.sha256(stored).hexdigest() == query.sha256 and len(stored) == query.size_bytes
+        self.known.add(query.sha256)
+        return storage.Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
+
+
+@pytest.fixture
+async def store(others: Others) -> AsyncIterator[Store]:
+    found = Store()
+    app = web.Application(client_max_size=2**28)
+    app.router.add_put("/{key}", found.put)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    others.say(storage.GetUploadUrl, found.target)
+    others.say(storage.ConfirmUpload, found.confirm)
+    yield found
+    await runner.cleanup()
+
+
+@pytest.fixture(scope="module")
+async def seeded(gateway: Gateway, others: Others) -> Seeded:
+    async with gateway.client() as api:
+        return await seed(api, others)
+
+
+async def test_code_is_stored_once_and_can_then_be_named(api: httpx.AsyncClient, store: Store) -> None:
+    assert (await api.get(f"/v1/code/{SHA256}")).status_code == 404
+    for _ in range(2):
+        answer = await api.put(f"/v1/code/{SHA256}", content=CODE)
+        assert answer.status_code == 200, answer.text
+        assert answer.json() == {"sha256": SHA256, "size_bytes": len(CODE)}
+    assert store.objects == {SHA256: CODE}
+    assert (await api.head(f"/v1/code/{SHA256}")).status_code == 200
+    made = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
+    assert made.status_code == 201 and made.json()["code_sha256"] == SHA256
+    store.known.clear()
+    gone = await api.post("/v1/experiments", json={"config_yaml": CONFIG, "code_sha256": SHA256})
+    assert gone.status_code == 422 and gone.json()["code"] == "code_unknown"
+
+
+async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:
+    parts = [muster_pb2.PutCodeRequest(sha256=SHA256)]
+    parts += [muster_pb2.PutCodeRequest(data=CODE[at : at + 50]) for at in range(0, len(CODE), 50)]
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        stub = muster_pb2_grpc.MusterStub(channel)
+        metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
+        stored = await stub.PutCode(iter(parts), metadata=metadata, timeout=10)
+    assert stored.size_bytes == len(CODE) and store.objects == {SHA256: CODE}
+
+
+async def test_a_store_that_refuses_is_told(api: httpx.AsyncClient, store: Store) -> None:
+    store.url = "http://127.0.0.1:9"
+    answer = await api.put(f"/v1/code/{SHA256}", content=CODE)
+    assert answer.status_code == 503 and int(answer.headers["retry-after"]) >= 1
+
+
+async def test_metrics_are_shown_with_what_json_cannot_say_as_null(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    points = tuple(
+        storage.Point(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan")))
+    )
+    page = storage.SeriesPage(
+        trial_id=seeded.trial,  # type: ignore[arg-type]
+        series=(storage.Series(group="validation", name="loss", count=2, points=points),),
+    )
+    others.say(storage.GetSeries, page)
+    others.say(storage.CompareTrials, storage.SeriesPages(trials=(page,)))
+    found = (
+        await api.get(f"/v1/trials/{seeded.experiment['number']}.1/metrics", params={"name": "loss"})
+    ).json()
+    assert [point["value"] for point in found["series"][0]["points"]] == [0.5, None]
+    compared = (await api.get(f"/v1/experiments/{seeded.experiment['id']}/metrics")).json()
+    assert compared["trials"][0] == found
+    _, query = others.asked[-1]
+    assert query.trials == (seeded.trial,)
+
+
+async def test_a_model_is_created_versioned_and_downloaded(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    key = {"Idempotency-Key": "model-1"}
+    asking = asyncio.create_task(
+        api.post("/v1/models", json={"name": "digits", "metadata": {"a": 1}}, headers=key)
+    )
+    command = await next_command(others, storage.CreateModel)
+    assert isinstance(command, storage.CreateModel) and command.by == "admin"
+    changed = storage.ModelChanged(
+        model_id=command.model_id,
+        version=1,
+        name=command.name,
+        description="",
+        metadata=command.metadata,
+        versions=0,
+        created_at=datetime.now(UTC),
+        by=command.by,
+        operation_id=command.operation_id,
+    )
+    await others.announce("registry", DEFAULT_TENANT, changed)
+    answer = await asking
+    assert answer.status_code == 201 and answer.json()["metadata"] == {"a": 1}
+    again = await api.post("/v1/models", json={"name": "digits", "metadata": {"a": 1}}, headers=key)
+    assert again.status_code == 201 and again.json() == answer.json()
+    taken = await api.post("/v1/models", json={"name": "digits"})
+    assert taken.status_code == 409 and taken.json()["code"] == "name_taken"
+
+    wish = {"checkpoint": str(seeded.checkpoint)}
+    asking = asyncio.create_task(api.post("/v1/models/digits/versions", json=wish))
+    command = await next_command(others, storage.CreateVersion)
+    refusal = experiments.OperationRefused(
+        operation_id=command.operation_id, code="checkpoint_not_saved", message="it is being uploaded"
+    )
+    await others.announce("registry", DEFAULT_TENANT, refusal)
+    refused = await asking
+    assert refused.status_code == 422 and refused.json()["code"] == "checkpoint_not_saved"
+
+
+async def test_versions_are_found_by_number_alias_and_latest(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    for reference in ("1", "champion", "latest"):
+        found = await api.get(f"/v1/models/{seeded.model}/versions/{reference}")
+        assert found.status_code == 200 and found.json()["id"] == str(seeded.version), reference
+    for reference in ("2", "0", "best", "-1"):
+        assert (await api.get(f"/v1/models/{seeded.model}/versions/{reference}")).status_code == 404
+    file = storage.FileLink(path="model.pt", size_bytes=3, sha256="0" * 64, url="http://store/x?signature")
+    links = storage.FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))  # type: ignore[arg-type]
+    others.say(storage.GetCheckpointFiles, links)
+    download = (await api.get(f"/v1/models/{seeded.model}/versions/1/files")).json()
+    assert download["checkpoint"] == str(seeded.checkpoint) and download["files"][0]["path"] == "model.pt"
+
+
+async def test_the_best_trials_come_first(api: httpx.AsyncClient, others: Others) -> None:
+    from tests.integration.gateway.seeding import trial_changed
+    from tests.integration.gateway.test_experiments import create
+    from tests.support.waiting import eventually
+
+    made = await create(api)  # a larger accuracy is better
+    values = {1: 0.5, 2: 0.9, 3: None, 4: 0.7, 5: 0.9}
+    for number, value in values.items():
+        best = {"step": 1, "value": value} if value is not None else None
+        await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, number, best=best))
+    path = f"/v1/experiments/{made['number']}/trials"
+
+    async def shown() -> bool:
+        return len((await api.get(path)).json()["items"]) == 5
+
+    await eventually(shown)
+    params: dict[str, Any] = {"order": "best", "limit": 2}
+    numbers: list[int] = []
+    while True:
+        page = (await api.get(path, params=params)).json()
+        numbers += [trial["number"] for trial in page["items"]]
+        if page["next_cursor"] is None:
+            break
+        params["cursor"] = page["next_cursor"]
+    assert numbers == [2, 5, 4, 1, 3]
