@@ -37,7 +37,7 @@ test: setup ## run every test but the benchmarks
 	@$(BIN)/pytest -q
 
 lint: setup ## check style, types and the borders between packages
-	@$(BIN)/ruff format --check --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
+	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said" >&2; exit 1; }
 	@$(BIN)/mypy --no-error-summary
