@@ -115,7 +115,7 @@ _PAGE = """
 SELECT first, run_number, body FROM (
     SELECT first, run_number, body, sum(lines) OVER (ORDER BY first) - lines AS before FROM (
         SELECT first, lines, run_number, body FROM registry.log_chunks
-        WHERE trial = $1 AND first > $2 - $4 AND first + lines > $2 + 1 ORDER BY first LIMIT $3
+        WHERE trial = $1 AND first > $2::bigint - $4::bigint AND first + lines > $2::bigint + 1 ORDER BY first LIMIT $3
     ) AS found
-) AS counted WHERE before < $5 ORDER BY first
+) AS counted WHERE before < $5::bigint ORDER BY first
 """

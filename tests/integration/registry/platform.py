@@ -1,0 +1,391 @@
+"""The registry as processes of its own, with what stands around it: a scheduler that knows allocations, workers, other services."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from muster.errors import MusterError, NotFound
+from shared.bus import Ask, Bus, Envelope, Responder
+from shared.clock import SystemClock
+from shared.ids import (
+    DEFAULT_TENANT,
+    AllocationId,
+    CheckpointId,
+    ExperimentId,
+    PoolName,
+    RunId,
+    TenantId,
+    TrialId,
+    WorkerId,
+    new_id,
+)
+from shared.messages.base import Command, Event
+from shared.messages.experiments import (
+    ExperimentChanged,
+    GetReferences,
+    Referenced,
+    TrialChanged,
+    TrialWanted,
+)
+from shared.messages.runs import AllocationFacts, GetAllocation, RunEnded, RunGranted, RunOutcome
+from shared.messages.specs import Member, Signal, TrialSpec, Wanted
+from shared.messages.storage import (
+    CommitCheckpoint,
+    Committed,
+    FileEntry,
+    LogBatch,
+    LogLine,
+    Mark,
+    Report,
+    ReportBatch,
+    Restore,
+    Restored,
+    Upload,
+    UploadLinks,
+    Validation,
+)
+from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
+from tests.integration.servers import Servers, TestDatabase
+
+ROOT = Path(__file__).parents[3]
+CLOCK = SystemClock()
+READY_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a trial as the scheduler granted it."""
+
+    id: RunId
+    trial: TrialId
+    experiment: ExperimentId
+    number: int
+    token: int
+    tenant: TenantId = DEFAULT_TENANT
+    members: tuple[WorkerId, ...] = (WorkerId("w-1"),)
+    start_checkpoint: UUID | None = None
+    code_hash: str | None = None
+
+    @property
+    def facts(self) -> AllocationFacts:
+        return AllocationFacts(
+            tenant=self.tenant,
+            experiment_id=self.experiment,
+            trial_id=self.trial,
+            run_id=self.id,
+            run_number=self.number,
+            token=self.token,
+            members=self.members,
+            start_checkpoint=self.start_checkpoint,
+            code_hash=self.code_hash,
+        )
+
+
+@dataclass
+class Scheduler:
+    """Answers `qry scheduler.allocation` from a dictionary, and `searcher.references` from a set."""
+
+    runs: dict[RunId, Run] = field(default_factory=dict)
+    asked: int = 0
+    tokens: int = 0
+    is_away: bool = False
+    referenced: set[CheckpointId] = field(default_factory=set)
+
+    async def on_allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
+        self.asked += 1
+        if self.is_away or query.run_id not in self.runs:
+            raise NotFound(f"run {query.run_id}")
+        return self.runs[query.run_id].facts
+
+    async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
+        return Referenced(checkpoints=frozenset(self.referenced & set(query.checkpoints)))
+
+    def grant(self, before: Run | None = None, **changes: Any) -> Run:
+        """A run of a new trial, or the next one of `before`'s."""
+        self.tokens += 1
+        known: dict[str, Any] = {
+            "trial": before.trial if before else TrialId(new_id(CLOCK)),
+            "experiment": before.experiment if before else ExperimentId(new_id(CLOCK)),
+            "number": before.number + 1 if before else 1,
+        }
+        run = Run(**{"id": RunId(new_id(CLOCK)), "token": self.tokens, **known, **changes})
+        self.runs[run.id] = run
+        return run
+
+
+class Registry:
+    """One replica as a process; `faults` as in `MUSTER_FAULTS`."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = dict(environment)
+        self.child: asyncio.subprocess.Process | None = None
+
+    async def start(self, faults: str = "") -> None:
+        environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}
+        self.child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "services.registry",
+            cwd=ROOT,
+            env=environment,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert self.child.stderr is not None
+        lines: list[bytes] = []
+        async with asyncio.timeout(READY_S):
+            while line := await self.child.stderr.readline():
+                lines.append(line)
+                if b"became ready" in line:
+                    self._reading = asyncio.create_task(self._read(lines))
+                    return
+        raise AssertionError(b"".join(lines).decode())
+
+    async def _read(self, lines: list[bytes]) -> None:
+        assert self.child is not None and self.child.stderr is not None
+        while line := await self.child.stderr.readline():
+            lines.append(line)
+            if b'"error"' in line or b"Traceback" in line:
+                print(line.decode(), file=sys.stderr)
+
+    async def died(self) -> None:
+        """Wait until a fault has killed it."""
+        assert self.child is not None
+        assert await asyncio.wait_for(self.child.wait(), 20) == -signal.SIGKILL
+
+    async def stop(self) -> None:
+        if self.child is None or self.child.returncode is not None:
+            return
+        self.child.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.child.wait(), 15)
+            return
+        self.child.kill()
+        await self.child.wait()
+
+
+@dataclass
+class Platform:
+    """Everything round the registry, with short words for what tests do."""
+
+    servers: Servers
+    database: TestDatabase
+    environment: dict[str, str]
+    scheduler: Scheduler
+    buses: dict[str, Bus]
+    worker_ids: tuple[str, ...] = ("w-1", "w-2")
+
+    @asynccontextmanager
+    async def registry(self, faults: str = "", **settings: str) -> AsyncIterator[Registry]:
+        replica = Registry({**self.environment, **settings})
+        await replica.start(faults)
+        try:
+            yield replica
+        finally:
+            await replica.stop()
+
+    async def send(self, request: Any, worker: str = "w-1", timeout_s: float = 6.0) -> Any:
+        return await self.buses[worker].request(request, WorkerId(worker), timeout_s)
+
+    async def insist(self, request: Any, worker: str = "w-1", tries: int = 40) -> Any:
+        """Repeat a request until somebody answers, as a worker does."""
+        for _ in range(tries):
+            try:
+                return await self.send(request, worker, timeout_s=2.0)
+            except MusterError as error:
+                if error.kind != "transient":
+                    raise
+                await asyncio.sleep(0.2)
+        raise AssertionError("nobody answered")
+
+    async def ask(self, query: Any, tenant: TenantId = DEFAULT_TENANT) -> Any:
+        return await self.buses["gateway"].ask(query, tenant, 6.0)
+
+    async def reports(
+        self, run: Run, first: int, records: list[Report | Validation], worker: str = "w-1"
+    ) -> Mark:
+        mark = await self.insist(ReportBatch(run_id=run.id, first=first, records=tuple(records)), worker)
+        assert isinstance(mark, Mark)
+        return mark
+
+    async def lines(self, run: Run, first: int, texts: list[str], worker: str = "w-1") -> Mark:
+        records = tuple(LogLine(rank=0, stream="stdout", time_ms=1, text=text) for text in texts)
+        mark = await self.insist(LogBatch(run_id=run.id, first=first, records=records), worker)
+        assert isinstance(mark, Mark)
+        return mark
+
+    async def restore(self, run: Run) -> Restored:
+        restored = await self.insist(Restore(run_id=run.id))
+        assert isinstance(restored, Restored)
+        return restored
+
+    async def upload(
+        self, run: Run, checkpoint: CheckpointId, number: int, step: int, files: list[FileEntry]
+    ) -> UploadLinks:
+        links = await self.insist(
+            Upload(run_id=run.id, checkpoint_id=checkpoint, number=number, step=step, files=tuple(files))
+        )
+        assert isinstance(links, UploadLinks)
+        return links
+
+    async def commit(self, run: Run, checkpoint: CheckpointId, after_report: int = 0) -> Committed:
+        committed = await self.insist(
+            CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=after_report)
+        )
+        assert isinstance(committed, Committed)
+        return committed
+
+    async def publish(
+        self, service: str, message: Event | Command, tenant: TenantId = DEFAULT_TENANT
+    ) -> None:
+        envelope = Envelope(new_id(CLOCK), message.TYPE, message.VERSION, tenant)
+        subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
+        await self.buses[service].jetstream.publish(
+            subject, message.to_bytes(), headers=envelope.to_headers()
+        )
+
+    async def rows(self, sql: str, *arguments: object) -> list[Any]:
+        """As the system role sees it: all tenants."""
+        connection = await asyncpg.connect(self.database.urls["registry"].system)
+        try:
+            return list(await connection.fetch(sql, *arguments))
+        finally:
+            await connection.close()
+
+    async def count(self, sql: str, *arguments: object) -> int:
+        return int((await self.rows(sql, *arguments))[0][0])
+
+    async def emitted(self, kind: str, **where: UUID) -> list[dict[str, Any]]:
+        """The bodies of this type's events in the outbox, in order, that have these ids."""
+        import json
+
+        rows = await self.rows("SELECT subject, payload FROM registry.outbox ORDER BY position")
+        bodies = [json.loads(row["payload"]) for row in rows if row["subject"].endswith(f".{kind}")]
+        return [body for body in bodies if all(body[name] == str(value) for name, value in where.items())]
+
+
+@asynccontextmanager
+async def platform(
+    servers: Servers, database: TestDatabase, environment: Callable[[str], dict[str, str]]
+) -> AsyncIterator[Platform]:
+    scheduler = Scheduler()
+    nats_url = servers.nats.url
+    buses = {
+        name: await Bus.connect(nats_url, name, servers.keys.credentials(name))
+        for name in ("gateway", "searcher", "scheduler")
+    }
+    await buses["gateway"].ensure_streams()
+    found = Platform(servers, database, environment("registry"), scheduler, buses)
+    issuer = WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
+    for worker in found.worker_ids:
+        seed = new_seed(KeyKind.USER, os.urandom(32))
+        until = CLOCK.now() + timedelta(hours=1)
+        token = worker_token(issuer, worker, public_key(seed), now=CLOCK.now(), until=until)
+        path = servers.root / f"{worker}.creds"
+        path.write_text(credentials_text(token, seed))
+        buses[worker] = await Bus.connect(nats_url, worker, path)
+    try:
+        async with (
+            Responder(buses["scheduler"], "scheduler", {GetAllocation: scheduler.on_allocation}),
+            Responder(buses["searcher"], "searcher", {GetReferences: scheduler.on_references}),
+        ):
+            yield found
+    finally:
+        for bus in buses.values():
+            await bus.close()
+
+
+def granted(run: Run) -> RunGranted:
+    return RunGranted(**_state(run, 1))
+
+
+def ended(
+    run: Run, outcome: RunOutcome = "completed", checkpoints: int | None = 0, ago_s: float = 0.0
+) -> RunEnded:
+    return RunEnded(
+        **_state(run, 2),
+        ended_at=CLOCK.now() - timedelta(seconds=ago_s),
+        outcome=outcome,
+        acknowledged=Signal.STOP if outcome == "stopped" else None,
+        checkpoints=checkpoints,
+        next="closed",
+    )
+
+
+def wanted(run: Run, **spec: Any) -> TrialWanted:
+    return TrialWanted(
+        trial_id=run.trial,
+        experiment_id=run.experiment,
+        version=1,
+        wanted=Wanted.RUN,
+        spec=TrialSpec(
+            **{
+                "experiment_number": 1,
+                "trial_number": 1,
+                "entrypoint": "python3 train.py",
+                "seed": 7,
+                "metric": "loss",
+                "hyperparameters": {"lr": 0.1},
+                **spec,
+            }
+        ),
+    )
+
+
+def finished_trial(run: Run) -> TrialChanged:
+    return TrialChanged(
+        trial_id=run.trial,
+        experiment_id=run.experiment,
+        version=9,
+        number=1,
+        state="completed",
+        hyperparameters={},
+        seed=7,
+        created_at=CLOCK.now(),
+        ended_at=CLOCK.now(),
+        final=True,
+    )
+
+
+def finished_experiment(run: Run) -> ExperimentChanged:
+    return ExperimentChanged(
+        experiment_id=run.experiment,
+        version=9,
+        number=1,
+        state="completed",
+        started_at=CLOCK.now(),
+        ended_at=CLOCK.now(),
+        final=True,
+    )
+
+
+def report(step: int, group: str = "training", **values: float) -> Report:
+    return Report(step=step, time_ms=1_000 + step, values=values, group=group)
+
+
+def validation(number: int, step: int, **values: float) -> Validation:
+    return Validation(number=number, step=step, time_ms=1_000 + step, values=values)
+
+
+def _state(run: Run, version: int) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "trial_id": run.trial,
+        "experiment_id": run.experiment,
+        "version": version,
+        "number": run.number,
+        "allocation_id": AllocationId(new_id(CLOCK)),
+        "token": run.token,
+        "pool": PoolName("default"),
+        "members": tuple(Member(worker=worker, slots=1) for worker in run.members),
+        "granted_at": CLOCK.now(),
+    }
