@@ -4,7 +4,7 @@ import runpy
 import sys
 from pathlib import Path
 
-MACHINERY = {"harness", "run", "__init__"}
+MACHINERY = {"embedded", "harness", "run"}
 
 
 def main(arguments: list[str]) -> int:
