@@ -1,5 +1,6 @@
 """Settings of the worker: `MUSTER_WORKER__…`."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -46,3 +47,8 @@ class Settings(ServiceSettings):
     def nats_url(self, told: str) -> str:
         """The address set by hand, else the one told at joining."""
         return self.nats.url if self.nats.url != NatsSettings().url or not told else told
+
+
+def inherited_environment() -> dict[str, str]:
+    """What this process was started with; only a few names of it reach a rank."""
+    return dict(os.environ)

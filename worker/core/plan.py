@@ -79,7 +79,9 @@ def _plan_unstarted(run: LocalRun) -> LocalRun:
 
 def _end_unstarted(run: LocalRun) -> LocalRun:
     acknowledged = None if run.asked in (Signal.RUN, Signal.KILL) else run.asked
-    return replace(run, acknowledged=acknowledged, exit_code=0, told=run.asked, forced=acknowledged is None)
+    exit_code = None if run.doomed else 0
+    forced = acknowledged is None and not run.doomed
+    return replace(run, acknowledged=acknowledged, exit_code=exit_code, told=run.asked, forced=forced)
 
 
 def _plan_start(run: LocalRun) -> tuple[LocalRun, tuple[Action, ...]]:
@@ -116,7 +118,7 @@ def _is_out_of_time(run: LocalRun, now: float) -> bool:
 
 
 def _must_end_now(run: LocalRun, now: float) -> bool:
-    if run.dropped or run.asked is Signal.KILL:
+    if run.dropped or run.doomed or run.asked is Signal.KILL:
         return True
     if run.state is RunState.STARTING and not run.ranks_asked and run.asked is not Signal.RUN:
         return True

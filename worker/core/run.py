@@ -40,6 +40,7 @@ class LocalRun:
         rendezvous: Where Horovod's ranks meet: opened here by the chief, else copied from the desired set.
         exits: Exit codes of local ranks, by rank, in the order they ended.
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
+        doomed: Whether this machine cannot carry it any further (full disk, no scheduler for too long).
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
     """
 
@@ -62,6 +63,7 @@ class LocalRun:
     kill_sent: bool = False
     counted: int | None = None
     forced: bool = False
+    doomed: bool = False
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
     last_exit_at: float | None = None
@@ -158,6 +160,13 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float) -> LocalRun:
     return _conclude(ended)
 
 
+def on_doomed(run: LocalRun, reason: str) -> LocalRun:
+    """This machine cannot carry the run any further: it is ended here, at no cost to the user."""
+    if run.is_over or run.doomed:
+        return run
+    return replace(run, doomed=True, fault="machine", reason=reason)
+
+
 def on_parent_lost(run: LocalRun) -> LocalRun:
     """The warm parent died and its ranks with it, unless they never started."""
     if run.is_over or not run.ranks_asked:
@@ -174,7 +183,8 @@ def _conclude(run: LocalRun) -> LocalRun:
     if code and not run.forced and fault is None:
         fault = "user"
         reason = describe_exit(code)
-    return replace(run, state=_ended(run.state), exit_code=code, fault=fault, reason=reason)
+    exit_code = None if fault == "machine" else code
+    return replace(run, state=_ended(run.state), exit_code=exit_code, fault=fault, reason=reason)
 
 
 def describe_exit(code: int) -> str:

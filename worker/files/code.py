@@ -11,10 +11,10 @@ import structlog
 
 from muster import archive
 from muster.errors import Rejected
-from shared.bus import Bus
-from shared.ids import RunId, WorkerId
+from shared.ids import RunId
 from shared.messages.storage import GetCode
 from worker.files.transfer import Transfer
+from worker.line import Line
 
 _log = structlog.get_logger()
 
@@ -22,10 +22,9 @@ _log = structlog.get_logger()
 class CodeCache:
     """Extracted snapshots by tenant and hash; whoever asks second waits for the first."""
 
-    def __init__(self, directory: Path, bus: Bus, worker: WorkerId, transfer: Transfer) -> None:
+    def __init__(self, directory: Path, line: Line, transfer: Transfer) -> None:
         self._directory = directory
-        self._bus = bus
-        self._worker = worker
+        self._line = line
         self._transfer = transfer
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -44,7 +43,7 @@ class CodeCache:
         await asyncio.to_thread(_copy_tree, cached, target)
 
     async def _fetch(self, run_id: RunId, cached: Path) -> None:
-        link = await self._bus.request(GetCode(run_id=run_id), self._worker)
+        link = await self._line.request(GetCode(run_id=run_id))
         if link.sha256 != cached.name:
             raise Rejected(
                 "code_mismatch", f"the registry has code {link.sha256}, the run names {cached.name}"

@@ -10,10 +10,10 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected, Transient
-from shared.bus import Bus
-from shared.ids import RunId, WorkerId
+from shared.ids import RunId
 from shared.messages.storage import FileEntry, FileLink, Restore
 from worker.files.transfer import Transfer, hash_file
+from worker.line import Line
 
 _log = structlog.get_logger()
 
@@ -21,10 +21,9 @@ _log = structlog.get_logger()
 class CheckpointCache:
     """Whole checkpoints by id. What stands there was complete once; it is verified again before use, since user code could reach it."""
 
-    def __init__(self, directory: Path, bus: Bus, worker: WorkerId, transfer: Transfer) -> None:
+    def __init__(self, directory: Path, line: Line, transfer: Transfer) -> None:
         self._directory = directory
-        self._bus = bus
-        self._worker = worker
+        self._line = line
         self._transfer = transfer
 
     async def restore(self, run_id: RunId, target: Path) -> Path | None:
@@ -33,7 +32,7 @@ class CheckpointCache:
         Raises:
             Transient: Registry or store are away; ask again.
         """
-        restored = await self._bus.request(Restore(run_id=run_id), self._worker)
+        restored = await self._line.request(Restore(run_id=run_id))
         if restored.checkpoint_id is None:
             return None
         for entry in restored.files:

@@ -1,0 +1,245 @@
+"""Everything of one run on this machine, put together: its record, journals, sources, session, log tail and uploads."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from muster import wire
+from shared.clock import Clock
+from shared.ids import CheckpointId, WorkerId, derived_id
+from shared.messages.storage import (
+    CommitCheckpoint,
+    Committed,
+    LogBatch,
+    Mark,
+    ReportBatch,
+    Upload,
+    UploadLinks,
+)
+from worker.core.run import LocalRun
+from worker.files.code import CodeCache
+from worker.files.restore import CheckpointCache
+from worker.files.transfer import Transfer
+from worker.files.upload import Announced, Uploads, drop_folder
+from worker.files.upload import UploadEvents as UploadNeeds
+from worker.journal import Journal
+from worker.launch import Machine
+from worker.line import Line
+from worker.logs import LogTail, Output, Stream
+from worker.places import Places, RunPlaces
+from worker.ranks.session import RankSession, SessionEvents
+from worker.sources import Source
+from worker.store import KeptRun
+
+REQUEST_S = 10.0
+_STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What all runs of the worker share."""
+
+    line: Line
+    worker: WorkerId
+    clock: Clock
+    places: Places
+    machine: Machine
+    transfer: Transfer
+    code: CodeCache
+    checkpoints: CheckpointCache
+
+
+@dataclass(slots=True, eq=False)
+class RunContext:
+    """One run. `run` is replaced by the supervisor alone."""
+
+    kept: KeptRun
+    places: RunPlaces
+    tools: Tools
+    session: RankSession
+    reports: Journal
+    logs: Journal
+    report_source: Source
+    log_source: Source
+    tail: LogTail
+    uploads: Uploads
+    started: set[str] = field(default_factory=set)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    traceparent: str | None = None
+
+    @property
+    def run(self) -> LocalRun:
+        """The run's state."""
+        return self.kept.run
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether the registry has all that was written here."""
+        return self.report_source.is_drained and self.log_source.is_drained and self.uploads.is_drained
+
+    def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
+        """Run a task for as long as the context lives."""
+        task = asyncio.get_running_loop().create_task(main, name=f"{name} {self.run.run_id}")
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    async def close(self) -> None:
+        """End the tasks and close the files."""
+        for task in list(self.tasks):
+            task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(*self.tasks, return_exceptions=True)
+        self.reports.close()
+        self.logs.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEvents:
+    """Whom a run's parts tell."""
+
+    on_acknowledged: Callable[[RunContext, str], None]
+    on_progress: Callable[[RunContext], None]
+    on_disk_fault: Callable[[RunContext, OSError], None]
+
+
+def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
+    """Open (or make) what a run needs on disk, and wire its parts to each other.
+
+    Raises:
+        OSError: The disk is full or broken.
+    """
+    places = tools.places.run(kept.run.run_id)
+    places.make()
+    reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
+    registry = _Registry(tools)
+    # The parts tell each other through `context`, which is complete before any of them speaks.
+    context: RunContext
+    log_source = Source(logs, _log_sender(kept, tools), lambda text: None)
+    outputs = [
+        Output(places.output(rank, stream), rank, stream)
+        for rank in range(kept.run.seat.first_rank, kept.run.seat.first_rank + kept.run.seat.ranks)
+        for stream in _STREAMS
+    ]
+    tail = LogTail(
+        logs, places.root / "offsets.json", outputs, tools.clock, lambda: log_source.wake(urgent=False)
+    )
+
+    def on_refused(text: str) -> None:
+        tail.say(f"the registry did not take all of a report: {text}", "warning")
+
+    def on_settled(record: Announced) -> None:
+        settle_checkpoint(context, record)
+
+    def on_checkpoint(frame: wire.Checkpoint) -> None:
+        try:
+            announce_checkpoint(context, frame)
+            events.on_progress(context)
+        except OSError as error:
+            events.on_disk_fault(context, error)
+
+    def on_reports(urgent: bool) -> None:
+        context.report_source.wake(urgent)
+
+    report_source = Source(reports, _report_sender(kept, tools), on_refused)
+    needs = UploadNeeds(tools.transfer.put, lambda: report_source.wake(urgent=True), on_settled)
+    uploads = Uploads(places.uploads, registry, needs)
+    session_events = SessionEvents(
+        on_reports=on_reports,
+        on_checkpoint=on_checkpoint,
+        on_acknowledged=lambda signal: events.on_acknowledged(context, signal),
+        on_started=lambda: events.on_progress(context),
+        on_disk_fault=lambda error: events.on_disk_fault(context, error),
+    )
+    session = RankSession(reports, session_events, uploads.announced)
+    session.signal, session.decide_at = str(kept.run.told), kept.run.decide_at
+    context = RunContext(
+        kept,
+        places,
+        tools,
+        session,
+        reports,
+        logs,
+        report_source,
+        log_source,
+        tail,
+        uploads,
+        traceparent=kept.allocation.traceparent,
+    )
+    context.start(report_source.run(), "reports")
+    context.start(log_source.run(), "logs")
+    context.start(uploads.run(), "uploads")
+    return context
+
+
+def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
+    """Keep an announced checkpoint for uploading. Its folder must be one of the run's own."""
+    folder = Path(frame.directory)
+    if folder.parent != context.places.checkpoints or folder.name in ("", ".", ".."):
+        context.tail.say(
+            f"checkpoint {frame.number} was not taken: {frame.directory} is not its folder", "error"
+        )
+        return
+    run_id = context.run.run_id
+    record = Announced(
+        run_id=run_id,
+        checkpoint_id=CheckpointId(derived_id(run_id, "checkpoint", frame.number)),
+        number=frame.number,
+        step=frame.step,
+        directory=folder,
+        after_report=frame.after_report,
+        metadata=dict(frame.metadata),
+    )
+    context.uploads.add(record)
+
+
+def settle_checkpoint(context: RunContext, record: Announced) -> None:
+    """The registry decided: a saved checkpoint's files serve as cache, others go."""
+    if record.state == "saved":
+        context.tools.checkpoints.keep(record.checkpoint_id, record.directory)
+    else:
+        drop_folder(record.directory)
+        context.tail.say(
+            f"checkpoint {record.number} of step {record.step} was not kept: {record.state}", "warning"
+        )
+
+
+class _Registry:
+    """The registry, as uploads ask it."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    async def announce(self, upload: Upload) -> UploadLinks:
+        return await self._tools.line.request(upload, timeout_s=REQUEST_S)
+
+    async def commit(self, commit: CommitCheckpoint) -> Committed:
+        # Verifying reads every object: a large checkpoint takes its time.
+        return await self._tools.line.request(commit, timeout_s=6 * REQUEST_S)
+
+
+def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"reports","first":'.encode()
+    trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        batch = ReportBatch.from_bytes(_join(head, first, payloads, trace.encode()))
+        return await tools.line.request(batch, timeout_s=REQUEST_S)
+
+    return send
+
+
+def _log_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"logs","first":'.encode()
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        batch = LogBatch.from_bytes(_join(head, first, payloads, b""))
+        return await tools.line.request(batch, timeout_s=REQUEST_S)
+
+    return send
+
+
+def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:
+    return b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), b"]", extra, b"}"))

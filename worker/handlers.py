@@ -1,0 +1,46 @@
+"""What the platform says to this worker: the desired set, answered by the observed one, and the verdict's fast path."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from nats.aio.msg import Msg
+from pydantic import ValidationError
+
+from muster.errors import MusterError
+from shared import telemetry
+from shared.messages.experiments import Verdict
+from shared.messages.runs import DesiredSet, ObservedSet
+from worker.runs import Runs
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """Core messages to this worker."""
+
+    runs: Runs
+    observe: Callable[[], ObservedSet]
+    heard: Callable[[], None]
+
+    async def on_desired(self, message: Msg) -> None:
+        """Apply and answer; a deposed leader learns the epoch from the answer."""
+        try:
+            desired = DesiredSet.from_bytes(message.data)
+            with telemetry.span(
+                "apply desired set", parent=message.headers or {}, count=len(desired.allocations)
+            ):
+                if self.runs.apply(desired):
+                    self.heard()
+        except (ValidationError, MusterError) as error:
+            _log.error("a desired set could not be applied", error=str(error))
+        if message.reply:
+            await message.respond(self.observe().to_bytes())
+
+    async def on_verdict(self, message: Msg) -> None:
+        """Relay at once."""
+        try:
+            self.runs.on_verdict(Verdict.from_bytes(message.data))
+        except ValidationError as error:
+            _log.error("a verdict could not be read", error=str(error))

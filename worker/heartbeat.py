@@ -1,0 +1,87 @@
+"""The observed set to the scheduler: each second, and at once when something changed; and what silence means."""
+
+import asyncio
+from uuid import UUID
+
+import structlog
+
+from muster.errors import MusterError
+from shared.clock import Clock
+from shared.ids import PoolName, WorkerId
+from shared.messages.runs import ObservedSet, Slot
+from worker.core.fleet import is_orphaned
+from worker.line import Line
+from worker.runs import Runs
+from worker.settings import WorkerSettings
+
+EVERY_S = 1.0
+ANSWER_S = 2.0
+_log = structlog.get_logger()
+
+
+class Heartbeat:
+    """Sends, and remembers when the scheduler was last heard."""
+
+    def __init__(
+        self, line: Line, settings: WorkerSettings, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
+    ) -> None:
+        self._line = line
+        self._settings = settings
+        self._slots = slots
+        self._incarnation = incarnation
+        self._clock = clock
+        self._sequence = 0
+        self._changed = asyncio.Event()
+        self._heard_at = clock.monotonic()
+        self._was_silent = False
+
+    def notice(self) -> None:
+        """Something changed: say so at once."""
+        self._changed.set()
+
+    def heard(self) -> None:
+        """The scheduler spoke."""
+        self._heard_at = self._clock.monotonic()
+
+    def observe(self, runs: Runs) -> ObservedSet:
+        """The set as it is now."""
+        self._sequence += 1
+        return ObservedSet(
+            worker=WorkerId(self._settings.id),
+            incarnation=self._incarnation,
+            sequence=self._sequence,
+            epoch=runs.epoch,
+            pool=PoolName(self._settings.pool),
+            address=self._settings.address,
+            slots=self._slots,
+            allocations=runs.observed(),
+            drained=runs.is_drained,
+            isolated_user=self._settings.user is not None,
+        )
+
+    async def run(self, runs: Runs) -> None:
+        """Beat for ever; look after what time alone brings."""
+        while True:
+            self._changed.clear()
+            await self.beat(runs)
+            if is_orphaned(self._heard_at, self._clock.monotonic(), self._settings.orphan_after_s):
+                runs.doom(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
+            look = runs.tick()
+            wait_s = EVERY_S if look is None else min(EVERY_S, max(0.01, look - self._clock.monotonic()))
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                continue
+
+    async def beat(self, runs: Runs) -> None:
+        """Send the set once."""
+        try:
+            await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
+        except MusterError as error:
+            if not self._was_silent:
+                _log.warning("the scheduler does not answer", error=str(error))
+            self._was_silent = True
+            return
+        self._was_silent = False
+        self.heard()

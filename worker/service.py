@@ -1,0 +1,101 @@
+"""The composition of a worker: runs first, which need nobody, then the line to the platform."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from shared.bus import Bus
+from shared.clock import SystemClock
+from shared.ids import WorkerId, new_id
+from shared.messages.experiments import Verdict
+from shared.messages.runs import DesiredSet
+from shared.process import Process
+from worker.context import Tools
+from worker.files.code import CodeCache
+from worker.files.restore import CheckpointCache
+from worker.files.transfer import Transfer, new_session
+from worker.handlers import Handlers
+from worker.heartbeat import Heartbeat
+from worker.identity import load_badge
+from worker.launch import Machine, find_account
+from worker.line import Line
+from worker.parent import ParentEvents, ParentLink, parent_environment
+from worker.places import Places
+from worker.ranks.server import RankServer
+from worker.runs import Runs
+from worker.settings import Settings, inherited_environment
+from worker.slots import find_slots
+from worker.store import Store
+
+
+async def compose(settings: Settings, process: Process) -> None:
+    """Adopt what an earlier daemon left, then connect and serve."""
+    clock = SystemClock()
+    own = settings.worker
+    places = Places(own.directory.absolute())
+    places.make()
+    lock = places.lock()
+    process.on_close(_soon(lambda: os.close(lock)))
+    slots = find_slots(own)
+    line = Line(settings, load_badge(places.identity), clock)
+    process.on_close(line.close)
+
+    transfer = Transfer(await process.enter(new_session()))
+    account = find_account(own.user)
+    environment = inherited_environment()
+    kind = slots[0].kind if slots else "cpu"
+    machine = Machine(own.address, places.socket, environment.get("PATH", os.defpath), kind, account)
+    code = CodeCache(places.code_cache, line, transfer)
+    checkpoints = CheckpointCache(places.checkpoint_cache, line, transfer)
+    tools = Tools(line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints)
+    heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
+    runs = Runs(tools, Store(places), heartbeat.notice)
+    events = ParentEvents(runs.on_process, runs.on_parent_ready)
+    parent = ParentLink(places.parent, own.warm, parent_environment(environment), events)
+    runs.parent = parent
+    runs.adopt()
+    process.on_close(runs.close)
+    await asyncio.to_thread(checkpoints.trim, own.cache_bytes)
+
+    ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
+    ranks.open()
+    process.on_close(_soon(ranks.close))
+    handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.heard)
+    ending = _Ending(runs, parent, heartbeat)
+    process.start("parent", parent.run, stop=ending.end)
+    process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
+    process.start("heartbeat", lambda: heartbeat.run(runs))
+    process.check("parent", lambda: parent.is_ready)
+    process.check("line", lambda: line.is_connected)
+    process.mark_ready()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """SIGTERM: the worker goes, and takes its ranks and its warm parent with it. A crash leaves them to the next daemon."""
+
+    runs: Runs
+    parent: ParentLink
+    heartbeat: Heartbeat
+
+    async def end(self) -> None:
+        with suppress(TimeoutError):
+            await self.runs.end("the worker was stopped")
+        await self.heartbeat.beat(self.runs)
+        await self.parent.quit()
+
+
+async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Heartbeat) -> None:
+    await bus.subscribe(DesiredSet.subject(worker), handlers.on_desired)
+    await bus.subscribe(Verdict.subject(worker), handlers.on_verdict)
+    bus.on_reconnect.append(heartbeat.notice)
+    heartbeat.notice()
+
+
+def _soon(action: Callable[[], None]) -> Callable[[], Awaitable[None]]:
+    async def close() -> None:
+        action()
+
+    return close
