@@ -1,0 +1,323 @@
+"""Checkpoints: nothing exists before its manifest is committed, and what is restored is what was saved."""
+
+import asyncio
+import hashlib
+from uuid import UUID
+
+import pytest
+import urllib3
+
+from muster.errors import Conflict, NotFound, Rejected
+from shared.ids import DEFAULT_TENANT, CheckpointId, TenantId, WorkerId, derived_id, new_id
+from shared.messages.storage import (
+    CommitCheckpoint,
+    Committed,
+    ConfirmUpload,
+    FileEntry,
+    FileLink,
+    GetCheckpointFiles,
+    GetCode,
+    GetUploadUrl,
+    ListCheckpoints,
+    Upload,
+    UploadLinks,
+)
+from tests.integration.registry.platform import (
+    CLOCK,
+    Platform,
+    Run,
+    ended,
+    granted,
+    report,
+    validation,
+    wanted,
+)
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("registry")
+HTTP = urllib3.PoolManager(retries=False)
+FILES = {"model.pt": b"weights" * 1000, "optimizer/state.bin": b"moments" * 500, "empty": b""}
+
+
+def manifest(files: dict[str, bytes]) -> list[FileEntry]:
+    return [
+        FileEntry(path=path, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+        for path, content in files.items()
+    ]
+
+
+async def send(links: tuple[FileLink, ...], files: dict[str, bytes]) -> None:
+    for link in links:
+        response = await asyncio.to_thread(HTTP.request, "PUT", link.url, body=files[link.path])
+        assert response.status == 200
+
+
+async def fetch(url: str) -> bytes:
+    response = await asyncio.to_thread(HTTP.request, "GET", url)
+    assert response.status == 200
+    return response.data
+
+
+async def save(around: Platform, run: Run, number: int, step: int, after_report: int = 0) -> CheckpointId:
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, checkpoint, number, step, manifest(FILES))
+    await send(links.files, FILES)
+    assert (await around.commit(run, checkpoint, after_report)).state == "saved"
+    return checkpoint
+
+
+async def events(around: Platform, kind: str, checkpoint: UUID) -> int:
+    return len(await around.emitted(f"checkpoint.{kind}", checkpoint_id=checkpoint))
+
+
+async def test_a_saved_checkpoint_is_what_the_next_run_goes_on_from(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, loss=1.0) for step in range(1, 30)])
+    await save(around, run, 1, 10)
+    newest = await save(around, run, 2, 20)
+    following = around.scheduler.grant(run)
+    restored = await around.restore(following)
+    assert (restored.checkpoint_id, restored.step) == (newest, 20)
+    assert {link.path: await fetch(link.url) for link in restored.files} == FILES
+    assert [link.sha256 for link in restored.files] == [
+        hashlib.sha256(FILES[link.path]).hexdigest() for link in restored.files
+    ]
+    assert await around.count("SELECT superseded_after FROM registry.runs WHERE id = $1", run.id) == 20
+    assert await events(around, "saved", newest) == 1
+
+
+async def test_every_member_and_every_repeat_restores_the_same(around: Platform) -> None:
+    first = around.scheduler.grant()
+    checkpoint = await save(around, first, 1, 10)
+    run = around.scheduler.grant(first)
+    assert (await around.restore(run)).checkpoint_id == checkpoint
+    await save(around, run, 1, 20)
+    assert (await around.restore(run)).checkpoint_id == checkpoint
+    nothing = around.scheduler.grant()
+    assert (await around.restore(nothing)).checkpoint_id is None
+    await save(around, nothing, 1, 5)
+    assert (await around.restore(nothing)).checkpoint_id is None
+
+
+async def test_committing_again_commits_once(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = await save(around, run, 1, 10)
+    assert (await around.commit(run, checkpoint)).state == "saved"
+    assert (await around.upload(run, checkpoint, 1, 10, manifest(FILES))) == UploadLinks(
+        files=(), state="saved"
+    )
+    assert await events(around, "saved", checkpoint) == 1
+
+
+async def test_a_corrupted_upload_is_refused_until_it_fits(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    flipped = FILES | {"model.pt": b"Weights" * 1000}
+    await send(links.files, flipped)
+    refused = await around.commit(run, checkpoint)
+    assert refused.state == "uploading"
+    assert "model.pt" in (refused.reason or "")
+    assert "SHA-256" in (refused.reason or "")
+    assert (await around.restore(around.scheduler.grant())).checkpoint_id is None
+    again = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    await send(again.files, FILES)
+    assert (await around.commit(run, checkpoint)).state == "saved"
+
+
+async def test_what_never_fits_is_corrupt_and_the_one_before_is_restored(around: Platform) -> None:
+    run = around.scheduler.grant()
+    good = await save(around, run, 1, 10)
+    bad = CheckpointId(new_id(CLOCK))
+    for attempt in range(3):
+        links = await around.upload(run, bad, 2, 20, manifest(FILES))
+        await send(links.files, FILES | {"empty": b"not empty"})
+        committed = await around.commit(run, bad)
+        assert committed.state == ("corrupt" if attempt == 2 else "uploading")
+    assert await events(around, "corrupt", bad) == 1
+    assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == good
+
+
+async def test_a_missing_file_is_refused(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    await send(tuple(link for link in links.files if link.path != "model.pt"), FILES)
+    refused = await around.commit(run, checkpoint)
+    assert (refused.state, refused.reason) == ("uploading", "model.pt: not in the store")
+
+
+async def test_a_manifest_waits_for_the_reports_before_it(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    await send(links.files, FILES)
+    early = await around.commit(run, checkpoint, after_report=2)
+    assert early.state == "uploading"
+    assert early.retry_after_s is not None
+    await around.reports(run, 1, [report(9, loss=1.0), report(10, loss=1.0)])
+    assert (await around.commit(run, checkpoint, after_report=2)).state == "saved"
+
+
+async def test_a_stale_token_commits_nothing(around: Platform) -> None:
+    old = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(old, checkpoint, 1, 10, manifest(FILES))
+    await send(links.files, FILES)
+    new = around.scheduler.grant(old)
+    assert (await around.restore(new)).checkpoint_id is None
+    refused = await around.commit(old, checkpoint)
+    assert refused.state == "abandoned"
+    assert await events(around, "abandoned", checkpoint) == 1
+    assert await events(around, "saved", checkpoint) == 0
+    later = await around.upload(old, CheckpointId(new_id(CLOCK)), 2, 20, manifest(FILES))
+    assert (later.files, later.state) == ((), "abandoned")
+    with pytest.raises(Rejected) as error:
+        await around.restore(old)
+    assert error.value.code == "stale_token"
+
+
+async def test_a_lost_run_s_checkpoints_are_given_up_at_once(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    await around.publish("scheduler", ended(run, "lost", checkpoints=None))
+    await eventually(lambda: _happened(around, "abandoned", checkpoint))
+    assert (await around.commit(run, checkpoint)).state == "abandoned"
+
+
+async def test_what_was_announced_and_not_committed_is_abandoned_after_the_timeout(around: Platform) -> None:
+    run = around.scheduler.grant()
+    kept = await save(around, run, 1, 10)
+    announced = CheckpointId(new_id(CLOCK))
+    await around.upload(run, announced, 2, 20, manifest(FILES))
+    await around.publish("searcher", wanted(run, upload_timeout_s=5.0))
+    await around.publish("scheduler", ended(run, checkpoints=3, ago_s=4.0))
+    await eventually(lambda: _happened(around, "abandoned", announced))
+    never_heard_of = derived_id(run.id, "checkpoint", 3)
+    await eventually(lambda: _happened(around, "abandoned", never_heard_of))
+    abandoned = await around.emitted("checkpoint.abandoned", run_id=run.id)
+    assert sorted(event["number"] for event in abandoned) == [2, 3]
+    assert await events(around, "abandoned", kept) == 0
+    assert (await around.commit(run, announced)).state == "abandoned"
+
+
+async def test_a_trial_without_checkpoints_starts_from_the_one_it_was_given(around: Platform) -> None:
+    source = around.scheduler.grant()
+    checkpoint = await save(around, source, 1, 30)
+    run = around.scheduler.grant(start_checkpoint=checkpoint)
+    restored = await around.restore(run)
+    assert (restored.checkpoint_id, restored.step) == (checkpoint, 30)
+    lost = around.scheduler.grant(start_checkpoint=new_id(CLOCK))
+    with pytest.raises(Rejected) as error:
+        await around.restore(lost)
+    assert error.value.code == "start_checkpoint_gone"
+
+
+async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> None:
+    run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
+    checkpoint = CheckpointId(new_id(CLOCK))
+    parts = {"w-1": {"rank0.pt": b"zero"}, "w-2": {"rank1.pt": b"one"}}
+    for worker, files in parts.items():
+        links = await around.insist(
+            Upload(run_id=run.id, checkpoint_id=checkpoint, number=1, step=10, files=tuple(manifest(files))),
+            worker,
+        )
+        await send(links.files, files)
+    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
+    first = await around.insist(commit, "w-1")
+    assert isinstance(first, Committed)
+    assert first.state == "uploading"
+    assert (await around.insist(commit, "w-2")).state == "saved"
+    assert (await around.insist(commit, "w-1")).state == "saved"
+    page = await around.ask(ListCheckpoints(checkpoint_id=checkpoint))
+    assert [file.path for file in page.checkpoints[0].files] == ["rank0.pt", "rank1.pt"]
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ([], "manifest_length"),
+        ([FileEntry(path="../escape", size_bytes=1, sha256="0" * 64)], "path_unsafe"),
+        ([FileEntry(path="a", size_bytes=1, sha256="nonsense")], "manifest_entry"),
+    ],
+)
+async def test_a_manifest_that_cannot_be_is_refused(
+    around: Platform, files: list[FileEntry], code: str
+) -> None:
+    run = around.scheduler.grant()
+    with pytest.raises(Rejected) as error:
+        await around.upload(run, CheckpointId(new_id(CLOCK)), 1, 1, files)
+    assert error.value.code == code
+
+
+async def test_another_run_s_checkpoint_is_out_of_reach(around: Platform) -> None:
+    mine, foreign = around.scheduler.grant(), around.scheduler.grant()
+    checkpoint = await save(around, foreign, 1, 10)
+    with pytest.raises(Conflict):
+        await around.upload(mine, checkpoint, 1, 10, manifest(FILES))
+    with pytest.raises(NotFound):
+        await around.commit(mine, checkpoint)
+
+
+async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [validation(n, n * 10, loss=1.0 / n) for n in (1, 2, 3)])
+    saved = [await save(around, run, n, n * 10) for n in (1, 2, 3)]
+    page = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2))
+    assert [(one.checkpoint_id, one.metrics, one.state) for one in page.checkpoints] == [
+        (saved[0], {"loss": 1.0}, "saved"),
+        (saved[1], {"loss": 0.5}, "saved"),
+    ]
+    last = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2, after=page.next))
+    assert [one.checkpoint_id for one in last.checkpoints] == [saved[2]]
+    assert last.next is None
+    links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
+    assert {link.path: await fetch(link.url) for link in links.files} == FILES
+
+
+async def test_code_is_kept_once_it_is_what_it_says(around: Platform) -> None:
+    content = b"archive" * 100
+    sha256, size_bytes = hashlib.sha256(content).hexdigest(), len(content)
+    query = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
+    confirm = ConfirmUpload(sha256=sha256, size_bytes=size_bytes)
+    target = await around.ask(query)
+    assert not target.known
+    with pytest.raises(Rejected) as missing:
+        await around.ask(confirm)
+    assert missing.value.code == "upload_missing"
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"something else")
+    with pytest.raises(Rejected) as mismatch:
+        await around.ask(confirm)
+    assert mismatch.value.code == "upload_mismatch"
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=content)
+    for _ in range(2):
+        assert (await around.ask(confirm)).sha256 == sha256
+    assert (await around.ask(query)).known
+    assert not (await around.ask(query, TenantId(derived_id(DEFAULT_TENANT, "other")))).known
+    link = await around.insist(GetCode(run_id=around.scheduler.grant(code_hash=sha256).id))
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"overwritten by a late client")
+    assert await fetch(link.url) == content
+    with pytest.raises(NotFound):
+        await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
+
+
+@pytest.mark.parametrize(
+    ("sha256", "size_bytes", "code"), [("zz", 1, "bad_hash"), ("0" * 64, 2**40, "too_large")]
+)
+async def test_code_that_cannot_be_is_refused(
+    around: Platform, sha256: str, size_bytes: int, code: str
+) -> None:
+    with pytest.raises(Rejected) as error:
+        await around.ask(GetUploadUrl(sha256=sha256, size_bytes=size_bytes))
+    assert error.value.code == code
+
+
+async def test_a_grant_known_by_its_event_needs_no_other(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.publish("scheduler", granted(run))
+    assert (await around.reports(run, 1, [report(1, loss=1.0)])).next == 2
+
+
+async def _happened(around: Platform, kind: str, checkpoint: UUID) -> bool:
+    return await events(around, kind, checkpoint) == 1

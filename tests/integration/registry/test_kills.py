@@ -1,0 +1,94 @@
+"""Effects are counted while replicas are really killed and repeat each other's work."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import pytest
+
+from shared.ids import CheckpointId, new_id
+from tests.integration.registry.platform import CLOCK, Platform, Run, granted, report, validation
+from tests.integration.registry.test_checkpoints import FILES, manifest, send
+
+QUICK = {"MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2", "MUSTER_REGISTRY__COLLECT_AFTER_S": "0"}
+
+
+async def points(around: Platform, run: Run) -> int:
+    return await around.count(
+        "SELECT count(*) FROM registry.points p JOIN registry.series s ON s.id = p.series WHERE s.run = $1",
+        run.id,
+    )
+
+
+@contextlib.asynccontextmanager
+async def restarted_when_dead(around: Platform, faults: str) -> AsyncIterator[None]:
+    """A replica that is started again once a fault has killed it."""
+    async with around.registry(faults, **QUICK) as first:
+
+        async def again() -> None:
+            await first.died()
+            async with around.registry(**QUICK):
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(again())
+        try:
+            yield
+        finally:
+            assert first.child is not None and first.child.returncode is not None, (
+                "the fault was never passed"
+            )
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+
+@pytest.mark.parametrize(
+    "point", ["unit.before_commit", "unit.after_commit", "registry.before_reply", "relay.before_mark"]
+)
+async def test_killed_around_the_commit_each_report_counts_once(around: Platform, point: str) -> None:
+    run = around.scheduler.grant()
+    async with restarted_when_dead(around, f"{point}:3:kill"):
+        first = 1
+        for step in range(1, 7):
+            batch = [report(step, loss=1.0 / step), validation(step, step, loss=float(step))]
+            mark = await around.reports(run, first, batch)
+            assert mark.next == first + 2
+            first = mark.next
+            await asyncio.sleep(0.25)
+    assert await points(around, run) == 12
+    stored = await around.emitted("validation.stored", run_id=run.id)
+    assert [event["number"] for event in stored] == [1, 2, 3, 4, 5, 6]
+    summary = await around.rows("SELECT sum(count) FROM registry.series WHERE run = $1", run.id)
+    assert summary[0][0] == 12
+
+
+async def test_killed_between_verification_and_commit_a_checkpoint_is_saved_once(around: Platform) -> None:
+    run = around.scheduler.grant()
+    checkpoint = CheckpointId(new_id(CLOCK))
+    async with restarted_when_dead(around, "registry.after_verify:1:kill"):
+        links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+        await send(links.files, FILES)
+        assert (await around.commit(run, checkpoint)).state == "saved"
+    assert len(await around.emitted("checkpoint.saved", checkpoint_id=checkpoint)) == 1
+
+
+async def test_replicas_share_the_work_and_double_nothing(around: Platform) -> None:
+    """Each batch is sent twice at once; two replicas race for the same marks, and one of them is killed."""
+    runs = [around.scheduler.grant() for _ in range(12)]
+    async with around.registry(**QUICK), around.registry("unit.before_commit:60:kill", **QUICK) as victim:
+        for run in runs:
+            await around.publish("scheduler", granted(run))
+
+        async def journal(run: Run) -> None:
+            first = 1
+            while first <= 40:
+                batch = [report(first, loss=1.0), validation((first + 1) // 2, first, loss=2.0)]
+                marks = await asyncio.gather(*[around.reports(run, first, batch) for _ in range(2)])
+                first = max(mark.next for mark in marks)
+
+        await asyncio.gather(*map(journal, runs))
+        await victim.died()
+    for run in runs:
+        assert await points(around, run) == 40
+        numbers = [event["number"] for event in await around.emitted("validation.stored", run_id=run.id)]
+        assert numbers == list(range(1, 21))
