@@ -34,7 +34,8 @@ class Pool:
 
 @dataclass(slots=True)
 class Changes:
-    """What events have changed since the last cycle took it."""
+    """What events have changed since the last cycle took it. `lazy_…` may be saved with whatever is saved next: heartbeats
+    and stored wishes tell it again."""
 
     facts: list[Fact] = field(default_factory=list)
     trials: dict[TrialId, None] = field(default_factory=dict)
@@ -42,6 +43,8 @@ class Changes:
     workers: dict[WorkerId, None] = field(default_factory=dict)
     desired: dict[WorkerId, None] = field(default_factory=dict)
     pools: dict[PoolName, None] = field(default_factory=dict)
+    lazy_trials: dict[TrialId, None] = field(default_factory=dict)
+    lazy_runs: dict[RunId, None] = field(default_factory=dict)
 
 
 class Cluster:
@@ -90,8 +93,8 @@ class Cluster:
         part = self.parts.get(trial.wish.experiment)
         return part.pool if part and part.pool else trial.wish.pool
 
-    def put_trial(self, trial: Trial) -> None:
-        """Saves a trial's new record; waiting ones stand in the queue of their pool."""
+    def put_trial(self, trial: Trial, lazily: bool = False) -> None:
+        """Keeps a trial's new record; waiting ones stand in the queue of their pool."""
         before = self.trials.get(trial.id)
         if before is not None:
             self._count_waiting(before, -1)
@@ -104,7 +107,7 @@ class Cluster:
                 del self.live[trial.wish.experiment]
         else:
             live[trial.id] = None
-        self.changes.trials[trial.id] = None
+        (self.changes.lazy_trials if lazily else self.changes.trials)[trial.id] = None
 
     def put_part(self, experiment: ExperimentId, part: Part) -> None:
         """Changes priority, weight, cap or pool of an experiment; its requests move to their new place."""
@@ -119,8 +122,8 @@ class Cluster:
             self._count_waiting(trial, +1)
         self._recount_demand()
 
-    def put_run(self, run: Run) -> None:
-        """Saves a run's new record; it counts against its experiment until it holds nothing."""
+    def put_run(self, run: Run, lazily: bool = False) -> None:
+        """Keeps a run's new record; it counts against its experiment until it holds nothing."""
         before = self.runs.get(run.id)
         if before is not None:
             self._count_running(before, -1)
@@ -137,7 +140,7 @@ class Cluster:
             self.partly_ended[run.id] = None
         else:
             self.partly_ended.pop(run.id, None)
-        self.changes.runs[run.id] = None
+        (self.changes.lazy_runs if lazily else self.changes.runs)[run.id] = None
         self.changes.pools[run.pool] = None
 
     def put_worker(self, worker: Worker) -> None:

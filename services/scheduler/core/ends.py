@@ -25,7 +25,7 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
         kill_rest=run.kill_rest or not exited.is_clean,
     )
     cluster.release(cluster.workers[worker], run.allocation)
-    cluster.put_run(run)
+    cluster.put_run(run, lazily=True)
     cluster.want((worker,))
     if run.is_ended:
         return
@@ -39,7 +39,7 @@ def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: date
     """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
     run = replace(run, released=run.released | {worker})
     if run.is_ended:
-        cluster.put_run(run)
+        cluster.put_run(run, lazily=True)
         return
     trial = cluster.trials[run.trial]
     ending = judge_loss(trial, run, reason)
@@ -52,7 +52,7 @@ def on_tick(cluster: Cluster, now: datetime) -> None:
     for run_id in list(cluster.partly_ended):
         run = cluster.runs[run_id]
         if not run.kill_rest and run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
-            cluster.put_run(replace(run, kill_rest=True))
+            cluster.put_run(replace(run, kill_rest=True), lazily=True)
             cluster.want(run.workers)
 
 

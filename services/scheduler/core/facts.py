@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from services.scheduler.core.run import Ending, Exit, RequestOutcome, Run
 from services.scheduler.core.trial import Trial
-from shared.ids import WorkerId
+from services.scheduler.core.worker import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,16 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class WorkerUp:
-    """Its slots can be granted, or something about it has changed."""
+    """Its slots can be granted, or something about it has changed. `worker` is the record itself, as it is when told."""
 
-    worker: WorkerId
+    worker: Worker
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerDown:
     """A worker was given up."""
 
-    worker: WorkerId
+    worker: Worker
     reason: str
 
 
@@ -53,7 +53,7 @@ class WorkerDown:
 class WorkerEmptied:
     """A draining worker holds nothing any more."""
 
-    worker: WorkerId
+    worker: Worker
 
 
 Fact = Granted | Ended | Closed | WorkerUp | WorkerDown | WorkerEmptied

@@ -58,6 +58,8 @@ class Heard:
 def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
     """Applies an observed set: the worker lives; its exits are applied once; what it has lost or must drop is found."""
     worker = cluster.workers.get(heard.worker) or Worker(heard.worker, heard.pool)
+    if worker.liveness is Liveness.GONE:
+        return
     _update_worker(cluster, worker, heard, now)
     named = {observed.allocation for observed in heard.allocations}
     for observed in heard.allocations:
@@ -76,13 +78,19 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
     _finish_drain(cluster, worker)
 
 
+def on_joined(cluster: Cluster, worker_id: WorkerId, pool: PoolName) -> None:
+    """A worker has got credentials; it takes work once it is heard."""
+    if worker_id not in cluster.workers:
+        cluster.put_worker(Worker(worker_id, pool))
+
+
 def on_silent(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> None:
     """A worker is given up: nothing is granted there, and its runs may start elsewhere."""
     worker = cluster.workers[worker_id]
     if worker.liveness is Liveness.LOST:
         return
     _move(cluster, worker, LivenessTrigger.SILENT)
-    cluster.tell(WorkerDown(worker_id, reason))
+    cluster.tell(WorkerDown(worker, reason))
     for run_id in list(cluster.runs_on.get(worker_id, {})):
         ends.on_loss(cluster, cluster.runs[run_id], worker_id, reason, now)
 
@@ -95,7 +103,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     worker.drain = DRAIN.next(worker.drain, DrainTrigger.UNDO if undo else DrainTrigger.DRAIN)
     cluster.put_worker(worker)
     cluster.changes.workers[worker_id] = None
-    cluster.tell(WorkerUp(worker_id))
+    cluster.tell(WorkerUp(worker))
     if reclaim and not undo:
         for run_id in cluster.runs_on.get(worker_id, {}):
             run = cluster.runs[run_id]
@@ -107,15 +115,14 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
 
 
 def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
-    """Its instance is gone for good: what it held is lost with it, and the worker is forgotten."""
+    """Its instance is gone for good: what it held is lost with it, and nothing more is heard of it."""
     worker = cluster.workers.get(worker_id)
-    if worker is None:
+    if worker is None or worker.liveness is Liveness.GONE:
         return
     if worker.liveness is not Liveness.LOST:
         on_silent(cluster, worker_id, "its instance is gone", now)
     worker.held.clear()
     _move(cluster, worker, LivenessTrigger.REMOVED)
-    del cluster.workers[worker_id]
 
 
 def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
@@ -145,7 +152,7 @@ def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime
     cluster.put_worker(worker)
     if before[:-1] != after[:-1]:
         cluster.changes.workers[worker.id] = None
-        cluster.tell(WorkerUp(worker.id))
+        cluster.tell(WorkerUp(worker))
 
 
 def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: datetime) -> None:
@@ -181,7 +188,7 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed) -> N
         )
         cluster.runs[run.id] = followed = progress
     if followed.state != run.state:
-        cluster.put_run(followed)
+        cluster.put_run(followed, lazily=True)
     else:
         cluster.runs[run.id] = followed
 
@@ -190,10 +197,10 @@ def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> No
     if run.is_ended:
         cluster.release(worker, run.allocation)
         if worker.id not in run.released:
-            cluster.put_run(replace(run, released=run.released | {worker.id}))
+            cluster.put_run(replace(run, released=run.released | {worker.id}), lazily=True)
     elif worker.id in run.seen and worker.id not in run.released:
-        lost = Exit(exit_code=None, is_machine_fault=True, reason=VANISHED)
-        ends.on_exit(cluster, run, worker.id, lost, now)
+        cluster.release(worker, run.allocation)
+        ends.on_loss(cluster, run, worker.id, VANISHED, now)
 
 
 def _hold_foreign(cluster: Cluster, worker: Worker, observed: Observed) -> None:
@@ -221,7 +228,7 @@ def _finish_drain(cluster: Cluster, worker: Worker) -> None:
     worker.drain = DRAIN.next(worker.drain, DrainTrigger.EMPTIED)
     cluster.put_worker(worker)
     cluster.changes.workers[worker.id] = None
-    cluster.tell(WorkerEmptied(worker.id))
+    cluster.tell(WorkerEmptied(worker))
 
 
 def _move(cluster: Cluster, worker: Worker, trigger: LivenessTrigger) -> None:

@@ -34,7 +34,7 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
     else:
         trial = replace(trial, wish=wish)
     if trial.state is RequestState.RUNNING:
-        cluster.put_trial(trial)
+        cluster.put_trial(trial, lazily=True)
         _pass_on(cluster, trial)
     elif wish.wanted is Wanted.RUN:
         cluster.put_trial(trial)
@@ -59,7 +59,7 @@ def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1)
     run = cluster.runs.get(run_id)
     if run is None:
         return
-    cluster.put_run(replace(run, settled=run.settled + settled))
+    cluster.put_run(replace(run, settled=run.settled + settled), lazily=True)
     trial = cluster.trials.get(run.trial)
     if trial and trial.awaited and trial.awaited.run == run_id:
         _admit_when_settled(cluster, trial, now)
@@ -101,7 +101,7 @@ def _pass_on(cluster: Cluster, trial: Trial) -> None:
     if run is None or run.is_ended:
         return
     if trial.wish.wanted is Wanted.PARK and not run.pause_asked:
-        cluster.put_run(replace(run, pause_asked=True))
+        cluster.put_run(replace(run, pause_asked=True), lazily=True)
     cluster.want(run.workers)
 
 

@@ -1,0 +1,8 @@
+"""Starts the scheduler: `python -m services.scheduler`."""
+
+from services.scheduler.service import compose
+from services.scheduler.settings import Settings
+from shared.process import run
+
+if __name__ == "__main__":
+    run("scheduler", Settings, compose)

@@ -1,0 +1,200 @@
+"""Facts of the core as messages: who learns what of a cycle. Neighbour: `cycle`, which emits them in order."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.facts import (
+    Closed,
+    Ended,
+    Fact,
+    Granted,
+    WorkerDown,
+    WorkerEmptied,
+    WorkerUp,
+)
+from services.scheduler.core.plan import Demand
+from services.scheduler.core.run import Run, Share
+from services.scheduler.core.worker import Drain, Worker
+from shared import telemetry
+from shared.bus import Unit
+from shared.ids import SITE, PoolName, TrialId
+from shared.messages.runs import (
+    PoolCapacity,
+    PoolDemand,
+    RequestClosed,
+    RunEnded,
+    RunGranted,
+    Slot,
+    WorkerDrained,
+    WorkerJoined,
+    WorkerLost,
+)
+from shared.messages.specs import Member
+
+TraceOf = Callable[[TrialId], dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcer:
+    """Emits into a unit of work; `trace_of` gives the trace that a trial's request belongs to."""
+
+    cluster: Cluster
+    trace_of: TraceOf
+
+    def emit(self, unit: Unit, facts: Iterable[Fact]) -> dict[TrialId, str | None]:
+        """Emits a message for each fact; returns the trace that each granted run goes on with."""
+        traces: dict[TrialId, str | None] = {}
+        for fact in facts:
+            match fact:
+                case Granted(run, trial):
+                    with telemetry.span(
+                        "grant run",
+                        parent=self.trace_of(trial.id),
+                        trial=trial.id,
+                        run=run.id,
+                        number=run.number,
+                        slots=run.slots,
+                    ):
+                        headers: dict[str, str] = {}
+                        telemetry.inject(headers)
+                        traces[trial.id] = headers.get("traceparent")
+                        unit.emit(_granted(run), tenant=run.tenant)
+                case Ended(run, trial, _, _):
+                    with telemetry.span(
+                        "end run",
+                        parent=self.trace_of(trial.id),
+                        trial=trial.id,
+                        run=run.id,
+                        number=run.number,
+                        slots=run.slots,
+                    ):
+                        unit.emit(_ended(fact), tenant=run.tenant)
+                case Closed(trial, _, _):
+                    with telemetry.span("close request", parent=self.trace_of(trial.id), trial=trial.id):
+                        unit.emit(_closed(fact), tenant=trial.wish.tenant)
+                case WorkerUp(worker):
+                    unit.emit(_joined(self._risen(worker), unit), tenant=SITE)
+                case WorkerEmptied(worker):
+                    unit.emit(_drained(self._risen(worker), unit), tenant=SITE)
+                case WorkerDown(worker, reason):
+                    unit.emit(_lost(self._risen(worker), reason, unit), tenant=SITE)
+                case _:
+                    assert_never(fact)
+        return traces
+
+    def _risen(self, worker: Worker) -> Worker:
+        worker.version += 1
+        if worker.id in self.cluster.workers:
+            self.cluster.changes.workers[worker.id] = None
+        return worker
+
+
+def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, PoolCapacity]:
+    """What the provisioner and the searcher learn of a pool."""
+    return (
+        PoolDemand(
+            pool=pool,
+            version=version,
+            waiting_slots=demand.waiting,
+            used_slots=demand.used,
+            idle_slots=demand.idle,
+            largest_single_node=demand.largest_single_node,
+            slot_kind=demand.kind,
+            soon_slots=demand.soon,
+        ),
+        PoolCapacity(
+            pool=pool,
+            version=version,
+            slots=demand.used + demand.idle,
+            used_slots=demand.used,
+            waiting_slots=demand.waiting,
+        ),
+    )
+
+
+def member_of(share: Share) -> Member:
+    return Member(worker=share.worker, slots=share.slots, address=share.address, slot_ids=share.slot_ids)
+
+
+def _granted(run: Run) -> RunGranted:
+    return RunGranted(
+        run_id=run.id,
+        trial_id=run.trial,
+        experiment_id=run.experiment,
+        version=run.version,
+        number=run.number,
+        request=run.request,
+        allocation_id=run.allocation,
+        token=run.token,
+        generation=run.generation,
+        pool=run.pool,
+        members=tuple(member_of(share) for share in run.shares),
+        granted_at=run.granted_at,
+    )
+
+
+def _ended(fact: Ended) -> RunEnded:
+    run, ending, exited = fact.run, fact.ending, fact.exit
+    return RunEnded(
+        run_id=run.id,
+        trial_id=run.trial,
+        experiment_id=run.experiment,
+        version=run.version,
+        number=run.number,
+        request=run.request,
+        allocation_id=run.allocation,
+        token=run.token,
+        generation=run.generation,
+        pool=run.pool,
+        members=tuple(member_of(share) for share in run.shares),
+        granted_at=run.granted_at,
+        ended_at=run.ended_at or run.granted_at,
+        outcome=ending.outcome,
+        acknowledged=exited.acknowledged if exited else None,
+        validations=exited.validations if exited else None,
+        checkpoints=exited.checkpoints if exited else None,
+        exit_code=exited.exit_code if exited else None,
+        reason=ending.reason,
+        charged=ending.charged,
+        restarts=fact.trial.restarts,
+        next="closed" if ending.closes else "requeued",
+    )
+
+
+def _closed(fact: Closed) -> RequestClosed:
+    wish = fact.trial.wish
+    return RequestClosed(
+        trial_id=wish.trial,
+        experiment_id=wish.experiment,
+        version=wish.version,
+        request=wish.request,
+        outcome=fact.outcome,
+        runs=fact.trial.runs,
+        reason=fact.reason,
+    )
+
+
+def _joined(worker: Worker, unit: Unit) -> WorkerJoined:
+    return WorkerJoined(
+        worker=worker.id,
+        version=worker.version,
+        pool=worker.pool,
+        address=worker.address,
+        slots=tuple(Slot(id=slot, kind=worker.kind or "cpu") for slot in worker.slot_ids),
+        state="ready" if worker.drain is Drain.OPEN else "draining",
+        used_slots=worker.used_slots,
+        joined_at=worker.joined_at or unit.now,
+        isolated_user=worker.is_isolated,
+    )
+
+
+def _drained(worker: Worker, unit: Unit) -> WorkerDrained:
+    return WorkerDrained(worker=worker.id, version=worker.version, pool=worker.pool, drained_at=unit.now)
+
+
+def _lost(worker: Worker, reason: str, unit: Unit) -> WorkerLost:
+    return WorkerLost(
+        worker=worker.id, version=worker.version, pool=worker.pool, reason=reason, lost_at=unit.now
+    )

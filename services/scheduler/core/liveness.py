@@ -1,0 +1,48 @@
+"""When a worker counts as lost: silent for a lease, while the leader hears its own echo. Seconds of a monotonic clock."""
+
+from shared.ids import WorkerId
+
+LEASE_S = 4.0
+ECHO_GAP_S = 1.5
+
+
+class Silence:
+    """Who has spoken when. After an outage, and under a new leader, every worker has a full lease again.
+
+    Args:
+        now: the beginning of the leader's term.
+    """
+
+    def __init__(self, now: float, lease_s: float = LEASE_S, echo_gap_s: float = ECHO_GAP_S) -> None:
+        self._lease_s = lease_s
+        self._echo_gap_s = echo_gap_s
+        self._floor = now
+        self._last_echo = now
+        self._heard: dict[WorkerId, float] = {}
+
+    def watch(self, worker: WorkerId) -> None:
+        """Expects a worker that spoke before this term."""
+        self._heard.setdefault(worker, self._floor)
+
+    def on_heard(self, worker: WorkerId, now: float) -> None:
+        self._heard[worker] = now
+
+    def on_echo(self, now: float) -> None:
+        """The leader hears itself: the way over the bus is open. After a gap all leases begin anew."""
+        if now - self._last_echo > self._echo_gap_s:
+            self._floor = now
+        self._last_echo = now
+
+    def take_silent(self, now: float) -> list[WorkerId]:
+        """Workers whose lease has run out, each named once, by id; none while the echo is missing."""
+        if now - self._last_echo > self._echo_gap_s:
+            return []
+        silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
+        for worker in silent:
+            del self._heard[worker]
+        return silent
+
+    def heard_s_ago(self, worker: WorkerId, now: float) -> float | None:
+        """How long ago a worker spoke to this leader."""
+        at = self._heard.get(worker)
+        return None if at is None else now - at

@@ -1,0 +1,202 @@
+"""The leader's loop: takes what has happened, plans, saves, tells. It alone advances the cluster.
+
+Neighbours: handlers, queries and heartbeats push events; `dispatch` carries desired sets to the workers.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from services.scheduler.announce import Announcer, demanded
+from services.scheduler.core import ends, grants, wishes
+from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.grants import NewRun
+from services.scheduler.core.plan import Demand, Plan, plan
+from services.scheduler.core.refusals import Reason
+from services.scheduler.store import rows, save
+from services.scheduler.store.wishes import StoredWish
+from shared import faults
+from shared.bus import Unit, Units
+from shared.clock import Clock
+from shared.ids import SITE, AllocationId, PoolName, RunId, TrialId, WorkerId, derived_id
+from shared.leases import Lease
+
+BEFORE_SAVE = faults.register("scheduler.before_save")
+AFTER_SAVE = faults.register("scheduler.after_save")
+TICK_S = 1.0
+KEEP_S = 600.0
+"""How long a closed trial or ended run stays in memory."""
+
+Event = Callable[["Cycle"], None]
+"""Something that has happened: it advances the cycle's world, and cannot fail for reasons outside."""
+
+
+@dataclass(slots=True)
+class Term:
+    """What one leader's term has: its epoch, its world, and the tokens it may give."""
+
+    epoch: int
+    cluster: Cluster
+    next_token: int
+    last_token: int
+    last_place: int
+    carried: dict[TrialId, StoredWish] = field(default_factory=dict)
+    run_traces: dict[TrialId, str | None] = field(default_factory=dict)
+    refusals: dict[TrialId, Reason] = field(default_factory=dict)
+    demands: dict[PoolName, Demand] = field(default_factory=dict)
+    demand_version: int = 0
+
+
+class Cycle:
+    """Runs one turn after the other, woken by events, at the latest after a second.
+
+    Args:
+        send: takes workers whose desired set has changed; called after the commit.
+    """
+
+    def __init__(
+        self,
+        term: Term,
+        units: Units,
+        lease: Lease,
+        clock: Clock,
+        send: Callable[[Iterable[WorkerId]], None],
+    ) -> None:
+        self.term = term
+        self.cluster = term.cluster
+        self.clock = clock
+        self._units = units
+        self._lease = lease
+        self._send = send
+        self._events: list[Event] = []
+        self._woken = asyncio.Event()
+        self._announcer = Announcer(term.cluster, self.trace_of)
+
+    def push(self, event: Event) -> None:
+        """Has `event` applied in the next turn, which begins as soon as the one in hand has ended."""
+        self._events.append(event)
+        self._woken.set()
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Turns until the term has ended. Raises Conflict (`not_leader`) or Transient when a turn could not be saved:
+        memory is then ahead of the tables, and a new term must read them."""
+        while not ended.is_set():
+            self._woken.clear()
+            await self.turn()
+            if not self._events:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._woken.wait(), TICK_S)
+
+    async def turn(self) -> None:
+        """The story of one cycle."""
+        # 1. A leader that may have lost its lease decides nothing.
+        _ = self._lease.epoch
+        # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time.
+        self._advance()
+        # 3. Plan the pools in which anything changed.
+        planned = plan(self.cluster, self.cluster.changes.pools)
+        # 4. Make the plan part of the world: runs with tokens, slots occupied, signals given.
+        self._carry_out(planned)
+        # 5. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
+        changes = self.cluster.take_changes()
+        demands = self._changed_demands(planned)
+        if changes.facts or changes.trials or changes.runs or changes.workers or demands:
+            await self._save_and_tell(changes, demands)
+        else:
+            self.cluster.changes.lazy_trials |= changes.lazy_trials
+            self.cluster.changes.lazy_runs |= changes.lazy_runs
+        # 6. Send the new desired sets out, at once.
+        self._send(changes.desired)
+
+    def trace_of(self, trial: TrialId) -> dict[str, str]:
+        """The headers of the trace that a trial's request belongs to."""
+        carried = self.term.carried.get(trial)
+        return {"traceparent": carried.traceparent} if carried and carried.traceparent else {}
+
+    def forget_old(self) -> None:
+        """Drops from memory what ended long ago and is waited for no longer."""
+        now = self.clock.now()
+        cluster = self.cluster
+        ended = [
+            run
+            for run in cluster.runs.values()
+            if run.ended_at and run.released >= run.workers and (now - run.ended_at).total_seconds() > KEEP_S
+        ]
+        cluster.forget(runs=[run.id for run in ended])
+        closed = [
+            trial.id
+            for trial in cluster.trials.values()
+            if trial.is_closed
+            and (now - trial.since).total_seconds() > KEEP_S
+            and trial.run not in cluster.runs
+        ]
+        cluster.forget(trials=closed)
+        for trial_id in closed:
+            self.term.carried.pop(trial_id, None)
+            self.term.run_traces.pop(trial_id, None)
+
+    def _advance(self) -> None:
+        events, self._events = self._events, []
+        for event in events:
+            event(self)
+        now = self.clock.now()
+        wishes.on_tick(self.cluster, now)
+        ends.on_tick(self.cluster, now)
+
+    def _carry_out(self, planned: Plan) -> None:
+        now = self.clock.now()
+        for grant in planned.grants:
+            number = self.cluster.trials[grant.trial].runs + 1
+            run = RunId(derived_id(grant.trial, "run", number))
+            new = NewRun(run, AllocationId(derived_id(run, "allocation")), self._next_token())
+            grants.on_granted(self.cluster, grant.trial, grant.placement, new, now)
+            self.term.refusals.pop(grant.trial, None)
+        for signal in planned.signals:
+            grants.on_preempted(self.cluster, signal.run)
+        self.term.refusals |= planned.refusals
+        # What the plan itself has changed is planned already.
+        self.cluster.changes.pools.clear()
+
+    def _changed_demands(self, planned: Plan) -> dict[PoolName, Demand]:
+        before = self.term.demands
+        return {pool: demand for pool, demand in planned.demand.items() if before.get(pool) != demand}
+
+    async def _save_and_tell(self, changes: Changes, demands: dict[PoolName, Demand]) -> None:
+        faults.point(BEFORE_SAVE)
+        async with self._units.system() as unit:
+            await self._lease.guard(unit.connection)
+            traces = self._announcer.emit(unit, changes.facts)
+            for pool, demand in demands.items():
+                self.term.demand_version += 1
+                version = (self.term.epoch << 24) + self.term.demand_version
+                unit.emit(*demanded(pool, demand, version), tenant=SITE)
+            await self._save(unit, changes)
+            if self.term.next_token > self.term.last_token - 1000:
+                self.term.next_token = await save.next_token_block(unit.connection)
+                self.term.last_token = self.term.next_token + save.BLOCK - 1
+        faults.point(AFTER_SAVE)
+        self.term.run_traces |= traces
+        self.term.demands |= demands
+
+    async def _save(self, unit: Unit, changes: Changes) -> None:
+        cluster, connection = self.cluster, unit.connection
+        trials = [
+            rows.trial_row(cluster.trials[t])
+            for t in {**changes.trials, **changes.lazy_trials}
+            if t in cluster.trials
+        ]
+        runs = [
+            rows.run_row(cluster.runs[r]) for r in {**changes.runs, **changes.lazy_runs} if r in cluster.runs
+        ]
+        # Announcing a worker raises its version, so these are gathered last.
+        changed = {**changes.workers, **cluster.changes.workers}
+        cluster.changes.workers.clear()
+        workers = [rows.worker_row(cluster.workers[w], unit.now) for w in changed if w in cluster.workers]
+        await save.save_trials(connection, trials)
+        await save.save_runs(connection, runs)
+        await save.save_workers(connection, workers)
+
+    def _next_token(self) -> int:
+        token, self.term.next_token = self.term.next_token, self.term.next_token + 1
+        return token

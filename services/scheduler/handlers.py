@@ -1,0 +1,221 @@
+"""Events and commands: each handler keeps what came, and after the commit has the cycle take it up.
+
+The cycle alone decides: what a handler stores is read again by the next leader, so nothing acknowledged is lost.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from services.scheduler.core import heard, wishes
+from services.scheduler.core.queue import Part
+from services.scheduler.core.trial import Trial
+from services.scheduler.cycle import Cycle
+from services.scheduler.store import workers as worker_store
+from services.scheduler.store.load import load_pools
+from services.scheduler.store.rows import wish_of
+from services.scheduler.store.wishes import (
+    StoredWish,
+    edit_part,
+    first_parts,
+    load_known,
+    save_wishes,
+    settle,
+)
+from shared.bus import Delivery, Unit
+from shared.bus.consumer import Handlers as Table
+from shared.ids import ExperimentId, RunId, WorkerId
+from shared.messages.base import Command
+from shared.messages.experiments import OperationRefused, TrialWanted
+from shared.messages.instances import InstanceChanged, ProviderChanged
+from shared.messages.runs import DrainWorker, EditExperiment
+from shared.messages.storage import CheckpointAbandoned, CheckpointSaved
+
+GONE = frozenset({"gone", "lost", "failed"})
+LOWEST, HIGHEST = 1, 99
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """One method a message type."""
+
+    cycle: Cycle
+
+    def events(self) -> Table:
+        return {
+            TrialWanted: self.on_trial_wanted,
+            CheckpointSaved: self.on_checkpoints,
+            CheckpointAbandoned: self.on_checkpoints,
+            InstanceChanged: self.on_instances,
+            ProviderChanged: self.on_providers,
+        }
+
+    def commands(self) -> Table:
+        return {EditExperiment: self.on_edit_experiment, DrainWorker: self.on_drain_worker}
+
+    async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
+        stored = [_stored_wish(delivery) for delivery in batch]
+        await save_wishes(unit.connection, stored)
+        parts = await self._parts_of(unit, stored)
+        known = await self._known(unit, stored)
+
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: _take_up(cycle, stored, parts, known))
+
+        unit.then(take_up)
+
+    async def on_checkpoints(
+        self, unit: Unit, batch: list[Delivery[CheckpointSaved]] | list[Delivery[CheckpointAbandoned]]
+    ) -> None:
+        runs = [delivery.message.run_id for delivery in batch]
+        await settle(unit.connection, runs)
+
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: _settle(cycle, runs))
+
+        unit.then(take_up)
+
+    async def on_instances(self, unit: Unit, batch: list[Delivery[InstanceChanged]]) -> None:
+        gone = [delivery.message.worker for delivery in batch if delivery.message.state in GONE]
+        if not gone:
+            return
+        await worker_store.remove_workers(unit.connection, gone)
+
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: _remove(cycle, gone))
+
+        unit.then(take_up)
+
+    async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
+        for delivery in batch:
+            limit = delivery.message
+            await worker_store.limit_pool(
+                unit.connection,
+                limit.pool,
+                limit.maximum * limit.slots_per_instance,
+                limit.slots_per_instance,
+                limit.version,
+            )
+        policies = await load_pools(unit.connection)
+
+        async def take_up() -> None:
+            def replace_policies(cycle: Cycle) -> None:
+                for policy in policies:
+                    cycle.cluster.put_pool(policy)
+
+            self.cycle.push(replace_policies)
+
+        unit.then(take_up)
+
+    async def on_edit_experiment(self, unit: Unit, batch: list[Delivery[EditExperiment]]) -> None:
+        for delivery in batch:
+            refusal = await self._edit(unit, delivery.message)
+            if refusal is not None:
+                unit.emit(refusal, cause=delivery)
+
+    async def on_drain_worker(self, unit: Unit, batch: list[Delivery[DrainWorker]]) -> None:
+        for delivery in batch:
+            wish = delivery.message
+            known = await worker_store.ask_drain(unit.connection, wish.worker, not wish.undo, wish.reclaim)
+            if not known:
+                unit.emit(
+                    _refused(wish, "worker_unknown", f"worker {wish.worker} is not known"), cause=delivery
+                )
+                continue
+            unit.then(self._drainer(wish))
+
+    def _drainer(self, wish: DrainWorker) -> Any:
+        async def take_up() -> None:
+            def drain(cycle: Cycle) -> None:
+                heard.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
+
+            self.cycle.push(drain)
+
+        return take_up
+
+    async def _parts_of(self, unit: Unit, stored: list[StoredWish]) -> dict[ExperimentId, Part]:
+        """What each experiment that is not in memory has in the queue: its first request sets it."""
+        cluster = self.cycle.cluster
+        unknown: dict[ExperimentId, Part] = {}
+        for one in stored:
+            wish, share = one.wish, one.spec.share
+            pool = cluster.pools.get(wish.pool)
+            if wish.experiment not in cluster.parts and pool is not None:
+                priority = share.priority or pool.policy.default_priority
+                unknown[wish.experiment] = Part(priority, share.weight, share.max_slots)
+        if not unknown or unit.tenant is None:
+            return {}
+        return await first_parts(unit.connection, unit.tenant, unknown)
+
+    async def _known(self, unit: Unit, stored: list[StoredWish]) -> list[Trial]:
+        """Trials of earlier requests that have left memory."""
+        trials = self.cycle.cluster.trials
+        missing = [one.wish.trial for one in stored if one.wish.trial not in trials and one.wish.version > 1]
+        if not missing:
+            return []
+        return list((await load_known(unit.connection, missing)).values())
+
+    async def _edit(self, unit: Unit, wish: EditExperiment) -> OperationRefused | None:
+        if wish.priority is not None and not LOWEST <= wish.priority <= HIGHEST:
+            return _refused(
+                wish, "bad_priority", f"priority {wish.priority} is not between {LOWEST} and {HIGHEST}"
+            )
+        if wish.weight is not None and wish.weight <= 0:
+            return _refused(wish, "bad_weight", f"weight {wish.weight:g} is not above 0")
+        if wish.max_slots is not None and wish.max_slots < 0:
+            return _refused(wish, "bad_max_slots", f"max_slots {wish.max_slots} is below 0")
+        if wish.pool is not None and wish.pool not in self.cycle.cluster.pools:
+            return _refused(wish, "pool_unknown", f"pool {wish.pool} does not exist")
+        changes = wish.model_dump(include={"priority", "weight", "max_slots", "pool"})
+        part = await edit_part(unit.connection, wish.experiment_id, changes)
+        if part is None:
+            return _refused(wish, "not_found", f"experiment {wish.experiment_id} was not found")
+
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
+
+        unit.then(take_up)
+        return None
+
+
+def take_up_wishes(cycle: Cycle, stored: list[StoredWish]) -> None:
+    """Has the cycle's world learn wishes, in order; those it knows already change nothing."""
+    for one in stored:
+        before = cycle.term.carried.get(one.wish.trial)
+        if before is None or before.wish.version < one.wish.version:
+            cycle.term.carried[one.wish.trial] = one
+        cycle.term.last_place += 1
+        wishes.on_wish(cycle.cluster, one.wish, cycle.term.last_place, cycle.clock.now())
+
+
+def _take_up(
+    cycle: Cycle, stored: list[StoredWish], parts: dict[ExperimentId, Part], known: list[Trial]
+) -> None:
+    for experiment, part in parts.items():
+        if experiment not in cycle.cluster.parts:
+            cycle.cluster.put_part(experiment, part)
+    for trial in known:
+        if trial.id not in cycle.cluster.trials and trial.is_closed:
+            cycle.cluster.put_trial(trial, lazily=True)
+    take_up_wishes(cycle, stored)
+
+
+def _settle(cycle: Cycle, runs: list[RunId]) -> None:
+    for run in runs:
+        wishes.on_settled(cycle.cluster, run, cycle.clock.now())
+
+
+def _remove(cycle: Cycle, workers: list[WorkerId]) -> None:
+    for worker in workers:
+        heard.on_removed(cycle.cluster, worker, cycle.clock.now())
+
+
+def _stored_wish(delivery: Delivery[TrialWanted]) -> StoredWish:
+    message = delivery.message
+    level = (message.version, message.request, message.wanted, message.decide_at)
+    tenant = delivery.envelope.tenant
+    wish = wish_of(message.trial_id, tenant, message.experiment_id, level, message.spec)
+    return StoredWish(wish, message.spec, delivery.envelope.trace.get("traceparent"))
+
+
+def _refused(command: Command, code: str, message: str) -> OperationRefused:
+    return OperationRefused(operation_id=command.operation_id, code=code, message=message)

@@ -1,0 +1,93 @@
+"""How workers get in: a one-time token against a day's credentials, signed by the key that can issue worker users only."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from services.scheduler.core import heard
+from services.scheduler.cycle import Cycle
+from services.scheduler.store.workers import (
+    JoinToken,
+    has_pool,
+    register_worker,
+    renew_worker,
+    save_join_token,
+    spend_join_token,
+)
+from shared.bus import Ask
+from shared.clock import Clock
+from shared.db import Database
+from shared.errors import Rejected
+from shared.ids import WorkerId
+from shared.messages.runs import Credentials, IssuedJoin, IssueJoin, Join, Renew
+from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
+
+LIFE = timedelta(hours=24)
+MOST_TOKEN_LIFE_S = 7 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """Issues join tokens and credentials. Tokens are kept as hashes."""
+
+    cycle: Cycle
+    database: Database
+    issuer: WorkerIssuer
+    nats_url: str
+    clock: Clock
+
+    async def issue(self, ask: Ask, query: IssueJoin) -> IssuedJoin:
+        now = self.clock.now()
+        life_s = min(max(query.life_s, 1.0), MOST_TOKEN_LIFE_S)
+        token = secrets.token_urlsafe(32)
+        kept = JoinToken(_hash(token), query.pool, query.worker, now + timedelta(seconds=life_s))
+        async with self.database.system() as connection:
+            if not await has_pool(connection, query.pool):
+                raise Rejected("pool_unknown", f"pool {query.pool} does not exist", "pool")
+            await save_join_token(connection, kept, now)
+        return IssuedJoin(token=token, expires_at=kept.expires_at)
+
+    async def join(self, ask: Ask, query: Join) -> Credentials:
+        """The token is used up; the same worker may repeat its request with the same key."""
+        _check_name(query.worker)
+        now = self.clock.now()
+        spent = JoinToken(_hash(query.token), query.pool, query.worker, now)
+        async with self.database.system() as connection:
+            if not await spend_join_token(connection, spent, query.worker, query.user_key, now):
+                raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
+            until = now + LIFE
+            known = await register_worker(
+                connection, query.worker, query.pool, query.address, query.user_key, until
+            )
+            if not known:
+                raise Rejected(
+                    "worker_gone", f"worker {query.worker} was removed; take another name", "worker"
+                )
+        self.cycle.push(lambda cycle: heard.on_joined(cycle.cluster, query.worker, query.pool))
+        return self._credentials(query.worker, query.user_key, now)
+
+    async def renew(self, ask: Ask, query: Renew) -> Credentials:
+        now = self.clock.now()
+        async with self.database.system() as connection:
+            if not await renew_worker(connection, ask.worker, query.user_key, now + LIFE):
+                raise Rejected("worker_unknown", f"worker {ask.worker} has to join again", "worker")
+        return self._credentials(ask.worker, query.user_key, now)
+
+    def _credentials(self, worker: WorkerId, key: str, now: datetime) -> Credentials:
+        until = now + LIFE
+        jwt = worker_token(self.issuer, worker, key, now=now, until=until)
+        return Credentials(worker=worker, jwt=jwt, nats_url=self.nats_url, expires_at=until)
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _check_name(worker: WorkerId) -> None:
+    if not WORKER_NAME.fullmatch(worker):
+        raise Rejected(
+            "bad_worker_name",
+            f"worker id {worker!r} cannot be used: letters, digits, '-' and '_' only, at most 63",
+            "worker",
+        )

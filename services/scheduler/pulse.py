@@ -1,0 +1,156 @@
+"""Hears workers: observed sets in order, silences under the rule of the echo. Neighbours: `cycle` applies, `dispatch` repeats."""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from services.scheduler.core import heard
+from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.liveness import LEASE_S, Silence
+from services.scheduler.core.run import Exit
+from services.scheduler.cycle import Cycle
+from services.scheduler.dispatch import Dispatch
+from shared.bus import Ask, Bus
+from shared.clock import Clock
+from shared.errors import Transient
+from shared.ids import WorkerId
+from shared.messages.runs import ObservedAllocation, ObservedSet, Seen
+
+PULSE_S = 0.25
+
+
+@dataclass(slots=True)
+class _Line:
+    """The last set taken from a worker; sets of an earlier life of its daemon, and older ones, are not taken."""
+
+    incarnation: UUID
+    sequence: int
+    past: set[UUID] = field(default_factory=set)
+
+
+class Pulse:
+    """One per term."""
+
+    def __init__(self, bus: Bus, cycle: Cycle, clock: Clock, dispatch: Dispatch) -> None:
+        self._bus = bus
+        self._cycle = cycle
+        self._clock = clock
+        self.silence = Silence(clock.monotonic())
+        self._lines: dict[WorkerId, _Line] = {}
+        self._dispatch = dispatch
+        for worker in cycle.cluster.workers.values():
+            if worker.liveness == "ready":
+                self.silence.watch(worker.id)
+
+    async def answer(self, ask: Ask, observed: ObservedSet) -> Seen:
+        """A heartbeat, or a change told at once. The subject proves the worker, whatever the message says; one that has
+        not joined, or whose instance is gone, is not known."""
+        worker = self._cycle.cluster.workers.get(ask.worker)
+        if observed.worker != ask.worker or worker is None or worker.liveness == "gone":
+            return Seen(epoch=self._cycle.term.epoch, known=False)
+        self.hear(observed)
+        return Seen(epoch=self._cycle.term.epoch)
+
+    def hear(self, observed: ObservedSet) -> None:
+        """Takes an observed set, unless a newer one was taken before."""
+        if not self._is_next(observed):
+            return
+        self.silence.on_heard(observed.worker, self._clock.monotonic())
+        told = _heard_of(observed)
+
+        def apply(cycle: Cycle) -> None:
+            heard.on_heard(cycle.cluster, told, cycle.clock.now())
+            self._dispatch.compare(told.worker, told.allocations)
+
+        self._cycle.push(apply)
+
+    def last_heard(self, worker: WorkerId) -> datetime | None:
+        """When a worker spoke to this leader last."""
+        ago_s = self.silence.heard_s_ago(worker, self._clock.monotonic())
+        return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)
+
+    async def run(self, ended: asyncio.Event) -> None:
+        """Listens to its own echo, and gives up workers whose lease has run out meanwhile."""
+        subject = f"_INBOX_scheduler.echo.{self._cycle.term.epoch}"
+        subscription = await self._bus.subscribe(subject, self._on_echo)
+        try:
+            while not ended.is_set():
+                with contextlib.suppress(Transient):
+                    await self._bus.echo(subject)
+                self._give_up_silent()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), PULSE_S)
+        finally:
+            with contextlib.suppress(Exception):
+                await subscription.unsubscribe()
+
+    async def _on_echo(self, _: object) -> None:
+        self.silence.on_echo(self._clock.monotonic())
+
+    def _give_up_silent(self) -> None:
+        for worker in self.silence.take_silent(self._clock.monotonic()):
+            reason = f"worker {worker} was not heard for {LEASE_S:g} s"
+            self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
+
+    def _is_next(self, observed: ObservedSet) -> bool:
+        line = self._lines.get(observed.worker)
+        if line is None or line.incarnation != observed.incarnation:
+            past = {*line.past, line.incarnation} if line else set()
+            if observed.incarnation in past:
+                return False
+            self._lines[observed.worker] = _Line(observed.incarnation, observed.sequence, past)
+            return True
+        if observed.sequence <= line.sequence:
+            return False
+        line.sequence = observed.sequence
+        return True
+
+
+def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
+    if worker in cycle.cluster.workers:
+        heard.on_silent(cycle.cluster, worker, reason, cycle.clock.now())
+
+
+def _heard_of(observed: ObservedSet) -> Heard:
+    slot_ids = tuple(dict.fromkeys(slot.id for slot in observed.slots))
+    allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
+    return Heard(
+        worker=observed.worker,
+        pool=observed.pool,
+        kind=observed.slots[0].kind if observed.slots else None,
+        slot_ids=slot_ids,
+        address=observed.address,
+        is_isolated=observed.isolated_user,
+        is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
+        allocations=allocations,
+    )
+
+
+def _observed_of(allocation: ObservedAllocation) -> Observed:
+    exited = None
+    if allocation.state == "exited":
+        exited = Exit(
+            exit_code=allocation.exit_code,
+            acknowledged=allocation.acknowledged,
+            forced=allocation.forced,
+            is_machine_fault=allocation.fault == "machine",
+            reason=allocation.reason,
+            validations=allocation.validations,
+            checkpoints=allocation.checkpoints,
+            step=allocation.step,
+        )
+    return Observed(
+        allocation=allocation.allocation_id,
+        run=allocation.run_id,
+        token=allocation.token,
+        generation=allocation.generation,
+        state=allocation.state,
+        wanted=allocation.wanted,
+        decide_at=allocation.decide_at,
+        rendezvous=allocation.rendezvous,
+        step=allocation.step,
+        checkpoints=allocation.checkpoints,
+        exit=exited,
+    )

@@ -1,0 +1,57 @@
+"""The slow loop: events are hints. What a handler of an earlier leader stored too late for us to load is found here."""
+
+import asyncio
+import contextlib
+
+from services.scheduler.core import wishes
+from services.scheduler.cycle import Cycle
+from services.scheduler.handlers import take_up_wishes
+from services.scheduler.store.wishes import StoredWish, load_known, load_late_wishes, load_parts, load_settled
+from shared.db import Database
+from shared.ids import RunId
+
+EVERY_S = 5.0
+
+
+async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
+    """Every few seconds: late wishes, late checkpoints, and forgetting."""
+    while not ended.is_set():
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), EVERY_S)
+            return
+        await _once(cycle, database)
+
+
+async def _once(cycle: Cycle, database: Database) -> None:
+    cluster = cycle.cluster
+    awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
+    async with database.system() as connection:
+        late = [one for one in await load_late_wishes(connection) if _is_unknown(cycle, one)]
+        known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
+        parts = await load_parts(connection, {one.wish.experiment for one in late}) if late else {}
+        settled = await load_settled(connection, awaited) if awaited else {}
+
+    def take_up(cycle: Cycle) -> None:
+        for experiment, part in parts.items():
+            if experiment not in cycle.cluster.parts:
+                cycle.cluster.put_part(experiment, part)
+        for trial in known.values():
+            if trial.id not in cycle.cluster.trials and trial.is_closed:
+                cycle.cluster.put_trial(trial, lazily=True)
+        take_up_wishes(cycle, late)
+        _raise_settled(cycle, settled)
+        cycle.forget_old()
+
+    cycle.push(take_up)
+
+
+def _is_unknown(cycle: Cycle, stored: StoredWish) -> bool:
+    known = cycle.cluster.trials.get(stored.wish.trial)
+    return known is None or (known.wish.version < stored.wish.version and not known.is_closed)
+
+
+def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
+    for run_id, count in settled.items():
+        run = cycle.cluster.runs.get(run_id)
+        if run is not None and count > run.settled:
+            wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.settled)

@@ -1,0 +1,161 @@
+"""Composition root. Everything that decides or fetches lives inside a leader's term; a stand-by only waits for the lease."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine
+from dataclasses import dataclass
+
+import structlog
+
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.cycle import Cycle, Term
+from services.scheduler.dispatch import Dispatch
+from services.scheduler.handlers import Handlers
+from services.scheduler.joining import Joining
+from services.scheduler.pulse import Pulse
+from services.scheduler.queries import Queries
+from services.scheduler.reconcile import reconcile
+from services.scheduler.settings import PoolSettings, Settings
+from services.scheduler.store.load import load_world, seed_pool
+from services.scheduler.store.save import BLOCK, next_token_block
+from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.clock import Clock, SystemClock
+from shared.db import Database, migrate
+from shared.errors import Conflict, Transient
+from shared.ids import PoolName, new_id
+from shared.leases import Lease
+from shared.nats_jwt import WorkerIssuer
+from shared.process import Process
+
+NAME = "scheduler"
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What outlives a term."""
+
+    database: Database
+    bus: Bus
+    units: Units
+    lease: Lease
+    clock: Clock
+    issuer: WorkerIssuer
+    nats_url: str
+
+
+async def compose(settings: Settings, process: Process) -> None:
+    """Connects, brings the schema up to date, then stands by for the lease."""
+    clock = SystemClock()
+    await migrate(settings.postgres, NAME)
+    database = await process.enter(Database(settings.postgres, NAME))
+    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    relay = Relay(bus, database, NAME, clock)
+    units = Units(database, relay, NAME, clock)
+    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"
+    lease = Lease(database, NAME, "leader", holder, clock)
+    issuer = WorkerIssuer.from_json(settings.scheduler.worker_issuer_file.read_text())
+    nats_url = settings.scheduler.worker_nats_url or settings.nats.url
+    parts = Parts(database, bus, units, lease, clock, issuer, nats_url)
+    async with database.system() as connection:
+        await seed_pool(connection, default_policy(settings.scheduler.default_pool))
+    stopping = asyncio.Event()
+
+    async def stop() -> None:
+        stopping.set()
+
+    async def lead() -> None:
+        await lease.lead(lambda epoch, ended: serve_term(parts, epoch, ended), stopping)
+
+    process.start("relay", relay.run, relay.flush)
+    process.start("leader", lead, stop)
+    process.check("bus", lambda: bus.connected)
+    process.mark_ready()
+
+
+async def serve_term(parts: Parts, epoch: int, ended: asyncio.Event) -> None:
+    """Leads until the lease is lost, the process stops, or a turn could not be saved; then memory is given up."""
+    try:
+        term = await _begin(parts, epoch)
+        await _lead(parts, term, ended)
+    except (Transient, Conflict) as error:
+        _log.warning("a term ended early", epoch=epoch, error=str(error))
+
+
+def default_policy(settings: PoolSettings) -> PoolPolicy:
+    """The pool `default` as the settings give it."""
+    return PoolPolicy(
+        name=PoolName("default"),
+        kind=None if settings.kind == "auto" else settings.kind,
+        preemption=settings.preemption,
+        exclusive=settings.exclusive,
+        auxiliary_per_worker=settings.auxiliary_per_worker,
+        default_priority=settings.default_priority,
+    )
+
+
+async def _begin(parts: Parts, epoch: int) -> Term:
+    """Reads the world as it stands under our epoch."""
+    async with parts.database.system() as connection:
+        await parts.lease.guard(connection)
+        token = await next_token_block(connection)
+        world = await load_world(connection, parts.clock.now())
+    return Term(
+        epoch=epoch,
+        cluster=world.cluster,
+        next_token=token,
+        last_token=token + BLOCK - 1,
+        last_place=world.last_place,
+        carried=world.carried,
+    )
+
+
+async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
+    over = asyncio.Event()
+    dispatch = Dispatch(parts.bus, term, parts.clock, lambda: parts.lease.held and not over.is_set())
+    cycle = Cycle(term, parts.units, parts.lease, parts.clock, dispatch.send)
+    pulse = Pulse(parts.bus, cycle, parts.clock, dispatch)
+    dispatch.hear = pulse.hear
+    joining = Joining(cycle, parts.database, parts.issuer, parts.nats_url, parts.clock)
+    queries = Queries(cycle, pulse, joining, parts.database, parts.clock)
+    handlers = Handlers(cycle)
+    events = Consumer(parts.bus, parts.units, NAME, handlers.events())
+    commands = Consumer(parts.bus, parts.units, NAME, handlers.commands())
+    # Everything that was owed to workers before is sent again: their sets carry a new epoch.
+    dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
+    async with Responder(parts.bus, NAME, queries.answers()):
+        jobs = [
+            cycle.run(over),
+            pulse.run(over),
+            events.run(over),
+            commands.run(over),
+            reconcile(cycle, parts.database, over),
+            _end_with(ended, over),
+        ]
+        try:
+            await _until_first_ends(jobs, over)
+        finally:
+            over.set()
+            await dispatch.close()
+
+
+async def _end_with(ended: asyncio.Event, over: asyncio.Event) -> None:
+    await ended.wait()
+    over.set()
+
+
+async def _until_first_ends(jobs: list[Coroutine[object, object, None]], over: asyncio.Event) -> None:
+    """Runs all; when one ends or fails the others are told to end, finish what is in hand, and the failure is raised."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        over.set()
+        _, slow = await asyncio.wait(tasks, timeout=3.0)
+        for task in slow:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result

@@ -1,0 +1,33 @@
+"""The scheduler's settings: `MUSTER_SCHEDULER__…` beside what every service has."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from shared.settings import PostgresSettings, Section, ServiceSettings
+
+
+class PoolSettings(Section):
+    """The policy of the pool `default`. `auto` takes workers with any kind of slot."""
+
+    kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
+    preemption: bool = False
+    exclusive: bool = True
+    auxiliary_per_worker: int = Field(100, ge=0)
+    default_priority: int = Field(42, ge=1, le=99)
+
+
+class SchedulerSettings(Section):
+    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is where they find the bus."""
+
+    worker_issuer_file: Path
+    worker_nats_url: str | None = None
+    default_pool: PoolSettings = PoolSettings()
+
+
+class Settings(ServiceSettings):
+    """Everything that the process reads from its environment."""
+
+    postgres: PostgresSettings
+    scheduler: SchedulerSettings

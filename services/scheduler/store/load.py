@@ -1,0 +1,127 @@
+"""The world as the tables have it, at the start of a leader's term; what they do not say is relearned from heartbeats."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.scheduler.core import heard, wishes
+from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.trial import Trial
+from services.scheduler.store.rows import run_of, trial_of, worker_of
+from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
+from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
+from shared.messages.specs import TrialSpec
+
+_SEED_POOL = text(
+    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority)"
+    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority)"
+    " ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, preemption = excluded.preemption,"
+    " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
+    " default_priority = excluded.default_priority"
+)
+_POOLS = text("SELECT * FROM scheduler.pool ORDER BY name")
+_WORKERS = text("SELECT * FROM scheduler.worker WHERE NOT is_removed AND liveness <> 'gone' ORDER BY worker")
+_TRIALS = text(
+    "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
+    " WHERE t.state <> 'closed' OR (t.awaited_run IS NOT NULL AND t.awaited_until > now()) OR w.request > t.request"
+    " ORDER BY t.place"
+)
+_RUNS = text(
+    "SELECT * FROM scheduler.run WHERE state <> 'ended' OR run IN"
+    " (SELECT awaited_run FROM scheduler.trial WHERE awaited_run IS NOT NULL AND awaited_until > now())"
+    " ORDER BY token"
+)
+_NEW_WISHES = text(
+    "SELECT w.trial, w.tenant, w.experiment, w.version, w.request, w.wanted, w.decide_at, w.spec, w.traceparent"
+    " FROM scheduler.wanted w LEFT JOIN scheduler.trial t USING (trial)"
+    " WHERE t.trial IS NULL OR t.state <> 'closed' OR w.request > t.request ORDER BY w.stored_at, w.trial"
+)
+_LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
+
+
+@dataclass(slots=True)
+class World:
+    """A cluster, the wishes that it carries unread, the last place given, and who is to be drained."""
+
+    cluster: Cluster
+    carried: dict[TrialId, StoredWish] = field(default_factory=dict)
+    last_place: int = 0
+
+
+async def seed_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
+    """Writes the policy that the settings give."""
+    await connection.execute(
+        _SEED_POOL,
+        {
+            "name": policy.name,
+            "kind": policy.kind,
+            "preemption": policy.preemption,
+            "exclusive": policy.exclusive,
+            "auxiliary_per_worker": policy.auxiliary_per_worker,
+            "default_priority": policy.default_priority,
+        },
+    )
+
+
+async def load_world(connection: AsyncConnection, now: datetime) -> World:
+    """Reads pools, workers, live runs and requests, then applies wishes that no cycle has taken up yet."""
+    cluster = Cluster()
+    for policy in await load_pools(connection):
+        cluster.put_pool(policy)
+    asked: list[tuple[WorkerId, bool]] = []
+    for row in await connection.execute(_WORKERS):
+        cluster.put_worker(worker_of(row))
+        if row.drain_asked and row.drain == "open":
+            asked.append((WorkerId(row.worker), row.reclaim))
+    known = await _load_trials(connection)
+    stored = [stored_wish_of(row) for row in await connection.execute(_NEW_WISHES)]
+    await _load_parts(cluster, connection, known, stored)
+    for row in await connection.execute(_RUNS):
+        run = run_of(row)
+        cluster.put_run(run)
+        if not run.is_ended:
+            cluster.hold(run)
+    for trial in known:
+        cluster.put_trial(trial)
+    cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
+    last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
+    world = World(cluster, {one.wish.trial: one for one in stored}, last_place)
+    for one in stored:
+        world.last_place += 1
+        wishes.on_wish(cluster, one.wish, world.last_place, now)
+    for worker, reclaim in asked:
+        heard.on_drain(cluster, worker, reclaim=reclaim, undo=False)
+    return world
+
+
+async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
+    return [
+        PoolPolicy(
+            name=PoolName(row.name),
+            kind=row.kind,
+            preemption=row.preemption,
+            exclusive=row.exclusive,
+            auxiliary_per_worker=row.auxiliary_per_worker,
+            default_priority=row.default_priority,
+            max_slots=row.max_slots,
+            max_slots_per_worker=row.max_slots_per_worker,
+        )
+        for row in await connection.execute(_POOLS)
+    ]
+
+
+async def _load_trials(connection: AsyncConnection) -> list[Trial]:
+    found = await connection.execute(_TRIALS)
+    return [trial_of(row, TrialSpec.model_validate_json(row.spec)) for row in found]
+
+
+async def _load_parts(
+    cluster: Cluster, connection: AsyncConnection, known: list[Trial], stored: list[StoredWish]
+) -> None:
+    experiments: set[ExperimentId] = {trial.wish.experiment for trial in known}
+    experiments |= {one.wish.experiment for one in stored}
+    for experiment, part in (await load_parts(connection, experiments)).items():
+        cluster.put_part(experiment, part)

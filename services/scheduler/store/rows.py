@@ -1,0 +1,176 @@
+"""Records as rows and back. A row is JSON: a whole batch goes in as one parameter (`jsonb_populate_recordset`)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from services.scheduler.core.run import Run, RunState, Share
+from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
+from services.scheduler.core.worker import Drain, Liveness, Worker
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.messages.specs import TrialSpec, Wanted
+
+Row = dict[str, Any]
+
+
+def wish_of(
+    trial: TrialId,
+    tenant: TenantId,
+    experiment: ExperimentId,
+    level: tuple[int, int, Wanted, float | None],
+    spec: TrialSpec,
+) -> Wish:
+    """The searcher's wish; `level` is (version, request, wanted, decide_at)."""
+    version, request, wanted, decide_at = level
+    return Wish(
+        trial=trial,
+        tenant=tenant,
+        experiment=experiment,
+        version=version,
+        request=request,
+        wanted=wanted,
+        decide_at=decide_at,
+        needs=Needs(spec.slots.min, spec.slots.max, spec.slots.kind, spec.slots.single_node),
+        pool=spec.pool,
+        max_restarts=spec.max_restarts,
+        upload_timeout=timedelta(seconds=spec.upload_timeout_s),
+        number=spec.trial_number,
+        experiment_number=spec.experiment_number,
+    )
+
+
+def trial_row(trial: Trial) -> Row:
+    wish, awaited = trial.wish, trial.awaited
+    return {
+        "trial": wish.trial,
+        "tenant": wish.tenant,
+        "experiment": wish.experiment,
+        "version": wish.version,
+        "request": wish.request,
+        "wanted": wish.wanted,
+        "decide_at": wish.decide_at,
+        "state": trial.state,
+        "place": trial.place,
+        "since": trial.since,
+        "restarts": trial.restarts,
+        "fruitless": trial.fruitless,
+        "runs": trial.runs,
+        "best_step": trial.best_step,
+        "run": trial.run,
+        "awaited_run": awaited.run if awaited else None,
+        "awaited_announced": awaited.announced if awaited else None,
+        "awaited_until": awaited.until if awaited else None,
+    }
+
+
+def trial_of(row: Any, spec: TrialSpec) -> Trial:
+    """From a row of `trial` and the spec of its wish."""
+    awaited = None
+    if row.awaited_run is not None:
+        awaited = Awaited(RunId(row.awaited_run), row.awaited_announced, row.awaited_until)
+    level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
+    return Trial(
+        wish=wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec),
+        place=row.place,
+        since=row.since,
+        state=RequestState(row.state),
+        restarts=row.restarts,
+        fruitless=row.fruitless,
+        runs=row.runs,
+        best_step=row.best_step,
+        run=RunId(row.run) if row.run else None,
+        awaited=awaited,
+    )
+
+
+def run_row(run: Run) -> Row:
+    return {
+        "run": run.id,
+        "tenant": run.tenant,
+        "trial": run.trial,
+        "experiment": run.experiment,
+        "allocation": run.allocation,
+        "token": run.token,
+        "number": run.number,
+        "request": run.request,
+        "generation": run.generation,
+        "version": run.version,
+        "pool": run.pool,
+        "state": run.state,
+        "members": [
+            {"worker": s.worker, "slots": s.slots, "slot_ids": s.slot_ids, "address": s.address}
+            for s in run.shares
+        ],
+        "preempted": run.preempted,
+        "is_stale": run.is_stale,
+        "step": run.step,
+        "announced": run.announced,
+        "granted_at": run.granted_at,
+        "ended_at": run.ended_at,
+    }
+
+
+def run_of(row: Any) -> Run:
+    """From a row of `run`. A run that all members had named is taken as seen by all of them."""
+    shares = tuple(
+        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"])
+        for m in orjson.loads(row.members)
+    )
+    state = RunState(row.state)
+    workers = frozenset(share.worker for share in shares)
+    return Run(
+        id=RunId(row.run),
+        allocation=AllocationId(row.allocation),
+        trial=TrialId(row.trial),
+        tenant=TenantId(row.tenant),
+        experiment=ExperimentId(row.experiment),
+        pool=PoolName(row.pool),
+        number=row.number,
+        token=row.token,
+        request=row.request,
+        shares=shares,
+        granted_at=row.granted_at,
+        generation=row.generation,
+        version=row.version,
+        state=state,
+        preempted=row.preempted,
+        is_stale=row.is_stale,
+        step=row.step,
+        announced=row.announced,
+        settled=row.settled,
+        ended_at=row.ended_at,
+        seen=frozenset() if state is RunState.GRANTED else workers,
+        released=workers if state is RunState.ENDED else frozenset(),
+    )
+
+
+def worker_row(worker: Worker, now: datetime) -> Row:
+    return {
+        "worker": worker.id,
+        "pool": worker.pool,
+        "address": worker.address,
+        "kind": worker.kind,
+        "slot_ids": worker.slot_ids,
+        "liveness": worker.liveness,
+        "drain": worker.drain,
+        "is_isolated": worker.is_isolated,
+        "version": worker.version,
+        "joined_at": worker.joined_at or now,
+    }
+
+
+def worker_of(row: Any) -> Worker:
+    """From a row of `worker`; nothing is granted to it before this leader has heard it."""
+    return Worker(
+        id=WorkerId(row.worker),
+        pool=PoolName(row.pool),
+        kind=row.kind,
+        slot_ids=tuple(row.slot_ids),
+        address=row.address,
+        liveness=Liveness(row.liveness),
+        drain=Drain(row.drain),
+        is_isolated=row.is_isolated,
+        version=row.version,
+        joined_at=row.joined_at,
+    )

@@ -1,0 +1,106 @@
+"""Workers' join tokens, credentials, drains and removals, and pool limits: what queries and handlers write beside the cycle."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared.ids import PoolName, WorkerId
+
+_ISSUE = text(
+    "INSERT INTO scheduler.join_token (hash, pool, worker, expires_at) VALUES (:hash, :pool, :worker, :expires_at)"
+)
+_SPEND = text(
+    "UPDATE scheduler.join_token SET used_by = :worker, used_key = :key, used_at = :now"
+    " WHERE hash = :hash AND expires_at > :now AND pool = :pool AND (worker IS NULL OR worker = :worker)"
+    " AND (used_by IS NULL OR (used_by = :worker AND used_key = :key)) RETURNING pool"
+)
+_REGISTER = text(
+    "INSERT INTO scheduler.worker AS w (worker, pool, address, liveness, user_key, credentials_until)"
+    " VALUES (:worker, :pool, :address, 'joined', :key, :until)"
+    " ON CONFLICT (worker) DO UPDATE SET user_key = excluded.user_key, credentials_until = excluded.credentials_until"
+    " WHERE NOT w.is_removed RETURNING worker"
+)
+_RENEW = text(
+    "UPDATE scheduler.worker SET credentials_until = :until"
+    " WHERE worker = :worker AND user_key = :key AND NOT is_removed RETURNING worker"
+)
+_ASK_DRAIN = text(
+    "UPDATE scheduler.worker SET drain_asked = :asked, reclaim = :reclaim"
+    " WHERE worker = :worker AND NOT is_removed RETURNING worker"
+)
+_REMOVE = text(
+    "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(:workers) AND NOT is_removed"
+)
+_LIMIT = text(
+    "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker, provider_version = :version"
+    " WHERE name = :pool AND provider_version < :version"
+)
+_POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
+_DROP_OLD_TOKENS = text("DELETE FROM scheduler.join_token WHERE expires_at < :now - interval '1 day'")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinToken:
+    """A one-time token, known by its hash only. `worker` None admits any name."""
+
+    hash: bytes
+    pool: PoolName
+    worker: WorkerId | None
+    expires_at: datetime
+
+
+async def has_pool(connection: AsyncConnection, pool: PoolName) -> bool:
+    return (await connection.execute(_POOL_EXISTS, {"pool": pool})).one_or_none() is not None
+
+
+async def save_join_token(connection: AsyncConnection, token: JoinToken, now: datetime) -> None:
+    """Stores a token, and drops those that ran out long ago."""
+    await connection.execute(_DROP_OLD_TOKENS, {"now": now})
+    await connection.execute(
+        _ISSUE,
+        {"hash": token.hash, "pool": token.pool, "worker": token.worker, "expires_at": token.expires_at},
+    )
+
+
+async def spend_join_token(
+    connection: AsyncConnection, token: JoinToken, worker: WorkerId, key: str, now: datetime
+) -> bool:
+    """Uses the token up; the same worker with the same key may ask again, because its answer may have been lost."""
+    facts = {"hash": token.hash, "pool": token.pool, "worker": worker, "key": key, "now": now}
+    return (await connection.execute(_SPEND, facts)).one_or_none() is not None
+
+
+async def register_worker(
+    connection: AsyncConnection, worker: WorkerId, pool: PoolName, address: str, key: str, until: datetime
+) -> bool:
+    """False: a worker of that name was removed, and its name is not used again."""
+    facts = {"worker": worker, "pool": pool, "address": address, "key": key, "until": until}
+    return (await connection.execute(_REGISTER, facts)).one_or_none() is not None
+
+
+async def renew_worker(connection: AsyncConnection, worker: WorkerId, key: str, until: datetime) -> bool:
+    """False: unknown, removed, or another key than it joined with."""
+    found = await connection.execute(_RENEW, {"worker": worker, "key": key, "until": until})
+    return found.one_or_none() is not None
+
+
+async def ask_drain(connection: AsyncConnection, worker: WorkerId, asked: bool, reclaim: bool) -> bool:
+    """Keeps the wish; the cycle carries it out. False: no such worker."""
+    found = await connection.execute(_ASK_DRAIN, {"worker": worker, "asked": asked, "reclaim": reclaim})
+    return found.one_or_none() is not None
+
+
+async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -> None:
+    """Their instances are gone: they are never loaded again."""
+    await connection.execute(_REMOVE, {"workers": workers})
+
+
+async def limit_pool(
+    connection: AsyncConnection, pool: PoolName, max_slots: int, per_worker: int, version: int
+) -> None:
+    """What the pool's provider can bring it to."""
+    await connection.execute(
+        _LIMIT, {"pool": pool, "max_slots": max_slots, "per_worker": per_worker, "version": version}
+    )
