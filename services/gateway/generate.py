@@ -17,7 +17,6 @@ PROTO = Path("proto/muster/v1/muster.proto")
 LOCK = Path("proto/muster/v1/fields.lock.json")
 OPENAPI = Path("docs/openapi.json")
 STUBS = Path("services/gateway/rpc/stubs")
-API_VERSION = "1.0.0"
 
 
 def generated(lock: Numbers) -> dict[Path, bytes]:
@@ -26,7 +25,7 @@ def generated(lock: Numbers) -> dict[Path, bytes]:
     return {
         PROTO: proto.encode(),
         LOCK: orjson.dumps(numbers, option=orjson.OPT_INDENT_2) + b"\n",
-        OPENAPI: render_openapi(OPERATIONS, API_VERSION),
+        OPENAPI: render_openapi(OPERATIONS),
     }
 
 

@@ -23,7 +23,7 @@ from services.gateway.operations.operation import RateClass
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rates import Limiter
 from services.gateway.rest.app import Rest, RestSettings
-from services.gateway.rest.openapi import render_openapi
+from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.store import access, events
@@ -34,7 +34,6 @@ from shared.errors import MusterError
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.process import Process
 
-VERSION = "1.0.0"
 _SWEEP_S = 600.0
 _KEYS_KEPT = timedelta(hours=24)
 _CLOSE_S = 3.0
@@ -120,7 +119,7 @@ def make_doors(
         command_wait_s=own.command_wait_s,
         max_code_bytes=own.max_code_bytes,
         follow_poll_s=own.follow_poll_s,
-        version=VERSION,
+        version=API_VERSION,
     )
 
 
@@ -131,7 +130,7 @@ async def _open_doors(front: Front, own: GatewaySection, feed: Feed, process: Pr
         RestSettings(
             frozenset(own.allowed_hosts), own.body_timeout_s, own.body_timeout_s, own.max_code_bytes
         ),
-        render_openapi(OPERATIONS, VERSION),
+        render_openapi(OPERATIONS),
     )
     runner = web.AppRunner(
         rest.application(OPERATIONS),

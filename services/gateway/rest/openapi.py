@@ -9,6 +9,8 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 from services.gateway.core.permissions import Access
 from services.gateway.operations.operation import Idempotency, Operation
 
+API_VERSION = "1.0.0"
+
 Document = dict[str, Any]
 Rows = tuple[Operation[Any, Any], ...]
 
@@ -32,13 +34,13 @@ _PROBLEM: Document = {
 }
 
 
-def render_openapi(operations: Rows, version: str) -> bytes:
+def render_openapi(operations: Rows) -> bytes:
     """The document as JSON."""
     document = {
         "openapi": "3.1.0",
         "info": {
             "title": "Muster",
-            "version": version,
+            "version": API_VERSION,
             "description": "Hyperparameter search, training and model versions. gRPC serves the same operations.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

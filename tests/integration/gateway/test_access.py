@@ -88,7 +88,7 @@ async def ask_rpc(
         "request_serializer": type(request).SerializeToString,
         "response_deserializer": MAPPER.message_type(row.response).FromString,
     }
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:  # noqa: PT012
         if row.stream == "upload":
             await channel.stream_unary(path, **serializers)(iter([request]), metadata=metadata, timeout=10)
         elif row.stream == "server":

@@ -55,8 +55,8 @@ async def rpc_error(gateway: Gateway, request: Any) -> tuple[grpc.StatusCode, An
     """The status, its ErrorInfo and the places of its BadRequest."""
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
+        metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
             await stub.CreateExperiment(request, metadata=metadata, timeout=10)
     trailing = dict(caught.value.trailing_metadata() or ())
     status = status_pb2.Status.FromString(bytes(trailing["grpc-status-details-bin"]))

@@ -1,0 +1,141 @@
+"""The gateway's pure parts: cursors, tokens, buckets, documents, roles."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.core.buckets import Rate, take
+from services.gateway.core.cursors import decode_cursor, encode_cursor
+from services.gateway.core.documents import MAX_DEPTH, check_document, merge_patch, render_place
+from services.gateway.core.permissions import ROLES, Permission, may_grant
+from services.gateway.core.tokens import derive_key, hash_token, is_token, render_token
+from shared.errors import Rejected
+
+KEY = b"k" * 32
+POSITIONS = st.lists(
+    st.one_of(st.integers(), st.text(max_size=20), st.none(), st.floats(allow_nan=False)), max_size=4
+)
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.text(max_size=3), JSON, max_size=4)
+
+
+@given(POSITIONS, st.text(max_size=30))
+def test_a_cursor_gives_back_its_position(position: Any, scope: str) -> None:
+    assert decode_cursor(KEY, scope, encode_cursor(KEY, scope, position)) == position
+
+
+@given(st.integers(min_value=0), st.data())
+def test_a_changed_or_foreign_cursor_is_refused(number: int, data: st.DataObject) -> None:
+    cursor = encode_cursor(KEY, "mine", [number])
+    at = data.draw(st.integers(0, len(cursor) - 1))
+    sign = data.draw(st.sampled_from("ABCdef123-_"))
+    changed = cursor[:at] + sign + cursor[at + 1 :]
+    for text, scope, key in ((changed, "mine", KEY), (cursor, "theirs", KEY), (cursor, "mine", b"x" * 32)):
+        if (text, scope, key) == (cursor, "mine", KEY):
+            continue
+        try:
+            found = decode_cursor(key, scope, text)
+        except Rejected as error:
+            assert error.code == "cursor_invalid" and error.place == "cursor"  # noqa: PT017
+        else:
+            assert found == [number]  # only the unused bits of the last sign differed
+
+
+@given(st.text(max_size=60))
+def test_no_text_crashes_the_cursor(text: str) -> None:
+    with pytest.raises(Rejected):
+        decode_cursor(KEY, "mine", text)
+
+
+def test_a_token_has_256_bits_and_only_its_keyed_hash_is_kept() -> None:
+    token = render_token(bytes(range(32)))
+    assert is_token(token) and token.startswith("mst_") and len(token) == 47
+    assert hash_token(b"one", token) != hash_token(b"two", token)
+    assert derive_key(b"p", "token") != derive_key(b"p", "cursor")
+    for text in ("", "mst_", token[:-1], token + "x", token.upper(), " " + token):
+        assert not is_token(text)
+    with pytest.raises(ValueError, match="32"):
+        render_token(b"short")
+
+
+@given(st.lists(st.floats(0, 2), min_size=1, max_size=60))
+def test_a_bucket_never_gives_more_than_its_rate_and_burst(gaps: list[float]) -> None:
+    rate, bucket, now, taken = Rate(per_s=3.0, burst=5.0), None, 0.0, 0
+    for gap in gaps:
+        now += gap
+        bucket, wait_s = take(bucket, rate, now)
+        taken += wait_s == 0
+        assert wait_s <= 1 / rate.per_s + 1e-9
+    assert taken <= rate.burst + now * rate.per_s + 1e-6
+
+
+def test_a_bucket_fills_again() -> None:
+    rate = Rate(per_s=1.0, burst=1.0)
+    bucket, _ = take(None, rate, 0.0)
+    bucket, wait_s = take(bucket, rate, 0.25)
+    assert wait_s == pytest.approx(0.75)
+    _, wait_s = take(bucket, rate, 1.0)
+    assert wait_s == 0
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_merge_patch_is_idempotent_and_leaves_its_inputs(document: Any, patch: Any) -> None:
+    before = json.dumps([document, patch])
+    once = merge_patch(document, patch)
+    assert merge_patch(once, patch) == once
+    assert json.dumps([document, patch]) == before
+
+
+def test_merge_patch_as_in_rfc_7396() -> None:
+    cases: list[tuple[Any, Any, Any]] = [
+        ({"a": "b"}, {"a": "c"}, {"a": "c"}),
+        ({"a": "b"}, {"b": "c"}, {"a": "b", "b": "c"}),
+        ({"a": "b"}, {"a": None}, {}),
+        ({"a": {"b": "c"}}, {"a": {"b": "d", "c": None}}, {"a": {"b": "d"}}),
+        ({"a": [{"b": "c"}]}, {"a": [1]}, {"a": [1]}),
+        ({"e": None}, {"a": 1}, {"e": None, "a": 1}),
+        ({}, {"a": {"bb": {"ccc": None}}}, {"a": {"bb": {}}}),
+    ]
+    for document, patch, merged in cases:
+        assert merge_patch(document, patch) == merged
+
+
+def test_deep_and_huge_documents_are_refused() -> None:
+    deep: Any = 1
+    for _ in range(MAX_DEPTH + 1):
+        deep = [deep]
+    with pytest.raises(Rejected, match="nested"):
+        check_document(deep)
+    with pytest.raises(Rejected, match="values"):
+        check_document([[0] * 300_000])
+    check_document({"a": [1, {"b": None}]})
+
+
+def test_places_read_as_people_write_them() -> None:
+    assert render_place(("labels", 2)) == "labels[2]"
+    assert render_place(("config", "searcher", "name")) == "config.searcher.name"
+    assert render_place(()) == "body"
+
+
+def test_nobody_grants_more_than_they_have() -> None:
+    assert may_grant("admin", "viewer") and may_grant("admin", "admin") and may_grant("admin", "operator")
+    assert not may_grant("viewer", "editor") and not may_grant("operator", "viewer")
+
+
+def test_an_operator_sees_no_tenants_content() -> None:
+    content = {
+        Permission.EXPERIMENT_READ,
+        Permission.MODEL_READ,
+        Permission.CHECKPOINT_DOWNLOAD,
+        Permission.CODE_WRITE,
+    }
+    assert not ROLES["operator"] & content

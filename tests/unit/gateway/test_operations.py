@@ -1,0 +1,157 @@
+"""The table of operations, and the proto file and mapper made from it."""
+
+import dataclasses
+from datetime import UTC
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from services.gateway.api import base, experiments
+from services.gateway.operations.operation import Idempotency, Operation
+from services.gateway.operations.table import OPERATIONS
+from services.gateway.rpc.mapper import Mapper
+from services.gateway.rpc.proto import collect_schema, render_proto
+from services.gateway.rpc.stubs import muster_pb2
+from shared.errors import Rejected
+
+MAPPER = Mapper(muster_pb2)
+SCHEMA = collect_schema(OPERATIONS)
+NUMBERS = st.one_of(st.integers(-(2**53) + 1, 2**53 - 1), st.floats(allow_nan=False, allow_infinity=False))
+JSON: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), NUMBERS, st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def test_a_row_without_a_permission_is_no_row() -> None:
+    row = OPERATIONS[0]
+    with pytest.raises(TypeError, match="permission"):
+        dataclasses.replace(row, permission=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        Operation("X", "GET", "/v1/x", base.Empty, base.Done)  # type: ignore[call-arg]
+
+
+def test_a_path_names_only_fields_of_its_request() -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        dataclasses.replace(OPERATIONS[0], path="/v1/x/{nowhere}")
+
+
+def test_names_and_routes_are_unique() -> None:
+    assert len({row.name for row in OPERATIONS}) == len(OPERATIONS)
+    assert len({(row.verb, row.path) for row in OPERATIONS}) == len(OPERATIONS)
+
+
+def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
+    for row in OPERATIONS:
+        assert (row.verb == "GET") == (row.idempotent is Idempotency.SAFE), row.name
+    keyed = {row.name for row in OPERATIONS if row.idempotent is Idempotency.KEY}
+    assert keyed == {"CreateExperiment", "ForkExperiment", "CreateModel", "CreateModelVersion"}
+
+
+def test_every_request_refuses_unknown_fields() -> None:
+    for row in OPERATIONS:
+        assert row.request.model_config.get("extra") == "forbid", row.request.__name__
+
+
+def test_field_numbers_are_only_ever_appended() -> None:
+    text, numbers = render_proto(OPERATIONS, {})
+    assert render_proto(OPERATIONS, numbers) == (text, numbers)
+    fewer = tuple(row for row in OPERATIONS if row.name != "GetMe")
+    _, kept = render_proto(fewer, numbers)
+    assert kept == numbers
+    old = {name: dict(fields) for name, fields in numbers.items()}
+    old["Experiment"]["colour"] = 99
+    newer, later = render_proto(OPERATIONS, old)
+    assert later["Experiment"]["colour"] == 99 and "reserved 99;" in newer and 'reserved "colour";' in newer
+    del old["Experiment"]["number"]
+    _, later = render_proto(OPERATIONS, old)
+    assert (
+        later["Experiment"]["number"] == 100 and later["Experiment"]["name"] == numbers["Experiment"]["name"]
+    )
+
+
+def test_every_model_has_a_message_and_every_field_its_place() -> None:
+    for name, model in SCHEMA.models.items():
+        fields = set(MAPPER.message_type(model).DESCRIPTOR.fields_by_name) - {"data"}
+        assert fields == set(model.model_fields), name
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+@pytest.mark.parametrize("name", sorted(SCHEMA.models))
+def test_messages_say_what_models_say(name: str, data: st.DataObject) -> None:
+    model = SCHEMA.models[name]
+    values = {field: data.draw(value_of(model, field)) for field in model.model_fields}
+    made = model.model_construct(**values)
+    back = MAPPER.to_values(model, MAPPER.to_message(made))
+    assert said(back) == said(values)
+
+
+def said(values: dict[str, Any]) -> dict[str, Any]:
+    """Without what protobuf does not tell from absent."""
+    return {key: value for key, value in values.items() if value is not None and value != [] and value != {}}
+
+
+def value_of(model: Any, field: str) -> st.SearchStrategy[Any]:
+    from services.gateway.rpc.shapes import shape_of
+
+    shape = shape_of(model.model_fields[field])
+    one: dict[str, st.SearchStrategy[Any]] = {
+        "string": st.text(max_size=5),
+        "uuid": st.uuids().map(str),
+        "int": st.integers(-(2**63), 2**63 - 1),
+        "double": st.floats(allow_nan=False),
+        "bool": st.booleans(),
+        "bytes": st.binary(max_size=5),
+        "value": JSON,
+        "struct": st.dictionaries(st.text(max_size=3), JSON, max_size=3),
+        "timestamp": st.datetimes().map(lambda time: time.replace(tzinfo=UTC)),
+        "enum": st.sampled_from(list(shape.enum or ["x"])).map(str),
+        "message": st.just(None),
+    }
+    strategy = one[shape.kind]
+    if shape.kind == "message":
+        return st.just([]) if shape.label == "repeated" else st.none()
+    if shape.label == "repeated":
+        return st.lists(strategy, max_size=3)
+    if shape.label == "map":
+        return st.dictionaries(st.text(max_size=3), strategy, max_size=3)
+    return strategy
+
+
+def test_absent_fields_take_the_models_defaults() -> None:
+    message = muster_pb2.ListExperimentsRequest(label=["a"])
+    values = MAPPER.to_values(experiments.ListExperimentsRequest, message)
+    assert experiments.ListExperimentsRequest.model_validate(values) == experiments.ListExperimentsRequest(
+        label=["a"]
+    )
+    message.limit = 0
+    assert MAPPER.to_values(experiments.ListExperimentsRequest, message)["limit"] == 0
+
+
+def test_unknown_fields_and_values_are_refused() -> None:
+    unknown = muster_pb2.ExperimentRequest.FromString(b"\xc0\x0c\x01")
+    with pytest.raises(Rejected, match="200"):
+        MAPPER.to_values(experiments.ExperimentRequest, unknown)
+    with pytest.raises(Rejected) as caught:
+        MAPPER.to_values(
+            experiments.ListExperimentsRequest,
+            muster_pb2.ListExperimentsRequest(state=[77]),  # type: ignore[list-item]
+        )
+    assert caught.value.place == "state[0]"
+
+
+@given(JSON)
+def test_json_survives_the_way_there_and_back(value: JsonValue) -> None:
+    message = muster_pb2.CreateExperimentRequest()
+    json_format.ParseDict({"config": {"a": value}}, message) if value is not None else None
+    found = MAPPER.to_values(experiments.CreateExperimentRequest, message)
+    if value is not None:
+        assert found["config"] == {"a": value}
