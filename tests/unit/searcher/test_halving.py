@@ -3,6 +3,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from muster.config import AdaptiveAsha
 from services.searcher.core.halving import (
     bracket_concurrency,

@@ -6,11 +6,11 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from services.searcher.core.asha import Bracket
 from services.searcher.core.journal import fold, recompute, replay
 from services.searcher.core.method import Ending
 from services.searcher.core.search import Search
-
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, run_search
 
 GRID = {

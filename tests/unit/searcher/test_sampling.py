@@ -1,7 +1,9 @@
+import itertools
 import math
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from muster.config import Categorical, Double, Int, Log, load_config
 from services.searcher.core.sampling import GridPoints, Stream, grid_values, sample
 
@@ -60,7 +62,7 @@ def test_draws_are_spread_evenly():
 def test_streams_of_neighbouring_trials_are_unlike():
     draws = [Stream(1, trial).random() for trial in range(2000)]
     mean = sum(draws) / len(draws)
-    neighbours = sum((a - mean) * (b - mean) for a, b in zip(draws, draws[1:], strict=False)) / len(draws)
+    neighbours = sum((a - mean) * (b - mean) for a, b in itertools.pairwise(draws)) / len(draws)
     assert abs(mean - 0.5) < 0.03
     assert abs(neighbours) < 0.01
 

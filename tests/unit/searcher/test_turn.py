@@ -5,13 +5,13 @@ import random
 from dataclasses import replace
 
 import pytest
+
 from services.searcher.core.entities import Closed, Ended
 from services.searcher.core.machines import EXPERIMENT, TRIAL
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
-
 from tests.unit.searcher.world import NOW, World, asha, config, run_search
 
 RANDOM = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}

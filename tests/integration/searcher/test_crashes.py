@@ -1,0 +1,87 @@
+"""The searcher is killed at every point of its delivery and continued by another; effects are counted."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from deploy.embedded.servers import NatsServer
+from shared.ids import ExperimentId
+from shared.messages.experiments import TrialWanted
+from tests.integration.searcher.neighbours import Neighbours, Train, searcher
+from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule, document
+from tests.integration.servers import TestDatabase
+
+POINTS = [
+    "consumer.after_inbox:9",
+    "consumer.after_handlers:9",
+    "unit.before_commit:9",
+    "unit.after_commit:9",
+    "relay.before_publish:9",
+    "relay.before_mark:2",
+    "consumer.before_ack:9",
+    "searcher.before_verdict:5",
+]
+
+
+@pytest.fixture(scope="module")
+async def neighbours(
+    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
+) -> AsyncIterator[Neighbours]:
+    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
+        yield joined
+
+
+def loss(trial: int, step: int) -> float:
+    return math.cos(trial * 78.233) + 1 / step
+
+
+class Patient(Train):
+    """A trial whose verdict was lost in the crash goes on by the wish, as the desired set would tell it."""
+
+    async def _await_verdict(self, run: object, number: int, trial: object) -> None:
+        before = self._wish(trial).version  # type: ignore[arg-type]
+        async with asyncio.timeout(15):
+            while self._wish(trial).version == before:  # type: ignore[arg-type]
+                await asyncio.sleep(0.005)
+
+
+async def count_wishes(neighbours: Neighbours, experiment: ExperimentId) -> None:
+    """Each trial's wishes count up from 1 without a gap, and each was told once."""
+    versions: dict[object, list[int]] = {}
+    for wish in neighbours.heard.all(TrialWanted, experiment):
+        versions.setdefault(wish.trial_id, []).append(wish.version)
+    assert all(sorted(found) == list(range(1, len(found) + 1)) for found in versions.values())
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("point", POINTS)
+async def test_killed_and_started_again(
+    point: str, neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    config = document({**ASHA, "max_trials": 8, "max_concurrent_trials": 2})
+    async with searcher(settings("searcher"), f"{point}:kill") as first:
+        experiment = await neighbours.submit(config)
+        train = asyncio.create_task(Patient(neighbours, experiment, loss).until_over(80))
+        await asyncio.wait_for(first.wait(), 30)
+        assert first.returncode == -9
+        async with searcher(settings("searcher")):
+            over = await train
+            assert over.state == "completed"
+            assert over.trials.completed + over.trials.stopped == 8
+            await count_wishes(neighbours, experiment)
+            await agree_with_the_rule(neighbours, experiment, config)
+
+
+async def test_two_replicas_share_one_search(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    config = document(ASHA)
+    async with searcher(settings("searcher")), searcher(settings("searcher")):
+        experiment = await neighbours.submit(config)
+        over = await Train(neighbours, experiment, loss).until_over()
+        assert over.trials.completed + over.trials.stopped == 20
+        await count_wishes(neighbours, experiment)
+        await agree_with_the_rule(neighbours, experiment, config)

@@ -1,0 +1,315 @@
+"""The searcher as a process of its own, driven by messages over real NATS and Postgres."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from deploy.embedded.servers import NatsServer
+from muster.config import load_config
+from services.searcher.core.journal import Entry, replay
+from shared.errors import NotFound, Rejected
+from shared.ids import CheckpointId, ExperimentId, RunId, TenantId, derived_id
+from shared.messages.experiments import (
+    ArchiveExperiment,
+    CancelExperiment,
+    ExperimentChanged,
+    GetJournal,
+    GetReferences,
+    KillExperiment,
+    OperationRefused,
+    PauseExperiment,
+    ResumeExperiment,
+    TrialChanged,
+    TrialWanted,
+    ValidateConfig,
+)
+from shared.messages.specs import Wanted
+from tests.integration.searcher.neighbours import (
+    Neighbours,
+    Train,
+    closed,
+    run_ended,
+    run_granted,
+    searcher,
+    validation,
+)
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
+
+SPACE = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}}
+
+
+def document(searcher: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "entrypoint": "true",
+        "hyperparameters": SPACE,
+        "searcher": {"metric": "loss", **searcher},
+        **more,
+    }
+
+
+ASHA = {
+    "name": "async_halving",
+    "max_trials": 20,
+    "num_rungs": 3,
+    "divisor": 3,
+    "max_time": 9,
+    "time_metric": "step",
+    "max_concurrent_trials": 4,
+}
+RANDOM = {"name": "random", "max_trials": 3, "max_concurrent_trials": 2}
+
+
+@pytest.fixture(scope="module")
+async def neighbours(
+    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
+) -> AsyncIterator[Neighbours]:
+    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
+        yield joined
+
+
+@pytest.fixture(scope="module")
+async def service(settings: Callable[[str], dict[str, str]], neighbours: Neighbours) -> AsyncIterator[object]:
+    async with searcher(settings("searcher")) as process:
+        yield process
+
+
+def loss(trial: int, step: int) -> float:
+    return math.sin(trial * 12.9898) + 1 / step
+
+
+async def rows(postgres: TestDatabase, query: str, **values: Any) -> list[Any]:
+    engine = create_async_engine(
+        postgres.urls["searcher"].system.replace("postgresql://", "postgresql+asyncpg://", 1)
+    )
+    try:
+        async with engine.connect() as connection:
+            return list((await connection.execute(text(query), values)).all())
+    finally:
+        await engine.dispose()
+
+
+async def wishes(neighbours: Neighbours, experiment: ExperimentId, count: int) -> list[TrialWanted]:
+    await eventually(lambda: len(neighbours.heard.wishes(experiment)) >= count)
+    found = neighbours.heard.wishes(experiment).values()
+    return sorted(found, key=lambda wish: wish.spec.trial_number)
+
+
+async def agree_with_the_rule(
+    neighbours: Neighbours, experiment: ExperimentId, config: dict[str, Any]
+) -> int:
+    """Fetch the journal as a neighbour would, decide everything again, and return its length."""
+    entries: list[Entry] = []
+    after = 0
+    while True:
+        page = await neighbours.bus.ask(
+            GetJournal(experiment_id=experiment, after=after, limit=7), neighbours.tenant
+        )
+        entries += [Entry(each.position, each.kind, each.facts) for each in page.entries]  # type: ignore[arg-type]
+        if page.next is None:
+            break
+        after = page.next
+    assert [entry.position for entry in entries] == list(range(1, len(entries) + 1))
+    assert replay(load_config(config), experiment.int & 0x7FFFFFFF, entries) is None
+    return len(entries)
+
+
+@pytest.mark.parametrize("repeat", [False, True], ids=["once", "every message twice"])
+async def test_a_whole_search(
+    service: object, neighbours: Neighbours, postgres: TestDatabase, repeat: bool
+) -> None:
+    config = document(ASHA)
+    experiment = await neighbours.submit(config)
+    train = Train(neighbours, experiment, loss, repeat=repeat)
+    over = await train.until_over()
+    assert over.state == "completed"
+    trials = neighbours.heard.trials(experiment)
+    assert sorted(trials) == list(range(1, 21))
+    assert {trial.state for trial in trials.values()} <= {"completed", "stopped"}
+    assert train.most_running <= 4
+    assert over.trials.completed + over.trials.stopped == 20
+    assert over.best is not None
+    assert over.best.value == pytest.approx(min(trial.best.value for trial in trials.values() if trial.best))
+    versions = [event.version for event in neighbours.heard.all(ExperimentChanged, experiment)]
+    assert len(versions) == len(set(versions))
+    verdicts = [verdict for _, verdict in neighbours.heard.verdicts]
+    mine = {RunId(derived_id(trial.trial_id, "run", 1)) for trial in trials.values()}
+    given = [(v.run_id, v.validation) for v in verdicts if v.run_id in mine]
+    assert len(given) == len(set(given)) == train.waited
+    stops = [v for v in verdicts if v.run_id in mine and v.verdict == "stop"]
+    assert len(stops) == 20
+    await agree_with_the_rule(neighbours, experiment, config)
+    stored = await rows(postgres, "SELECT count(*) FROM searcher.trial WHERE experiment = :e", e=experiment)
+    assert stored[0][0] == 20
+
+
+async def test_a_validation_before_a_decision_writes_neither_journal_nor_message(
+    service: object, neighbours: Neighbours, postgres: TestDatabase
+) -> None:
+    experiment = await neighbours.submit(document({**ASHA, "max_time": 90}))
+    wish = (await wishes(neighbours, experiment, 4))[0]
+    run = RunId(derived_id(wish.trial_id, "run", 1))
+    for number in range(1, 10):
+        await neighbours.publish(validation(wish, run, number, number, 1 / number))
+
+    async def taken() -> bool:
+        query = "SELECT reported_number, best_value FROM searcher.trial WHERE id = :t"
+        found = await rows(postgres, query, t=wish.trial_id)
+        return bool(found[0][0] == 9 and found[0][1] == pytest.approx(1 / 9))
+
+    await eventually(taken)
+    journal = await rows(postgres, "SELECT kind FROM searcher.journal WHERE experiment = :e", e=experiment)
+    assert [row[0] for row in journal] == ["started"]
+    assert len(neighbours.heard.all(TrialWanted, experiment)) == 4
+    await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await Train(neighbours, experiment, loss).until_over()
+
+
+async def test_progress_and_best_are_told_within_a_second_or_two(
+    service: object, neighbours: Neighbours
+) -> None:
+    experiment = await neighbours.submit(document(RANDOM))
+    wish = (await wishes(neighbours, experiment, 2))[0]
+    run = RunId(derived_id(wish.trial_id, "run", 1))
+    for number in range(1, 200):
+        await neighbours.publish(validation(wish, run, number, number, 1 / number))
+    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.best), 5)
+    await eventually(lambda: neighbours.heard.trials(experiment)[1].latest is not None, 5)
+    assert len(neighbours.heard.all(ExperimentChanged, experiment)) < 8
+    await neighbours.publish(CancelExperiment(operation_id=uuid4(), experiment_id=experiment))
+    over = await Train(neighbours, experiment, loss).until_over()
+    assert over.state == "cancelled"
+    assert over.best is not None
+
+
+async def test_pause_and_resume(service: object, neighbours: Neighbours) -> None:
+    experiment = await neighbours.submit(document(ASHA))
+    first = await wishes(neighbours, experiment, 4)
+    await neighbours.publish(PauseExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await neighbours.wait_state(experiment, "paused")
+    await eventually(
+        lambda: all(w.wanted is Wanted.PARK for w in neighbours.heard.wishes(experiment).values())
+    )
+    for wish in first:
+        await neighbours.publish(closed(wish, "parked", runs=0))
+    await eventually(lambda: {t.state for t in neighbours.heard.trials(experiment).values()} == {"parked"})
+    await neighbours.publish(ResumeExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await neighbours.wait_state(experiment, "active")
+    await eventually(lambda: all(w.request == 2 for w in neighbours.heard.wishes(experiment).values()))
+    over = await Train(neighbours, experiment, loss).until_over()
+    assert over.state == "completed"
+    assert over.trials.completed + over.trials.stopped == 20
+
+
+async def test_commands_that_cannot_be_carried_out_are_refused_with_a_code(
+    service: object, neighbours: Neighbours
+) -> None:
+    experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
+    wish = (await wishes(neighbours, experiment, 1))[0]
+    granted = run_granted(wish, RunId(uuid4()))
+    await neighbours.publish(granted)
+    await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+    await neighbours.publish(run_ended(granted, 1))
+    await neighbours.publish(closed(wish, "completed"))
+    await neighbours.wait_state(experiment, "completed")
+
+    async def refusal(command: type[Any], of: ExperimentId, **more: Any) -> str:
+        operation = uuid4()
+        await neighbours.publish(command(operation_id=operation, experiment_id=of, **more))
+
+        def found() -> list[OperationRefused]:
+            events = neighbours.heard.events.values()
+            return [e for e in events if isinstance(e, OperationRefused) and e.operation_id == operation]
+
+        await eventually(lambda: bool(found()))
+        return found()[0].code
+
+    assert await refusal(PauseExperiment, experiment) == "experiment_is_completed"
+    assert await refusal(KillExperiment, ExperimentId(uuid4())) == "not_found"
+    assert await refusal(ArchiveExperiment, experiment, expected_version=1) == "version_changed"
+    await neighbours.publish(ArchiveExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.archived))
+
+
+async def test_a_trial_waits_for_what_it_announced(service: object, neighbours: Neighbours) -> None:
+    experiment = await neighbours.submit(document({"name": "random", "max_trials": 1}))
+    wish = (await wishes(neighbours, experiment, 1))[0]
+    granted = run_granted(wish, RunId(uuid4()))
+    await neighbours.publish(granted)
+    await neighbours.publish(run_ended(granted, 1))
+    await neighbours.publish(closed(wish, "completed"))
+    await eventually(lambda: neighbours.heard.trials(experiment)[1].state == "stopping")
+    await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.25))
+    over = await neighbours.wait_state(experiment, "completed")
+    assert over.best is not None
+    final = neighbours.heard.trials(experiment)[1]
+    assert (final.final, final.state, final.best.value if final.best else None) == (True, "completed", 0.25)
+
+
+async def test_a_missing_metric_ends_the_experiment_with_its_name(
+    service: object, neighbours: Neighbours
+) -> None:
+    experiment = await neighbours.submit(document(RANDOM))
+    wish = (await wishes(neighbours, experiment, 2))[0]
+    await neighbours.publish(validation(wish, RunId(uuid4()), 1, 1, 0, values={"accuracy": 1.0}))
+    over = await Train(neighbours, experiment, loss).until_over()
+    assert over.state == "error"
+    assert "'loss'" in (over.reason or "")
+    assert "accuracy" in (over.reason or "")
+
+
+async def test_a_config_that_turns_out_wrong_is_rejected_with_the_place(
+    service: object, neighbours: Neighbours
+) -> None:
+    bad = document({"name": "random", "max_trials": 0})
+    experiment = await neighbours.submit(bad)
+    over = await neighbours.wait_state(experiment, "rejected")
+    assert over.final
+    assert "searcher.max_trials" in (over.reason or "")
+    with pytest.raises(Rejected, match="max_trials"):
+        await neighbours.bus.ask(ValidateConfig(config=bad), neighbours.tenant)
+    assert (await neighbours.bus.ask(ValidateConfig(config=document(ASHA)), neighbours.tenant)).warnings == ()
+
+
+async def test_a_repeated_submission_makes_one_experiment(service: object, neighbours: Neighbours) -> None:
+    experiment = await neighbours.submit(document({"name": "random", "max_trials": 2}))
+    await wishes(neighbours, experiment, 2)
+    await neighbours.publish(neighbours.submitted[experiment])
+    later = await neighbours.submit(document({"name": "random", "max_trials": 2}))
+    await wishes(neighbours, later, 2)
+    assert len(neighbours.heard.all(TrialWanted, experiment)) == 2
+    assert len(neighbours.heard.all(TrialChanged, experiment)) == 2
+
+
+async def test_tenants_do_not_see_each_other(service: object, neighbours: Neighbours) -> None:
+    experiment = await neighbours.submit(document(RANDOM))
+    await wishes(neighbours, experiment, 2)
+    other = TenantId(uuid4())
+    with pytest.raises(NotFound):
+        await neighbours.bus.ask(GetJournal(experiment_id=experiment), other)
+    await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment), tenant=other)
+    await asyncio.sleep(0.3)
+    told = neighbours.heard.experiment(experiment)
+    assert told is not None
+    assert told.state == "active"
+
+
+async def test_a_start_checkpoint_is_referenced_while_the_experiment_lives(
+    service: object, neighbours: Neighbours
+) -> None:
+    mine, nobodys = CheckpointId(uuid4()), CheckpointId(uuid4())
+    experiment = await neighbours.submit(document({**RANDOM, "source_checkpoint_uuid": str(mine)}))
+    wish = (await wishes(neighbours, experiment, 2))[0]
+    assert wish.spec.start_checkpoint == mine
+    asked = GetReferences(checkpoints=(mine, nobodys))
+    assert (await neighbours.bus.ask(asked, neighbours.tenant)).checkpoints == {mine}
+    await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await Train(neighbours, experiment, loss).until_over()
+    assert (await neighbours.bus.ask(asked, neighbours.tenant)).checkpoints == frozenset()
