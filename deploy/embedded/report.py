@@ -78,7 +78,7 @@ def look(home: Path) -> Report:
         workers=workers,
         platform_pss_bytes=_sum(parts),
         workers_pss_bytes=_sum(workers),
-        warnings=(ISOLATION_WARNING,) if workers and os.geteuid() != 0 else (),
+        warnings=() if all(_is_isolating(line.pid) for line in workers) else (ISOLATION_WARNING,),
     )
 
 
@@ -121,6 +121,14 @@ def _worker_lines(home: Path) -> tuple[Line, ...]:
         counted |= pids
         lines.append(Line(worker, "worker", "running", daemon.pid, (), _uptime_s(daemon), 0, pss_bytes(pids)))
     return tuple(lines)
+
+
+def _is_isolating(pid: int | None) -> bool:
+    """Whether a worker was told to run trials as another user."""
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return any(word.startswith(b"MUSTER_WORKER__USER=") and not word.endswith(b"=") for word in words)
+    return False
 
 
 def _pids(process: ProcessId | None) -> set[int]:

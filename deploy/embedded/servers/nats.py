@@ -43,7 +43,7 @@ class NatsServer(Daemon):
         directory = self.home.data("nats")
         return Command(
             arguments=(executable("nats-server"), "-c", str(self._config)),
-            environment=plain_environment(self.home, directory, {"GOMEMLIMIT": "96MiB"}),
+            environment=plain_environment(self.home, directory),
             log=self.log,
             directory=directory,
             dies_with_parent=signal.SIGTERM,

@@ -180,10 +180,10 @@ def _user() -> str | None:
 
 def _open_to(user: str, *owned: Path) -> None:
     """Give folders to the user, and let it pass through those above them and above the programs (it may not list them)."""
+    uid = pwd.getpwnam(user).pw_uid
     for path in owned:
-        shutil.chown(path, user, user)
-        for entry in path.rglob("*"):
-            if entry.lstat().st_uid == 0:
+        if path.stat().st_uid != uid:
+            for entry in (path, *path.rglob("*")):
                 shutil.chown(entry, user, user)
     for path in (*owned, _binaries() / "postgres"):
         for above in path.parents:

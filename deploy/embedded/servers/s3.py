@@ -118,7 +118,7 @@ class S3Server(Daemon):
             f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", "-filer.exposeDirectoryData=false",
         )  # fmt: skip
         keys = {f"WEED_{name}_KEY": self.home.secret(f"s3-{name.lower()}") for name in _SIGNING_KEYS}
-        return arguments, {**keys, **self._grpc(), "GOGC": "50", "GOMEMLIMIT": "200MiB"}
+        return arguments, {**keys, **self._grpc(), "GOGC": "50"}
 
     def _grpc(self) -> dict[str, str]:
         folder = self.certificates
