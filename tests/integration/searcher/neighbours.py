@@ -14,6 +14,7 @@ from uuid import UUID
 from shared.bus import Bus, Envelope
 from shared.bus.envelope import TYPE
 from shared.clock import SystemClock
+from shared.errors import Transient
 from shared.ids import (
     DEFAULT_TENANT,
     AllocationId,
@@ -29,6 +30,7 @@ from shared.ids import (
 from shared.messages.base import Command, Event
 from shared.messages.experiments import (
     ExperimentChanged,
+    GetReferences,
     OperationRefused,
     SubmissionCommitted,
     TrialChanged,
@@ -168,6 +170,18 @@ class Neighbours:
         found = self.heard.experiment(experiment)
         assert found is not None
         return found
+
+    async def wait_answering(self) -> None:
+        """Wait until a searcher takes questions."""
+
+        async def is_answered() -> bool:
+            try:
+                await self.bus.ask(GetReferences(checkpoints=()), self.tenant, 1.0)
+            except Transient:
+                return False
+            return True
+
+        await eventually(is_answered)
 
     async def _hear(self, message: Any) -> None:
         envelope = Envelope.from_headers(message.headers)

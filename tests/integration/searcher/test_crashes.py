@@ -69,6 +69,7 @@ async def test_killed_and_started_again(
         assert first.returncode == -9
         async with searcher(settings("searcher")):
             over = await train
+            await neighbours.wait_answering()
             assert over.state == "completed"
             assert over.trials.completed + over.trials.stopped == 8
             await count_wishes(neighbours, experiment)
