@@ -42,7 +42,7 @@ def become_rank(launch: Launch) -> NoReturn:
         else:
             code = _run_warm(entrypoint, launch)
     except OSError as error:
-        print(f"muster: the command cannot be started: {error}", file=sys.stderr)
+        print(f"muster: {launch.command!r} cannot be started: {error}", file=sys.stderr)
         code = 127 if isinstance(error, FileNotFoundError) else CANNOT_START
     except BaseException:  # whatever it was, this fork must end here
         traceback.print_exc()

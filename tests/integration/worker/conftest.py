@@ -1,0 +1,43 @@
+"""Real workers with real warm parents, around a fake registry and scheduler."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.servers import Servers
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+async def platform(servers: Servers) -> AsyncIterator[FakePlatform]:
+    """The neighbours."""
+    running = FakePlatform(servers)
+    await running.start()
+    yield running
+    await running.stop()
+
+
+@pytest.fixture
+def daemons(servers: Servers, tmp_path: Path) -> Iterator[Callable[[str], Daemon]]:
+    """Makes workers by name; all are ended after the test."""
+    made: list[Daemon] = []
+
+    def make(name: str) -> Daemon:
+        daemon = Daemon(servers, name, tmp_path / name)
+        made.append(daemon)
+        return daemon
+
+    yield make
+    for daemon in made:
+        daemon.clear_away()
+
+
+@pytest.fixture
+async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
+    """One worker that has been heard, its warm parent imported."""
+    daemon = daemons("w1")
+    daemon.start()
+    await eventually(lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists(), 30)
+    return daemon

@@ -1,0 +1,333 @@
+"""A registry, a scheduler and a store around real workers: they answer over real NATS and real HTTP, and remember everything."""
+
+import asyncio
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from aiohttp import web
+
+from muster import archive
+from shared import nats_jwt
+from shared.bus import Ask, Bus, Responder
+from shared.errors import NotFound, Transient
+from shared.ids import DEFAULT_TENANT, AllocationId, CheckpointId, ExperimentId, RunId, TrialId, WorkerId
+from shared.messages.experiments import Verdict
+from shared.messages.runs import (
+    Credentials,
+    DesiredAllocation,
+    DesiredSet,
+    ObservedAllocation,
+    ObservedSet,
+    Renew,
+    Seen,
+)
+from shared.messages.specs import Member, Signal, TrialSpec
+from shared.messages.storage import (
+    CodeLink,
+    CommitCheckpoint,
+    Committed,
+    FileEntry,
+    FileLink,
+    GetCode,
+    LogBatch,
+    Mark,
+    ReportBatch,
+    Restore,
+    Restored,
+    Upload,
+    UploadLinks,
+    Validation,
+)
+from tests.integration.servers import Servers
+
+NAMESPACE = UUID("00000000-0000-4000-8000-0000000000aa")
+
+
+class FakePlatform:
+    """What the neighbours of a worker know and say. `away` makes the registry answer nothing but `try again`."""
+
+    def __init__(self, servers: Servers) -> None:
+        self.servers = servers
+        self.away = False
+        self.epoch = 1
+        self.sequence = 0
+        self.observed: dict[str, ObservedSet] = {}
+        self.reports: dict[UUID, dict[int, Any]] = defaultdict(dict)
+        self.lines: dict[UUID, dict[int, Any]] = defaultdict(dict)
+        self.marks: dict[tuple[UUID, str], int] = defaultdict(lambda: 1)
+        self.repeats = 0
+        self.decide_at: dict[UUID, list[float | None]] = {}
+        self.objects: dict[str, bytes] = {}
+        self.code: dict[UUID, str] = {}
+        self.uploads: dict[UUID, Upload] = {}
+        self.saved: list[Upload] = []
+        self.restores: list[UUID] = []
+        self.verdicts: dict[tuple[UUID, int], str] = {}
+        self.verdict_delay_s = 0.0
+        self._closers: list[Any] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        url = self.servers.nats.url
+        keys = self.servers.keys
+        self.registry = await Bus.connect(url, "registry", keys.credentials("registry"))
+        self.scheduler = await Bus.connect(url, "scheduler", keys.credentials("scheduler"))
+        self.searcher = await Bus.connect(url, "searcher", keys.credentials("searcher"))
+        for bus, owner, answers in (
+            (
+                self.registry,
+                "registry",
+                {
+                    ReportBatch: self._on_batch,
+                    LogBatch: self._on_batch,
+                    GetCode: self._on_code,
+                    Restore: self._on_restore,
+                    Upload: self._on_upload,
+                    CommitCheckpoint: self._on_commit,
+                },
+            ),
+            (self.scheduler, "scheduler", {ObservedSet: self._on_observed, Renew: self._on_renew}),
+        ):
+            responder = Responder(bus, owner, answers)  # type: ignore[arg-type]
+            await responder.__aenter__()
+            self._closers.append(responder)
+        application = web.Application(client_max_size=2**30)
+        application.router.add_get("/{key:.+}", self._on_get)
+        application.router.add_put("/{key:.+}", self._on_put)
+        self._runner = web.AppRunner(application)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        self.store_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def stop(self) -> None:
+        for closer in self._closers:
+            await closer.__aexit__()
+        for bus in (self.registry, self.scheduler, self.searcher):
+            await bus.close()
+        await self._runner.cleanup()
+
+    def add_code(self, folder: Path) -> str:
+        packed = archive.pack(folder)
+        return self.add_archive(packed.content)
+
+    def add_archive(self, content: bytes) -> str:
+        sha256 = hashlib.sha256(content).hexdigest()
+        self.objects[f"code/{sha256}"] = content
+        return sha256
+
+    def allocation(
+        self, name: str, code: str, members: tuple[Member, ...], **more: Any
+    ) -> DesiredAllocation:
+        run_id = RunId(uuid5(NAMESPACE, f"run {name}"))
+        self.code[run_id] = code
+        spec: dict[str, Any] = {
+            "experiment_number": 1,
+            "trial_number": 1,
+            "code_hash": code,
+            "entrypoint": "python3 train.py",
+            "hyperparameters": {"lr": 0.1},
+            "seed": 7,
+            "metric": "loss",
+        }
+        spec |= more.pop("spec", {})
+        return DesiredAllocation(
+            allocation_id=AllocationId(uuid5(NAMESPACE, f"allocation {name}")),
+            run_id=run_id,
+            run_number=more.pop("run_number", 1),
+            trial_id=TrialId(uuid5(NAMESPACE, f"trial {name}")),
+            experiment_id=ExperimentId(uuid5(NAMESPACE, "experiment")),
+            tenant=DEFAULT_TENANT,
+            token=more.pop("token", 1),
+            generation=1,
+            wanted=more.pop("wanted", Signal.RUN),
+            members=members,
+            spec=TrialSpec(**spec),
+            **more,
+        )
+
+    async def desire(self, worker: str, *allocations: DesiredAllocation) -> ObservedSet:
+        self.sequence += 1
+        desired = DesiredSet(
+            worker=WorkerId(worker), epoch=self.epoch, sequence=self.sequence, allocations=allocations
+        )
+        observed = await self.scheduler.desire(desired)
+        self.observed[worker] = observed
+        return observed
+
+    def of(self, worker: str, allocation: DesiredAllocation) -> ObservedAllocation | None:
+        observed = self.observed.get(worker)
+        found = observed.allocations if observed else ()
+        return next((one for one in found if one.allocation_id == allocation.allocation_id), None)
+
+    def steps(self, allocation: DesiredAllocation) -> list[int]:
+        """Steps of all stored reports in the order of their numbers."""
+        stored = self.reports[allocation.run_id]
+        return [stored[number].step for number in sorted(stored)]
+
+    def text(self, allocation: DesiredAllocation) -> str:
+        stored = self.lines[allocation.run_id]
+        return "\n".join(stored[number].text for number in sorted(stored))
+
+    async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch) -> Mark:
+        if self.away:
+            raise Transient("the registry is away in this test", retry_after_s=0.2)
+        key = (batch.run_id, batch.stream)
+        expected = self.marks[key]
+        if batch.first != expected:
+            self.repeats += 1
+            return Mark(next=expected)
+        kept = self.reports if batch.stream == "reports" else self.lines
+        for offset, record in enumerate(batch.records):
+            kept[batch.run_id][batch.first + offset] = record
+            if isinstance(record, Validation):
+                self._decide(ask.worker, batch.run_id, record)
+        self.marks[key] = batch.first + len(batch.records)
+        return Mark(next=self.marks[key])
+
+    def _decide(self, worker: WorkerId, run_id: RunId, validation: Validation) -> None:
+        rule = self.verdicts.get((run_id, validation.number))
+        if rule is None:
+            return
+        verdict = Verdict(
+            run_id=run_id,
+            validation=validation.number,
+            verdict=rule,  # type: ignore[arg-type]
+            next_decide_at=validation.step + 1 if rule == "go_on" else None,
+        )
+        task = asyncio.get_running_loop().create_task(self._tell(verdict, worker))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tell(self, verdict: Verdict, worker: WorkerId) -> None:
+        await asyncio.sleep(self.verdict_delay_s)
+        await self.searcher.tell(verdict, worker)
+
+    async def _on_observed(self, ask: Ask, observed: ObservedSet) -> Seen:
+        if self.away:
+            raise Transient("the scheduler is away in this test")
+        self.observed[str(ask.worker)] = observed
+        return Seen(epoch=self.epoch)
+
+    async def _on_renew(self, ask: Ask, request: Renew) -> Credentials:
+        return credentials(self.servers, str(ask.worker), request.user_key)
+
+    async def _on_code(self, ask: Ask, request: GetCode) -> CodeLink:
+        sha256 = self.code.get(request.run_id)
+        if sha256 is None:
+            raise NotFound("the code")
+        size = len(self.objects[f"code/{sha256}"])
+        return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store_url}/code/{sha256}")
+
+    async def _on_restore(self, ask: Ask, request: Restore) -> Restored:
+        self.restores.append(request.run_id)
+        if not self.saved:
+            return Restored()
+        newest = self.saved[-1]
+        files = tuple(self._link(newest, entry) for entry in newest.files)
+        return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files)
+
+    async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
+        self.uploads[request.checkpoint_id] = request
+        return UploadLinks(files=tuple(self._link(request, entry) for entry in request.files))
+
+    async def _on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
+        upload = self.uploads[request.checkpoint_id]
+        if self.marks[request.run_id, "reports"] <= request.after_report:
+            return Committed(state="uploading", retry_after_s=0.05)
+        for entry in upload.files:
+            content = self.objects.get(_key(upload.checkpoint_id, entry), b"")
+            if hashlib.sha256(content).hexdigest() != entry.sha256:
+                return Committed(state="uploading", reason=f"{entry.path} is not what was announced")
+        if upload not in self.saved:
+            self.saved.append(upload)
+        return Committed(state="saved")
+
+    def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
+        url = f"{self.store_url}/{_key(upload.checkpoint_id, entry)}"
+        return FileLink(**entry.model_dump(), url=url)
+
+    async def _on_get(self, request: web.Request) -> web.Response:
+        content = self.objects.get(request.match_info["key"])
+        return web.Response(status=404) if content is None else web.Response(body=content)
+
+    async def _on_put(self, request: web.Request) -> web.Response:
+        self.objects[request.match_info["key"]] = await request.read()
+        return web.Response()
+
+
+def _key(checkpoint_id: CheckpointId, entry: FileEntry) -> str:
+    return f"checkpoints/{checkpoint_id}/{entry.path}"
+
+
+def credentials(servers: Servers, worker: str, user_key: str) -> Credentials:
+    issuer = nats_jwt.WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
+    now = datetime.now(UTC)  # noqa: DTZ005, TID251
+    until = now + timedelta(hours=24)
+    token = nats_jwt.worker_token(issuer, worker, user_key, now=now, until=until)
+    return Credentials(worker=WorkerId(worker), jwt=token, nats_url=servers.nats.url, expires_at=until)
+
+
+class Daemon:
+    """A real worker process in a directory of its own."""
+
+    def __init__(self, servers: Servers, name: str, directory: Path, slots: int = 1) -> None:
+        self.name = name
+        self.directory = directory
+        identity = directory / "identity"
+        identity.mkdir(parents=True, mode=0o700)
+        seed = nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32))
+        (identity / "seed").write_text(seed)
+        given = credentials(servers, name, nats_jwt.public_key(seed))
+        (identity / "credentials.json").write_text(given.model_dump_json())
+        self._environment = {
+            "PATH": os.environ["PATH"],  # noqa: TID251
+            "MUSTER_WORKER__ID": name,
+            "MUSTER_WORKER__DIRECTORY": str(directory),
+            "MUSTER_WORKER__SLOTS": str(slots),
+            "MUSTER_WORKER__KIND": "cpu",
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, **more: str) -> None:
+        with (self.directory / "daemon.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "worker"],
+                env=self._environment | more,
+                stdout=log,
+                stderr=log,
+                cwd=Path(__file__).parents[3],
+            )
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> int:
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.terminate()
+        return self._process.wait(timeout=20)
+
+    @property
+    def parent_pid(self) -> int:
+        return int((self.directory / "parent" / "parent.lock").read_text())
+
+    def clear_away(self) -> None:
+        """End whatever still lives, also after a failed test."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        try:
+            os.kill(self.parent_pid, signal.SIGTERM)
+        except (OSError, ValueError):
+            return

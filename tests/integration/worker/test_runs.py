@@ -1,0 +1,256 @@
+"""A run on a real worker: what the scheduler, the registry and the user notice of it."""
+
+import asyncio
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from shared.messages.specs import Member, Signal
+from shared.messages.storage import Validation
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.support.waiting import eventually
+
+ONE = (Member(worker="w1", slots=1),)
+
+TRAIN = """
+import muster, sys, time
+import shared                      # the user's own
+trial = muster.trial()
+print("hello from", trial.rank, trial.hparams["lr"], shared.WHOSE, file=sys.stderr)
+start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
+for step in range(start + 1, start + 41):
+    trial.report(step, loss=1.0 / step)
+    if step % 10 == 0:
+        trial.validate(step, loss=1.0 / step)
+        with trial.checkpoint(step) as folder:
+            (folder / "step").write_text(str(step))
+            (folder / "deep").mkdir()
+            (folder / "deep" / "bytes").write_bytes(b"x" * 100_000)
+    if trial.should_stop():
+        break
+"""
+
+ENDLESS = """
+import muster, time
+trial = muster.trial()
+step = 0
+while not trial.should_stop():
+    step += 1
+    trial.report(step, loss=float(step))
+    time.sleep(0.01)
+"""
+
+
+def _code(tmp_path: Path, script: str) -> Path:
+    folder = tmp_path / "code"
+    folder.mkdir(exist_ok=True)
+    (folder / "train.py").write_text(script)
+    (folder / "shared").mkdir(exist_ok=True)
+    (folder / "shared" / "__init__.py").write_text("WHOSE = 'mine'\n")
+    return folder
+
+
+async def test_a_run_reports_everything_once_and_ends(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    run = platform.allocation("whole", platform.add_code(_code(tmp_path, TRAIN)), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: _state(platform, run) == "exited", 20)
+    ended = platform.of("w1", run)
+    assert ended is not None
+    assert (ended.exit_code, ended.fault, ended.acknowledged) == (0, None, None)
+    assert (ended.validations, ended.checkpoints, ended.step) == (4, 4, 40)
+    await eventually(lambda: len(platform.reports[run.run_id]) == 44 and len(platform.saved) == 4)
+    assert platform.steps(run) == [step for step in range(1, 41) for _ in range(2 if step % 10 == 0 else 1)]
+    stored = platform.reports[run.run_id].values()
+    assert [record.number for record in stored if isinstance(record, Validation)] == [1, 2, 3, 4]
+    assert [upload.step for upload in platform.saved] == [10, 20, 30, 40]
+    assert "hello from 0 0.1 mine" in platform.text(run)
+    await platform.desire("w1")
+    await eventually(lambda: platform.observed["w1"].drained)
+    assert not list((worker.directory / "runs").iterdir())
+
+
+async def test_a_later_run_goes_on_from_the_newest_checkpoint(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    code = platform.add_code(_code(tmp_path, TRAIN))
+    first = platform.allocation("resume-1", code, ONE)
+    await platform.desire("w1", first)
+    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved) == 4, 20)
+    second = platform.allocation("resume-2", code, ONE, run_number=2, token=2)
+    await platform.desire("w1", second)
+    await eventually(lambda: _state(platform, second) == "exited", 20)
+    await eventually(lambda: bool(platform.steps(second)) and platform.steps(second)[-1] == 80)
+    assert platform.steps(second)[0] == 41
+    assert platform.restores == [second.run_id]
+
+
+async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
+    run = platform.allocation("signal", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: len(platform.steps(run)) > 3, 20)
+    await platform.desire("w1", run.model_copy(update={"wanted": Signal.PREEMPT, "spec": None}))
+    await eventually(lambda: _state(platform, run) == "exited")
+    ended = platform.of("w1", run)
+    assert ended is not None
+    assert (ended.acknowledged, ended.exit_code, ended.forced) == (Signal.PREEMPT, 0, False)
+    await eventually(lambda: platform.steps(run) == list(range(1, ended.step + 1)))
+
+
+async def test_a_run_that_ignores_its_stop_is_forced(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = "import muster, time\nt = muster.trial()\nt.report(1, a=1)\nwhile True: time.sleep(1)\n"
+    code = platform.add_code(_code(tmp_path, script))
+    run = platform.allocation("deaf", code, ONE, preemption_timeout_s=0.5)
+    await platform.desire("w1", run)
+    await eventually(lambda: len(platform.steps(run)) == 1, 20)
+    await platform.desire("w1", run.model_copy(update={"wanted": Signal.STOP}))
+    await eventually(lambda: _state(platform, run) == "exited")
+    ended = platform.of("w1", run)
+    assert ended is not None
+    assert (ended.forced, ended.acknowledged, ended.fault) == (True, None, None)
+
+
+async def test_a_dropped_run_is_killed_with_all_it_forked(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster, os, subprocess, time
+trial = muster.trial()
+child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+trial.report(child.pid, a=1)
+time.sleep(1000)
+"""
+    run = platform.allocation("dropped", platform.add_code(_code(tmp_path, script)), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: bool(platform.steps(run)), 20)
+    stray = Path(f"/proc/{platform.steps(run)[0]}")
+    assert stray.exists()
+    await platform.desire("w1")
+    await eventually(lambda: not stray.exists())
+    await eventually(lambda: platform.of("w1", run) is None and platform.observed["w1"].drained)
+
+
+async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
+    code = platform.add_code(_code(tmp_path, "import nothing_of_that_name\n"))
+    run = platform.allocation("import", code, ONE)
+    missing = platform.allocation("missing", code, ONE, spec={"entrypoint": "python3 nowhere.py"})
+    shell = platform.allocation("shell", code, ONE, spec={"entrypoint": "echo out | cat; exit 3"})
+    absent = platform.allocation("absent", code, ONE, spec={"entrypoint": ["no-such-program", "x"]})
+    await platform.desire("w1", run, missing, shell, absent)
+    for one, exit_code, text in (
+        (run, 1, "No module named 'nothing_of_that_name'"),
+        (missing, 2, "nowhere.py"),
+        (shell, 3, "out"),
+        (absent, 127, "no-such-program"),
+    ):
+        await eventually(lambda one=one: _state(platform, one) == "exited", 20)  # type: ignore[misc]
+        ended = platform.of("w1", one)
+        assert ended is not None
+        assert (ended.exit_code, ended.fault) == (exit_code, "user")
+        await eventually(lambda one=one, text=text: text in platform.text(one))  # type: ignore[misc]
+
+
+async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        member = tarfile.TarInfo("../../../evil")
+        member.size = 1
+        tar.addfile(member, io.BytesIO(b"x"))
+    run = platform.allocation("evil", platform.add_archive(raw.getvalue()), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: _state(platform, run) == "exited", 20)
+    ended = platform.of("w1", run)
+    assert ended is not None
+    assert ended.fault == "user"
+    assert "without '..'" in (ended.reason or "")
+    assert not list(tmp_path.rglob("evil"))
+
+
+async def test_verdicts_are_waited_for(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
+    script = """
+import muster
+trial = muster.trial()
+for step in range(1, 100):
+    trial.validate(step, loss=1.0)
+    if trial.should_stop():
+        break
+"""
+    run = platform.allocation("verdict", platform.add_code(_code(tmp_path, script)), ONE, decide_at=3.0)
+    platform.verdicts = {(run.run_id, 3): "go_on", (run.run_id, 4): "go_on", (run.run_id, 5): "stop"}
+    platform.verdict_delay_s = 0.2
+    await platform.desire("w1", run)
+    await eventually(lambda: _state(platform, run) == "exited", 20)
+    ended = platform.of("w1", run)
+    assert ended is not None
+    assert (ended.acknowledged, ended.validations) == (Signal.STOP, 5)
+    await eventually(lambda: platform.steps(run) == [1, 2, 3, 4, 5])
+    assert "no verdict" not in platform.text(run)
+
+
+async def test_a_deposed_leader_is_refused(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
+    platform.epoch = 5
+    await platform.desire("w1")
+    platform.epoch = 4
+    run = platform.allocation("deposed", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
+    observed = await platform.desire("w1", run)
+    assert observed.epoch == 5
+    assert observed.allocations == ()
+
+
+async def test_two_workers_train_as_one_gang(
+    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    script = """
+import muster, time
+trial = muster.trial()
+import torch, horovod.torch as hvd
+for step in range(1, 1001):
+    total = hvd.allreduce(torch.tensor([float(trial.rank)]), op=hvd.Sum, name="x")
+    if step % 10 == 0:
+        trial.report(step, total=float(total), size=trial.size)
+    if trial.should_stop():
+        break
+with trial.checkpoint(step) as folder:
+    if trial.rank == 0:
+        (folder / "step").write_text(str(step))
+print("rank", trial.rank, "stopped at", step)
+"""
+    for name in ("g1", "g2"):
+        daemons(name).start()
+    await eventually(lambda: {"g1", "g2"} <= set(platform.observed), 30)
+    members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
+    run = platform.allocation("gang", platform.add_code(_code(tmp_path, script)), members)
+    await platform.desire("g1", run)
+    await platform.desire("g2", run)
+    await eventually(lambda: (platform.of("g1", run) or run).rendezvous is not None, 20)
+    met = run.model_copy(update={"rendezvous": platform.of("g1", run).rendezvous})  # type: ignore[union-attr]
+    await platform.desire("g2", met)
+    await eventually(lambda: len(platform.steps(run)) >= 3, 30)
+    for name in ("g1", "g2"):
+        await platform.desire(name, met.model_copy(update={"wanted": Signal.PAUSE}))
+    for name in ("g1", "g2"):
+        await eventually(lambda name=name: _state(platform, run, name) == "exited", 20)  # type: ignore[misc]
+        ended = platform.of(name, run)
+        assert ended is not None
+        assert (ended.exit_code, ended.forced) == (0, False)
+    assert platform.of("g1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
+    await eventually(lambda: len(platform.saved) == 1)
+    values = [record.values for record in platform.reports[run.run_id].values()]
+    assert all(value == {"total": 1.0, "size": 2.0} for value in values)
+    await eventually(lambda: "rank 0 stopped at" in platform.text(run))
+
+
+def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
+    found = platform.of(worker, run)  # type: ignore[arg-type]
+    return found.state if found else None
+
+
+@pytest.fixture(autouse=True)
+async def _settle() -> None:
+    await asyncio.sleep(0)
