@@ -10,7 +10,7 @@ from tests.integration.worker.fakes import Daemon, FakePlatform
 from tests.support.waiting import eventually
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def platform(servers: Servers) -> AsyncIterator[FakePlatform]:
     """The neighbours."""
     running = FakePlatform(servers)
@@ -19,13 +19,14 @@ async def platform(servers: Servers) -> AsyncIterator[FakePlatform]:
     await running.stop()
 
 
-@pytest.fixture
-def daemons(servers: Servers, tmp_path: Path) -> Iterator[Callable[[str], Daemon]]:
+@pytest.fixture(scope="module")
+def daemons(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Daemon]]:
     """Makes workers by name; all are ended after the test."""
     made: list[Daemon] = []
+    root = tmp_path_factory.mktemp("workers")
 
     def make(name: str) -> Daemon:
-        daemon = Daemon(servers, name, tmp_path / name)
+        daemon = Daemon(servers, name, root / name)
         made.append(daemon)
         return daemon
 
@@ -34,7 +35,7 @@ def daemons(servers: Servers, tmp_path: Path) -> Iterator[Callable[[str], Daemon
         daemon.clear_away()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
     """One worker that has been heard, its warm parent imported."""
     daemon = daemons("w1")

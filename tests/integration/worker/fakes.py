@@ -173,6 +173,10 @@ class FakePlatform:
         stored = self.reports[allocation.run_id]
         return [stored[number].step for number in sorted(stored)]
 
+    def saved_of(self, allocation: DesiredAllocation) -> list[Upload]:
+        """Checkpoints of a run that were committed, in order."""
+        return [upload for upload in self.saved if upload.run_id == allocation.run_id]
+
     def text(self, allocation: DesiredAllocation) -> str:
         stored = self.lines[allocation.run_id]
         return "\n".join(stored[number].text for number in sorted(stored))

@@ -1,12 +1,9 @@
 """A run on a real worker: what the scheduler, the registry and the user notice of it."""
 
-import asyncio
 import io
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from shared.messages.specs import Member, Signal
 from shared.messages.storage import Validation
@@ -63,15 +60,16 @@ async def test_a_run_reports_everything_once_and_ends(
     assert ended is not None
     assert (ended.exit_code, ended.fault, ended.acknowledged) == (0, None, None)
     assert (ended.validations, ended.checkpoints, ended.step) == (4, 4, 40)
-    await eventually(lambda: len(platform.reports[run.run_id]) == 44 and len(platform.saved) == 4)
+    await eventually(lambda: len(platform.reports[run.run_id]) == 44 and len(platform.saved_of(run)) == 4)
     assert platform.steps(run) == [step for step in range(1, 41) for _ in range(2 if step % 10 == 0 else 1)]
     stored = platform.reports[run.run_id].values()
     assert [record.number for record in stored if isinstance(record, Validation)] == [1, 2, 3, 4]
-    assert [upload.step for upload in platform.saved] == [10, 20, 30, 40]
+    assert [upload.step for upload in platform.saved_of(run)] == [10, 20, 30, 40]
     assert "hello from 0 0.1 mine" in platform.text(run)
     await platform.desire("w1")
     await eventually(lambda: platform.observed["w1"].drained)
     assert not list((worker.directory / "runs").iterdir())
+    assert not list((worker.directory / "parent" / "processes").iterdir())
 
 
 async def test_a_later_run_goes_on_from_the_newest_checkpoint(
@@ -80,7 +78,7 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     code = platform.add_code(_code(tmp_path, TRAIN))
     first = platform.allocation("resume-1", code, ONE)
     await platform.desire("w1", first)
-    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved) == 4, 20)
+    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved_of(first)) == 4, 20)
     second = platform.allocation("resume-2", code, ONE, run_number=2, token=2)
     await platform.desire("w1", second)
     await eventually(lambda: _state(platform, second) == "exited", 20)
@@ -201,6 +199,7 @@ async def test_a_deposed_leader_is_refused(platform: FakePlatform, worker: Daemo
     observed = await platform.desire("w1", run)
     assert observed.epoch == 5
     assert observed.allocations == ()
+    platform.epoch = 5
 
 
 async def test_two_workers_train_as_one_gang(
@@ -240,7 +239,7 @@ print("rank", trial.rank, "stopped at", step)
         assert ended is not None
         assert (ended.exit_code, ended.forced) == (0, False)
     assert platform.of("g1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
-    await eventually(lambda: len(platform.saved) == 1)
+    await eventually(lambda: len(platform.saved_of(run)) == 1)
     values = [record.values for record in platform.reports[run.run_id].values()]
     assert all(value == {"total": 1.0, "size": 2.0} for value in values)
     await eventually(lambda: "rank 0 stopped at" in platform.text(run))
@@ -249,8 +248,3 @@ print("rank", trial.rank, "stopped at", step)
 def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
     found = platform.of(worker, run)  # type: ignore[arg-type]
     return found.state if found else None
-
-
-@pytest.fixture(autouse=True)
-async def _settle() -> None:
-    await asyncio.sleep(0)
