@@ -30,8 +30,12 @@ from shared.messages.storage import LogBatch, Mark, ReportBatch, ValidationStore
 
 BEFORE_REPLY = faults.register("registry.before_reply")
 KEPT_RUNS = 5_000
+KEPT_SOURCES = 50_000
 REFUSED_CHARACTERS = 2_000
 _log = structlog.get_logger()
+
+Source = tuple[UUID, str, str]
+"""Run, worker, stream: one journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +53,11 @@ class Reports:
         self._units = units
         self._facts = facts
         self._hints = hints
+        self._sources: OrderedDict[Source, None] = OrderedDict()
         self._series: OrderedDict[UUID, dict[tuple[str, str], int]] = OrderedDict()
         self._combiner = Combiner[Incoming, Mark](
             self._store,
-            source=lambda batch: (batch.sent.run, batch.sent.worker, batch.sent.stream),
+            source=_source,
             weight=lambda batch: batch.weight,
             lanes=lanes,
         )
@@ -96,7 +101,8 @@ class Reports:
     async def _store(self, tenant: TenantId, batches: Sequence[Incoming]) -> list[Mark]:
         async with self._units.tenant(tenant) as unit:
             driver = await Driver.of(unit.connection)
-            moved = await self._move(unit, driver, batches)
+            await self._register(unit, driver, batches)
+            moved = await reports.move_marks(driver, [batch.sent for batch in batches])
             taken = [_Taken(batch, mark) for batch, mark in zip(batches, moved, strict=True) if mark.is_moved]
             if taken:
                 await self._store_points(unit, driver, tenant, taken)
@@ -104,21 +110,25 @@ class Reports:
                 await self._store_lines(unit, driver, tenant, taken)
         return [_mark(batch, mark) for batch, mark in zip(batches, moved, strict=True)]
 
-    async def _move(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> list[Moved]:
-        """Move the marks; what comes from a source that is new is made known first, its run too when no event did."""
-        moved = await reports.move_marks(driver, [batch.sent for batch in batches])
-        unknown = [place for place, mark in enumerate(moved) if mark.next_record is None]
-        if not unknown:
-            return moved
-        await reports.register_sources(driver, [batches[place].sent for place in unknown])
-        again = await reports.move_marks(driver, [batches[place].sent for place in unknown])
-        for place in [place for place, mark in zip(unknown, again, strict=True) if mark.next_record is None]:
-            await fences.grant(unit, batches[place].facts)
-            await reports.register_sources(driver, [batches[place].sent])
-            again[unknown.index(place)] = (await reports.move_marks(driver, [batches[place].sent]))[0]
-        for place, mark in zip(unknown, again, strict=True):
-            moved[place] = mark
-        return moved
+    async def _register(self, unit: Unit, driver: Driver, batches: Sequence[Incoming]) -> None:
+        """Make sources known that this process has not met, and their runs when no event did.
+
+        Before any mark moves: locks are taken trial first, marks last, here as everywhere.
+        """
+        new = [batch for batch in batches if _source(batch) not in self._sources]
+        if not new:
+            return
+        known = await reports.load_known_runs(driver, [batch.sent.run for batch in new])
+        unknown = {batch.sent.run: batch.facts for batch in new if batch.sent.run not in known}
+        for facts in sorted(unknown.values(), key=lambda one: one.trial_id):
+            await fences.grant(unit, facts)
+        await reports.register_sources(driver, [batch.sent for batch in new])
+        unit.then(partial(self._keep_sources, [_source(batch) for batch in new]))
+
+    async def _keep_sources(self, sources: Sequence[Source]) -> None:
+        self._sources |= dict.fromkeys(sources)
+        while len(self._sources) > KEPT_SOURCES:
+            self._sources.popitem(last=False)
 
     async def _store_points(
         self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
@@ -228,6 +238,10 @@ class Reports:
         heads = await logs.save_chunks(driver, tenant, unit.now.date(), chunks)
         for trial, following in heads.items():
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
+
+
+def _source(batch: Incoming) -> Source:
+    return batch.sent.run, batch.sent.worker, batch.sent.stream
 
 
 def _current(points: Sequence[Point], boundary: int | None) -> list[tuple[int, float]]:

@@ -77,21 +77,22 @@ class Upkeep:
 
     async def delete(self) -> None:
         """Delete the objects of what is to go, then say that it is gone. Repeating it does no harm."""
-        async with self.units.system() as unit:
-            due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
-            files = await checkpoints.load_files(unit.connection, [one.id for one in due])
-        for one in due:
+        while True:
+            async with self.units.system() as unit:
+                due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
+                files = await checkpoints.load_files(unit.connection, [one.id for one in due])
             faults.point(BEFORE_DELETE)
-            for file in files[one.id]:
-                await self.objects.delete(file.key)
+            await asyncio.gather(
+                *[self.objects.delete(file.key) for found in files.values() for file in found]
+            )
             faults.point(BEFORE_DELETED)
-            async with self.units.tenant(TenantId(one.tenant)) as unit:
-                locked = await checkpoints.load_checkpoint(unit.connection, one.id, lock=True)
-                if locked is not None and locked.state is State.deleting:
-                    gone = await checkpoints.move_checkpoint(
-                        unit.connection, locked, Trigger.objects_gone, unit.now
-                    )
-                    unit.emit(events.checkpoint_event(gone))
+            for tenant in sorted({one.tenant for one in due}):
+                gone = sorted(one.id for one in due if one.tenant == tenant)
+                async with self.units.tenant(TenantId(tenant)) as unit:
+                    for checkpoint in gone:
+                        await _say_deleted(unit, checkpoint)
+            if len(due) < AT_ONCE:
+                return
 
     async def _collect(self, due: Due) -> None:
         tenant = TenantId(due.tenant)
@@ -131,6 +132,13 @@ class Upkeep:
         await checkpoints.move_checkpoint(
             unit.connection, locked, Trigger.collected, unit.now, reason="collected"
         )
+
+
+async def _say_deleted(unit: Unit, checkpoint: UUID) -> None:
+    locked = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
+    if locked is not None and locked.state is State.deleting:
+        gone = await checkpoints.move_checkpoint(unit.connection, locked, Trigger.objects_gone, unit.now)
+        unit.emit(events.checkpoint_event(gone))
 
 
 async def _settle(unit: Unit, trial: UUID, run: UUID, now: datetime) -> None:

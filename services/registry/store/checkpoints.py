@@ -6,12 +6,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, select, tuple_, update
+from sqlalchemy import delete, func, or_, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import CHECKPOINT, Candidate, State, Trigger
+from services.registry.core.fencing import Ending
 from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
+
+OPEN = (State.announced, State.uploading, State.committing)
+"""Neither saved nor given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +183,9 @@ async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dic
 
 async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoint]:
     """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
-    open_states = (State.announced, State.uploading, State.committing)
     rows = await connection.execute(
         select(checkpoints)
-        .where(checkpoints.c.run == run, checkpoints.c.state.in_(open_states))
+        .where(checkpoints.c.run == run, checkpoints.c.state.in_(OPEN))
         .order_by(checkpoints.c.number)
         .with_for_update()
     )
@@ -197,12 +200,18 @@ async def load_numbers(connection: AsyncConnection, run: UUID) -> set[int]:
 async def load_unsettled_runs(
     connection: AsyncConnection, now: datetime, limit: int
 ) -> list[tuple[UUID, UUID, UUID]]:
-    """Return (tenant, trial, run) of ended runs whose upload timeout is over and whose checkpoints were not settled."""
+    """Return (tenant, trial, run) of ended runs to settle: upload timeout over, or nothing left to wait for."""
     due = runs.c.ended_at + func.make_interval(0, 0, 0, 0, 0, 0, trials.c.upload_timeout_s) <= now
+    done = (
+        select(func.count())
+        .where(checkpoints.c.run == runs.c.id, checkpoints.c.state.not_in(OPEN))
+        .scalar_subquery()
+    )
     rows = await connection.execute(
         select(runs.c.tenant, runs.c.trial, runs.c.id)
         .join(trials, trials.c.id == runs.c.trial)
-        .where(runs.c.ended_at.is_not(None), runs.c.is_settled.is_(False), due)
+        .where(runs.c.ended_at.is_not(None), runs.c.is_settled.is_(False))
+        .where(or_(due, runs.c.ending != Ending.ordinary, done >= runs.c.announced))
         .order_by(runs.c.ended_at)
         .limit(limit)
     )

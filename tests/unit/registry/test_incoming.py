@@ -1,0 +1,74 @@
+"""What of a batch is kept, and what is refused with which reason."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.registry.core.names import METRICS_PER_REPORT
+from services.registry.incoming import Incoming, read_batch
+from shared.ids import DEFAULT_TENANT, ExperimentId, RunId, TrialId, WorkerId, derived_id
+from shared.messages.runs import AllocationFacts
+from shared.messages.storage import JournalRecord, LogLine, Report, ReportBatch, Validation
+
+RUN = RunId(derived_id(DEFAULT_TENANT, "run"))
+WORKER = WorkerId("w-1")
+FACTS = AllocationFacts(
+    tenant=DEFAULT_TENANT,
+    experiment_id=ExperimentId(derived_id(DEFAULT_TENANT, "experiment")),
+    trial_id=TrialId(derived_id(DEFAULT_TENANT, "trial")),
+    run_id=RUN,
+    run_number=1,
+    token=1,
+    members=(WORKER,),
+)
+
+
+def read(*records: JournalRecord, first: int = 1) -> Incoming:
+    return read_batch(ReportBatch(run_id=RUN, first=first, records=records), FACTS, WORKER, {})
+
+
+def report(**values: float) -> Report:
+    return Report(step=7, time_ms=70, values=values)
+
+
+def test_records_become_points_of_series_numbered_as_in_the_journal() -> None:
+    incoming = read(report(loss=1.0), Validation(number=1, step=8, time_ms=80, values={"loss": 2.0}), first=5)
+    assert incoming.points == {
+        ("training", "loss"): [(5, 7, 70, 1.0)],
+        ("validation", "loss"): [(6, 8, 80, 2.0)],
+    }
+    assert (incoming.sent.first, incoming.sent.after) == (5, 7)
+    assert [validation.number for validation in incoming.validations] == [1]
+    assert incoming.refusals == []
+
+
+def test_a_validation_keeps_its_number_whatever_of_it_is_refused() -> None:
+    wide = {f"m{number}": 1.0 for number in range(METRICS_PER_REPORT + 5)}
+    incoming = read(Validation(number=3, step=1, time_ms=1, values=wide | {"": 1.0}))
+    assert [validation.number for validation in incoming.validations] == [3]
+    assert len(incoming.validations[0].values) == METRICS_PER_REPORT
+    assert [refusal.code for refusal in incoming.refusals] == ["metrics_too_many"]
+
+
+def test_numbers_that_no_column_holds_are_refused() -> None:
+    incoming = read(
+        Report(step=2**70, time_ms=1, values={"a": 1.0}),
+        Validation(number=0, step=1, time_ms=1, values={"a": 1.0}),
+    )
+    assert [refusal.code for refusal in incoming.refusals] == ["number_range", "number_range"]
+    assert incoming.points == {}
+
+
+def test_a_log_line_among_reports_is_a_log_line() -> None:
+    incoming = read(LogLine(rank=2, stream="stderr", level="error", time_ms=5, text="x" * 100_000))
+    assert (incoming.lines[0].rank, incoming.lines[0].level, len(incoming.lines[0].text)) == (
+        2,
+        "error",
+        65_536,
+    )
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=6), st.floats(), max_size=4), min_size=1, max_size=6))
+def test_every_value_is_kept_or_has_a_reason(reports: list[dict[str, float]]) -> None:
+    incoming = read(*[report(**values) for values in reports])
+    kept = sum(map(len, incoming.points.values()))
+    assert kept + len(incoming.refusals) == sum(map(len, reports))
