@@ -21,7 +21,7 @@ def apply_overrides(document: Document, overrides: Iterable[str]) -> None:
 
 
 def _apply(document: Document, override: str) -> None:
-    place = f"--config {override.partition('=')[0]}"
+    place = f"--config {override.partition('=')[0]}".strip()
     name, equals, text = override.partition("=")
     keys = name.strip().split(".")
     if not equals or not all(keys):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 from pydantic import JsonValue
-from sqlalchemy import Row, select
+from sqlalchemy import ARRAY, Row, Uuid, any_, bindparam, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -22,6 +22,14 @@ from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId
 
 _EXPERIMENT = [column for column in experiment.c if column.name != "config"]
 _TRIAL = list(trial.c)
+_LOCK = (
+    select(*_EXPERIMENT, *_TRIAL)
+    .join_from(trial, experiment, experiment.c.id == trial.c.experiment)
+    .where(trial.c.id == any_(bindparam("ids", type_=ARRAY(Uuid))))
+    .order_by(experiment.c.id, trial.c.number)
+    .with_for_update(of=[experiment, trial])
+)
+"""One text for any number of trials, so that it is prepared once."""
 _FINAL_TRIALS = [state.value for state in TRIAL.final]
 _FINAL_EXPERIMENTS = [state.value for state in EXPERIMENT.final]
 
@@ -92,13 +100,7 @@ async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId])
 
     The trials' rows are locked too: only so are they read anew after waiting for the experiment.
     """
-    found = await connection.execute(
-        select(*_EXPERIMENT, *_TRIAL)
-        .join_from(trial, experiment, experiment.c.id == trial.c.experiment)
-        .where(trial.c.id.in_(list(trials)))
-        .order_by(experiment.c.id, trial.c.number)
-        .with_for_update(of=[experiment, trial])
-    )
+    found = await connection.execute(_LOCK, {"ids": list(trials)})
     locked: dict[UUID, Locked] = {}
     for row in found:
         entity = rows.to_experiment(_part(row, _EXPERIMENT, 0))

@@ -1,0 +1,347 @@
+"""What a person may write as a config, and what each mistake answers."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from muster.config import AdaptiveAsha, Const, Int, Log, leaves, load_config
+from muster.config.document import MAX_BYTES, MAX_DEPTH, read_text
+from muster.errors import Rejected
+
+GOOD = """\
+name: digits
+entrypoint: python3 train.py
+hyperparameters:
+  lr: {type: log, base: 10, minval: -4, maxval: -1}
+  layers:
+    width: {type: int, minval: 8, maxval: 64}
+    act: {type: categorical, vals: [relu, tanh]}
+  batch: 32
+  sizes: [1, 2]
+searcher:
+  name: adaptive_asha
+  metric: acc
+  smaller_is_better: false
+  max_trials: 16
+  time_metric: epochs
+  max_time: 9
+"""
+
+
+def refused(text, overrides=()):
+    with pytest.raises(Rejected) as caught:
+        load_config(text, overrides)
+    return caught.value
+
+
+def test_a_good_config_with_determineds_defaults():
+    config = load_config(GOOD)
+    searcher = config.searcher
+    assert isinstance(searcher, AdaptiveAsha)
+    assert (searcher.divisor, searcher.max_rungs, searcher.mode) == (4, 5, "standard")
+    assert searcher.max_concurrent_trials == 16
+    assert (config.max_restarts, config.preemption_timeout, config.upload_timeout) == (5, 3600, 300)
+    assert config.resources.slots_per_trial == 1
+    storage = config.checkpoint_storage
+    assert (storage.save_experiment_best, storage.save_trial_best, storage.save_trial_latest) == (0, 1, 1)
+    found = dict(leaves(config.hyperparameters))
+    assert list(found) == [("batch",), ("layers", "act"), ("layers", "width"), ("lr",), ("sizes",)]
+    assert isinstance(found["batch",], Const)
+    assert found["sizes",].val == [1, 2]
+    assert isinstance(found["layers", "width"], Int)
+    assert isinstance(found["lr",], Log)
+
+
+def test_equal_configs_have_equal_text_and_the_text_means_the_same():
+    config = load_config(GOOD)
+    assert load_config(config.to_json()) == config
+    assert load_config(json.loads(config.to_json())).to_json() == config.to_json()
+    lines = GOOD.splitlines()
+    turned = "\n".join(lines[9:] + lines[2:9] + lines[:2])
+    assert load_config(turned).to_json() == config.to_json()
+
+
+def test_a_null_is_as_good_as_an_absent_key():
+    assert load_config(GOOD + "resources: null\ndescription:\nlabels: ~\n") == load_config(GOOD)
+    assert load_config(GOOD, ["hyperparameters.batch=null"]).hyperparameters["batch"] == Const(val=None)
+
+
+def test_the_input_is_not_changed():
+    document = json.loads(load_config(GOOD).to_json())
+    before = json.dumps(document)
+    load_config(document, ["name=other", "hyperparameters.new.deep=1"])
+    assert json.dumps(document) == before
+
+
+MISTAKES = [
+    # what to replace, by what, code, place, a word of the message or hint
+    ("name: digits", "nmae: digits", "unknown_key", "nmae, line 1, column 1", "did you mean 'name'"),
+    ("  max_time: 9", "  max_tiem: 9", "unknown_key", "searcher.max_tiem, line 16, column 3", "max_time"),
+    ("  max_time: 9\n", "", "missing_key", "searcher.max_time, line 10, column 1", "missing"),
+    ("max_time: 9", "max_time: nine", "invalid_type", "searcher.max_time, line 16, column 3", "whole number"),
+    ("max_time: 9", "max_time: 9.5", "invalid_type", "searcher.max_time, line 16, column 3", "whole number"),
+    ("max_time: 9", "max_time: 0", "invalid_value", "searcher.max_time, line 16, column 3", "1"),
+    ("max_time: 9", "max_length: 9", "unsupported_key", "searcher.max_length, line 16, column 3", "max_time"),
+    ("adaptive_asha", "hyperband", "unknown_searcher", "searcher, line 10, column 1", "adaptive_asha"),
+    ("minval: -4", "minval: -1", "invalid_value", "hyperparameters.lr.minval, line 4, column 29", "below"),
+    ("minval: -4", "minval: 1", "invalid_value", "hyperparameters.lr.minval, line 4, column 29", "below"),
+    (
+        "maxval: -1",
+        "maxval: 900",
+        "invalid_value",
+        "hyperparameters.lr.maxval, line 4, column 41",
+        "exponent",
+    ),
+    ("base: 10", "base: 1", "invalid_value", "hyperparameters.lr.base, line 4, column 19", "base"),
+    ("base: 10, ", "", "missing_key", "hyperparameters.lr.base, line 4, column 3", "missing"),
+    ("type: log", "type: lgo", "invalid_value", "hyperparameters.lr, line 4, column 3", "categorical"),
+    ("vals: [relu, tanh]", "vals: []", "invalid_value", "hyperparameters.layers.act.vals, line 7", "short"),
+    ("minval: 8", "minval: true", "invalid_type", "hyperparameters.layers.width.minval", "whole number"),
+    ("minval: 8", "minvl: 8", "unknown_key", "hyperparameters.layers.width.minvl", "minval"),
+    ("python3 train.py", "model:Trial", "invalid_value", "entrypoint, line 2, column 1", "script"),
+    ("python3 train.py", "''", "invalid_value", "entrypoint, line 2, column 1", "empty"),
+    ("python3 train.py", "[1]", "invalid_value", "entrypoint, line 2, column 1", "text"),
+    ("name: digits", "name: 5", "invalid_type", "name, line 1, column 1", "text"),
+    ("name: digits", "workspace: w", "invalid_value", "project", "come together"),
+    ("name: digits", "bind_mounts: [{host_path: /x}]", "unsupported_key", "bind_mounts, line 1", "folders"),
+    ("name: digits", "environment: {image: x}", "unsupported_key", "environment.image, line 1", "container"),
+    ("name: digits", "profiling: {enabled: true}", "invalid_value", "profiling.enabled, line 1", "False"),
+    (
+        "name: digits",
+        "optimizations: {mixed_precision: O2}",
+        "unsupported_key",
+        "mixed_precision",
+        "your training",
+    ),
+    ("name: digits", "resources: {priority: 0}", "invalid_value", "resources.priority, line 1", "1"),
+    (
+        "name: digits",
+        "resources: {max_slots: 1, slots_per_trial: 2}",
+        "invalid_value",
+        "max_slots",
+        "ever start",
+    ),
+    (
+        "name: digits",
+        "environment: {environment_variables: [A]}",
+        "invalid_value",
+        "variables[0]",
+        "NAME=VALUE",
+    ),
+    (
+        "name: digits",
+        "reproducibility: {experiment_seed: -1}",
+        "invalid_value",
+        "experiment_seed, line 1",
+        "0",
+    ),
+    (
+        "name: digits",
+        "checkpoint_storage: {type: s3}",
+        "unsupported_key",
+        "checkpoint_storage.type",
+        "registry",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "code", "place", "word"), MISTAKES, ids=[m[1] for m in MISTAKES])
+def test_each_mistake_names_its_place_and_what_to_do(old, new, code, place, word):
+    assert old in GOOD
+    error = refused(GOOD.replace(old, new, 1))
+    assert error.code == code
+    assert place in error.place
+    assert word in f"{error.message} {error.hint}"
+
+
+YAML = [
+    ("a: &x 1", "invalid_yaml", "anchors"),
+    ("a: *x", "invalid_yaml", "aliases"),
+    ("a: !!python/object/apply:os.system [ls]", "invalid_yaml", "tag"),
+    ("a: !mine 1", "invalid_yaml", "tag"),
+    ("a: 1\na: 2", "repeated_key", "twice"),
+    ("a: [1, 2", "invalid_yaml", "not YAML"),
+    ("a: b: c", "invalid_yaml", "not YAML"),
+    ("- a", "invalid_type", "mapping"),
+    ("text", "invalid_type", "mapping"),
+    ("a: 1\n---\nb: 1", "invalid_yaml", "one document"),
+    ("a: .nan", "invalid_number", "finite"),
+    ("a: -.inf", "invalid_number", "finite"),
+    ("a: 1e999", "invalid_number", "finite"),
+    ("a: 99999999999999999999", "invalid_number", "64 bits"),
+    ('a: "\\0"', "invalid_text", "NUL"),
+    ("5: a", "invalid_key", "text"),
+    ("? [a]\n: b", "invalid_key", "text"),
+    ("a: " + "[" * 100, "too_large", "deeper"),
+    ("a: [" + "1," * 30_000 + "1]", "too_large", "values"),
+    ("a: " + "x" * MAX_BYTES, "too_large", "KiB"),
+    (b"a: \xff", "invalid_yaml", "UTF-8"),
+    ("a: \x01", "invalid_yaml", "not YAML"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "word"), YAML, ids=[str(case[0])[:20] for case in YAML])
+def test_text_that_is_no_config_is_refused_while_reading(text, code, word):
+    error = refused(text)
+    assert error.code == code
+    assert word in f"{error.message} {error.hint}"
+    assert error.place
+
+
+def test_a_bomb_of_aliases_ends_at_its_first_anchor():
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    assert refused(bomb).place == "line 1, column 4"
+
+
+def test_scalars_mean_what_people_expect():
+    root = read_text(
+        "a: 1e-3\nb: yes\nc: 010\nd: 0x1F\ne: '1'\nf: 2021-01-01\ng: 1_000\nh: 12:30\ni: ~\nj: +.5\n"
+    ).root
+    assert root == {
+        "a": 0.001,
+        "b": "yes",
+        "c": 10,
+        "d": 31,
+        "e": "1",
+        "f": "2021-01-01",
+        "g": "1_000",
+        "h": "12:30",
+        "i": None,
+        "j": 0.5,
+    }
+
+
+@pytest.mark.parametrize(
+    "bad", [{"a": float("nan")}, {1: 2}, {"a": object()}, {"a": {"b": 2**70}}, {"a": "\ud800"}, {"a\0": 1}]
+)
+def test_mappings_of_programs_are_held_to_the_same_rules(bad):
+    refused(bad)
+    deep: dict[str, object] = {}
+    for _ in range(MAX_DEPTH + 2):
+        deep = {"a": deep}
+    assert refused(deep).code == "too_large"
+
+
+def test_overrides_win_in_their_order():
+    config = load_config(
+        GOOD,
+        [
+            "searcher.max_trials=3",
+            "searcher.max_trials=5",
+            "hyperparameters.lr=0.1",
+            "labels=[a, b]",
+            "labels.1=c",
+        ],
+    )
+    assert config.searcher.max_trials == 5
+    assert config.hyperparameters["lr"] == Const(val=0.1)
+    assert config.labels == ("a", "c")
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "place"),
+    [
+        ("searcher.max_trials", "invalid_override", "--config searcher.max_trials"),
+        ("=5", "invalid_override", "--config"),
+        ("a..b=5", "invalid_override", "--config a..b"),
+        ("hyperparameters.batch.size=5", "invalid_override", "--config hyperparameters.batch.size"),
+        ("hyperparameters.sizes.7=5", "invalid_override", "--config hyperparameters.sizes.7"),
+        (
+            "searcher.max_trials=zero",
+            "invalid_type",
+            "searcher.max_trials, given by --config searcher.max_trials",
+        ),
+        ("name=[1", "invalid_yaml", "--config name"),
+        ("name=&x y", "invalid_yaml", "--config name"),
+    ],
+)
+def test_an_override_that_is_wrong_is_named(override, code, place):
+    error = refused(GOOD, [override])
+    assert (error.code, error.place) == (code, place)
+
+
+@pytest.mark.parametrize(
+    ("searcher", "space", "place", "word"),
+    [
+        ({"name": "random", "max_trials": 2}, {"lr": 0.1}, "hyperparameters", "nothing to search"),
+        ({"name": "grid"}, {}, "hyperparameters", "nothing to search"),
+        (
+            {"name": "grid"},
+            {"a": {"b": {"type": "double", "minval": 0, "maxval": 1}}},
+            "hyperparameters.a.b.count",
+            "count",
+        ),
+        (
+            {"name": "grid"},
+            {k: {"type": "double", "minval": 0, "maxval": 1, "count": 1000} for k in "ab"},
+            "hyperparameters",
+            "1000000 points",
+        ),
+        (
+            {"name": "single"},
+            {"a": {"type": "int", "minval": 0, "maxval": 1}},
+            "hyperparameters.a",
+            "constants",
+        ),
+    ],
+)
+def test_spaces_that_cannot_be_searched(searcher, space, place, word):
+    document = {"entrypoint": "x", "searcher": {"metric": "m", **searcher}, "hyperparameters": space}
+    error = refused(document)
+    assert error.place == place
+    assert word in error.message
+
+
+def test_keys_of_determined_that_do_no_harm_are_taken():
+    extra = "debug: true\nscheduling_unit: 50\nrecords_per_epoch: 10\nperform_initial_validation: false\nresources: {slots: 3}\n"
+    assert load_config(GOOD + extra + "optimizations: {aggregation_frequency: 1}\n") == load_config(GOOD)
+
+
+def test_environment_variables_build_on_those_above():
+    config = load_config(GOOD, ['environment.environment_variables=["A=1", "B=$A-${A}-$C", "A=2", "D=$A"]'])
+    assert config.environment.variables() == {"A": "2", "B": "1-1-$C", "D": "2"}
+
+
+def test_horovod_is_told_only_what_differs_from_its_defaults():
+    assert load_config(GOOD).optimizations.variables() == {}
+    config = load_config(
+        GOOD, ["optimizations.tensor_fusion_threshold=32", "optimizations.auto_tune_tensor_fusion=true"]
+    )
+    assert config.optimizations.variables() == {
+        "HOROVOD_FUSION_THRESHOLD": "33554432",
+        "HOROVOD_AUTOTUNE": "1",
+    }
+
+
+@given(st.text(max_size=200))
+def test_no_text_does_anything_but_load_or_be_refused(text):
+    try:
+        load_config(text)
+    except Rejected as error:
+        assert error.code and error.message
+    else:
+        raise AssertionError("a config needs an entrypoint and a searcher")
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+        max_leaves=8,
+    ),
+    st.sampled_from(
+        ["hyperparameters", "searcher", "resources", "entrypoint", "data", "environment", "labels", "name"]
+    ),
+)
+def test_no_value_of_any_key_does_anything_but_load_or_be_refused(value, key):
+    document = json.loads(load_config(GOOD).to_json()) | {key: value}
+    try:
+        config = load_config(document)
+    except Rejected as error:
+        assert error.place
+    else:
+        assert load_config(config.to_json()) == config
