@@ -1,0 +1,114 @@
+"""The platform as those see it who break it: pids to kill, and the books that must balance afterwards."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import psutil
+
+from muster.client.models import ExperimentDetail
+from muster.errors import MusterError
+from tests.e2e.platform import MUSTER, Platform
+
+SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
+PATIENCE_S = 150.0
+
+
+@dataclass(frozen=True)
+class Breaking(Platform):
+    """A platform whose parts can be killed, frozen and doubled."""
+
+    def status(self) -> dict[str, object]:
+        done = subprocess.run(
+            [MUSTER, "status", "--json"], env=self.environment, capture_output=True, text=True, check=False
+        )
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    def pid(self, part: str) -> int:
+        """The process of a server or service, or of the supervisor."""
+        parts = self.status()["parts"]
+        assert isinstance(parts, list)
+        return int(next(one["pid"] for one in parts if one["name"] == part))
+
+    def kill(self, part: str) -> None:
+        os.kill(self.pid(part), signal.SIGKILL)
+
+    def daemons(self) -> dict[str, int]:
+        """The daemon of each worker."""
+        found = {}
+        for lock in (self.home / "workers").glob("*/daemon.lock"):
+            pid = int(lock.read_text().split()[0])
+            if psutil.pid_exists(pid):
+                found[lock.parent.name] = pid
+        return found
+
+    def parent(self, worker: str) -> int:
+        """The warm parent of a worker."""
+        return int((self.home / "workers" / worker / "parent" / "parent.lock").read_text().split()[0])
+
+    def await_workers(self, number: int) -> None:
+        self.until(lambda: sum(w.state == "ready" for w in self.client.cluster.workers()) >= number)
+
+    def until(self, claim: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+        """Wait until a claim holds; the gateway may be away meanwhile."""
+        end = time.monotonic() + patience_s
+        while time.monotonic() < end:
+            try:
+                if claim():
+                    return
+            except MusterError:
+                pass
+            time.sleep(0.1)
+        raise AssertionError(f"a claim did not hold within {patience_s:g} s")
+
+    def step_of(self, made: ExperimentDetail) -> int:
+        """The newest step of an experiment's only trial."""
+        trials = self.client.trials.list(made.number).all()
+        return max((trial.latest.step for trial in trials if trial.latest), default=0)
+
+    def ended(self, made: ExperimentDetail) -> ExperimentDetail:
+        """The experiment once it is final, whatever is away meanwhile."""
+        self.until(lambda: self.client.experiments.get(made.id).final)
+        return self.client.experiments.get(made.id)
+
+    @contextmanager
+    def doubled(self, service: str) -> Iterator[psutil.Popen]:
+        """A second replica of a service, with the first one's settings and a side port of its own."""
+        environment = psutil.Process(self.pid(service)).environ()
+        environment |= {
+            "MUSTER_SIDE__PORT": "0",
+            "MUSTER_GATEWAY__PORT": "0",
+            "MUSTER_GATEWAY__GRPC_PORT": "0",
+        }
+        log = (self.home / "logs" / f"{service}-2.log").open("ab")
+        child = psutil.Popen(
+            [sys.executable, "-P", "-m", f"services.{service}"],
+            env=environment, cwd=self.home, stdout=log, stderr=log,
+        )  # fmt: skip
+        try:
+            yield child
+        finally:
+            if child.is_running():
+                child.terminate()
+            child.wait(timeout=15)
+            log.close()
+
+
+def books_balance(platform: Platform, made: ExperimentDetail, trials: int, steps: int) -> None:
+    """Exactly the asked trials, each value once and none missing, and every trial that was not stopped went to its end."""
+    found = platform.client.trials.list(made.number).all()
+    assert sorted(trial.number for trial in found) == list(range(1, trials + 1))
+    for trial in found:
+        assert trial.state in ("completed", "stopped"), (trial.number, trial.state, trial.reason)
+        series = {(one.group, one.name): one for one in platform.client.trials.metrics(trial.id).series}
+        for group, name in (("training", "noise"), ("validation", "loss")):
+            points = [point.step for point in series[group, name].points]
+            assert points == list(range(1, len(points) + 1)), (trial.number, group, points)
+            assert trial.state == "stopped" or len(points) == steps

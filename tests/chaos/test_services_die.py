@@ -1,0 +1,60 @@
+"""Services, servers and stores are killed under a search; every trial is there once, every value once, and the search ends."""
+
+import shutil
+import time
+
+import pytest
+
+from tests.chaos.breaking import SERVICES, Breaking, books_balance
+
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
+
+STEPS = 9
+ASHA: dict[str, object] = {
+    "name": "async_halving", "metric": "loss", "max_trials": 10, "max_concurrent_trials": 2, "time_metric": "epochs",
+    "max_time": STEPS, "divisor": 3, "num_rungs": 3,
+}  # fmt: skip
+SPACE = {"x": {"type": "double", "minval": 0, "maxval": 1}, "steps": STEPS, "pace_s": 0.15}
+
+
+def test_each_service_is_killed_under_load(platform: Breaking) -> None:
+    made = platform.create(ASHA, hyperparameters=SPACE)
+    platform.until(lambda: platform.step_of(made) >= 1)
+    for service in SERVICES:
+        platform.kill(service)
+        time.sleep(1.5)
+    assert platform.ended(made).state == "completed"
+    books_balance(platform, made, 10, STEPS)
+
+
+def test_bus_and_database_are_killed_under_load(platform: Breaking) -> None:
+    made = platform.create(ASHA, hyperparameters=SPACE)
+    platform.until(lambda: platform.step_of(made) >= 1)
+    for server in ("nats", "postgres", "nats", "redis"):
+        platform.kill(server)
+        time.sleep(2)
+    assert platform.ended(made).state == "completed"
+    books_balance(platform, made, 10, STEPS)
+
+
+def test_the_stream_store_is_lost_under_load(platform: Breaking) -> None:
+    made = platform.create(ASHA, hyperparameters=SPACE)
+    platform.until(lambda: platform.step_of(made) >= 1)
+    shutil.rmtree(platform.home / "data" / "nats", ignore_errors=True)
+    platform.kill("nats")
+    assert platform.ended(made).state == "completed"
+    books_balance(platform, made, 10, STEPS)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_of_two_replicas_either_may_die(platform: Breaking, service: str) -> None:
+    with platform.doubled(service) as second:
+        time.sleep(2)
+        made = platform.create(ASHA | {"max_trials": 4}, hyperparameters=SPACE)
+        platform.until(lambda: platform.step_of(made) >= 1)
+        if service != "gateway":
+            platform.kill(service)
+            time.sleep(2)
+        second.kill()
+        assert platform.ended(made).state == "completed"
+        books_balance(platform, made, 4, STEPS)
