@@ -49,10 +49,11 @@ async def take_experiment_news(
         )
         .limit(_MOST)
         .with_for_update(skip_locked=True)
+        .cte("due")
     )
     found = await connection.execute(
         update(experiment)
-        .where(experiment.c.id.in_(due))
+        .where(experiment.c.id.in_(select(due.c.id)))
         .values(version=experiment.c.version + 1, dirty=False, told_at=now)
         .returning(*[column for column in experiment.c if column.name != "config"])
     )
@@ -61,10 +62,10 @@ async def take_experiment_news(
 
 async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
     """Return trials with untold results or states, with their new versions."""
-    due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True)
+    due = select(trial.c.id).where(trial.c.dirty).limit(_MOST).with_for_update(skip_locked=True).cte("due")
     found = await connection.execute(
         update(trial)
-        .where(trial.c.id.in_(due))
+        .where(trial.c.id.in_(select(due.c.id)))
         .values(version=trial.c.version + 1, dirty=False)
         .returning(*trial.c)
     )
