@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from shared import telemetry
 from shared.bus import envelope as headers
 from shared.bus import streams
+from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
 from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
@@ -211,6 +212,7 @@ class Bus:
             ) from error
         except (TimeoutError, NatsError) as error:
             raise Transient(f"{subject} was not answered within {timeout_s:g} s", code="timeout") from error
+        leave_if_cancelled()
         problem = _header(message, headers.ERROR)
         if problem is not None:
             raise from_problem(orjson.loads(problem))

@@ -24,6 +24,7 @@ from shared.bus.connection import Bus
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.pull import Pull
 from shared.bus.units import Unit, Units
+from shared.cancelling import leave_if_cancelled
 from shared.errors import MusterError, Transient, meaning_of
 from shared.ids import TenantId
 from shared.messages.base import Command, Event
@@ -101,6 +102,7 @@ class Consumer:
         except Transient as error:
             _log.warning("consuming was put off", service=self._service, error=str(error))
             await asyncio.sleep(error.retry_after_s)
+        leave_if_cancelled()
 
     async def _ready(self) -> None:
         await self._bus.ensure_streams()

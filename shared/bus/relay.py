@@ -20,6 +20,7 @@ from shared import faults
 from shared.bus import streams
 from shared.bus.connection import Bus, StreamState
 from shared.bus.units import OutboxRow
+from shared.cancelling import leave_if_cancelled
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import Transient
@@ -108,6 +109,7 @@ class Relay:
                 await asyncio.sleep(error.retry_after_s)
                 with contextlib.suppress(Transient):
                     await self._bus.ensure_streams()
+            leave_if_cancelled()
 
     def _take(self, most: int = _BATCH) -> list[OutboxRow]:
         rows: list[OutboxRow] = []
@@ -251,6 +253,7 @@ class Relay:
                     step=getattr(step, "__name__", ""),
                     error=str(error),
                 )
+            leave_if_cancelled()
             await asyncio.sleep(seconds)
 
 
