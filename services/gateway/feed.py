@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from muster.errors import MusterError
+from muster.errors import MusterError, Transient
 from shared.bus import Bus
 from shared.ids import TenantId
 from shared.messages.base import Hint
@@ -32,12 +32,17 @@ class Waiter:
 
     def __init__(self) -> None:
         self._changed = asyncio.Event()
+        self._ended = False
 
     def wake(self) -> None:
         self._changed.set()
 
+    def end(self) -> None:
+        self._ended = True
+        self.wake()
+
     async def wait(self, timeout_s: float) -> None:
-        """Returns at the next change, or after `timeout_s`."""
+        """Returns at the next change, or after `timeout_s`. Raises Transient when the gateway goes down."""
         try:
             async with asyncio.timeout(timeout_s):
                 await self._changed.wait()
@@ -45,6 +50,8 @@ class Waiter:
             return
         finally:
             self._changed.clear()
+            if self._ended:
+                raise Transient("this gateway is going down; connect again", 0.5, "restarting")
 
 
 class Feed:
@@ -93,10 +100,11 @@ class Feed:
         except MusterError as error:
             _log.debug("a hint was not sent", error=str(error))
 
-    def wake_all(self) -> None:
-        """Wakes everybody: for the end of the process."""
-        for tenant in list(self._waiters):
-            self._wake(tenant)
+    def end(self) -> None:
+        """Sends whoever waits here away: streams are taken up again at another replica, or at the next start."""
+        for waiters in self._waiters.values():
+            for waiter in waiters:
+                waiter.end()
 
     async def _on_hint(self, message: _Carries) -> None:
         hint = Hint.from_bytes(message.data)

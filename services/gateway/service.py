@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 from services.gateway import secrets_files
 from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
-from services.gateway.core.permissions import Access
 from services.gateway.core.tokens import derive_key, hash_token
 from services.gateway.feed import Feed
 from services.gateway.front import Front
@@ -70,7 +69,9 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     front = Front(
         doors, Authenticator(database, keys.token, clock), limiter, own.deadline_s, own.upload_deadline_s
     )
-    await _open_doors(front, own, feed, process)
+    keeper = _DoorKeeper(front, own, feed)
+    await keeper.open()
+    process.start("doors", keeper.run, keeper.close)
     process.mark_ready()
 
 
@@ -123,41 +124,47 @@ def make_doors(
     )
 
 
-async def _open_doors(front: Front, own: GatewaySection, feed: Feed, process: Process) -> None:
-    """REST and gRPC; at the end both stop taking calls, streams are told, calls in hand are answered."""
-    rest = Rest(
-        front,
-        RestSettings(
+class _DoorKeeper:
+    """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
+
+    def __init__(self, front: Front, own: GatewaySection, feed: Feed) -> None:
+        self._own = own
+        self._feed = feed
+        limits = RestSettings(
             frozenset(own.allowed_hosts), own.body_timeout_s, own.body_timeout_s, own.max_code_bytes
-        ),
-        render_openapi(OPERATIONS),
-    )
-    runner = web.AppRunner(
-        rest.application(OPERATIONS),
-        access_log=None,
-        handler_cancellation=True,
-        keepalive_timeout=75,
-        lingering_time=1,
-        shutdown_timeout=_CLOSE_S,
-    )
-    await runner.setup()
-    process.on_close(runner.cleanup)
-    site = web.TCPSite(runner, own.host, own.port, backlog=1024)
-    await site.start()
-    rpc = Rpc(front)
-    server, port = rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}")
-    await server.start()
-    await rpc.show_serving(True)
+        )
+        self._rest = Rest(front, limits, render_openapi(OPERATIONS))
+        self._rpc = Rpc(front)
+        self._closing = asyncio.Event()
 
-    async def close() -> None:
-        await rpc.show_serving(False)
-        await server.stop(_CLOSE_S)
+    async def open(self) -> None:
+        """Raises OSError for a port that is in use."""
+        own = self._own
+        self._runner = web.AppRunner(
+            self._rest.application(OPERATIONS),
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=75,
+            lingering_time=1,
+            shutdown_timeout=_CLOSE_S,
+        )
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, own.host, own.port, backlog=1024)
+        await site.start()
+        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}")
+        await self._server.start()
+        await self._rpc.show_serving(True)
+        _log.info("the doors are open", rest=site.name, grpc_port=port, operations=len(OPERATIONS))
 
-    process.on_close(close)
-    open_rows = [row.name for row in OPERATIONS if isinstance(row.permission, Access)]
-    _log.info(
-        "the doors are open", rest=site.name, grpc_port=port, operations=len(OPERATIONS), open=open_rows
-    )
+    async def run(self) -> None:
+        """Until `close`: takes no new call then, sends streams away, and answers the calls in hand."""
+        await self._closing.wait()
+        await self._rpc.show_serving(False)
+        self._feed.end()
+        await asyncio.gather(self._runner.cleanup(), self._server.stop(_CLOSE_S))
+
+    async def close(self) -> None:
+        self._closing.set()
 
 
 def _redis(settings: GatewaySettings, process: Process) -> Redis | None:

@@ -1,19 +1,21 @@
 """Events and logs as they happen, by SSE and by gRPC, and across reconnects."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import grpc.aio
 import httpx
 import orjson
+import pytest
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages import storage
-from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
 from tests.support.waiting import eventually
@@ -209,3 +211,35 @@ async def test_an_experiments_log_is_that_of_its_trials(api: httpx.AsyncClient, 
         while "data" in (block := await stream.next()) and block.get("event") != "end":
             followed.append(orjson.loads(block["data"])["text"])
     assert sorted(followed) == texts
+
+
+async def test_a_gateway_that_goes_down_sends_its_streams_away_soon(
+    settings: Callable[[str], dict[str, str]], gateway: Gateway, others: Others, tmp_path: Path
+) -> None:
+    """Streams are told to come again, and the position they had is good at the other replica."""
+    for name in ("admin.token", "gateway.pepper"):
+        (tmp_path / name).write_text((gateway.directory / name).read_text())
+    other = await start_gateway(settings("gateway"), tmp_path)
+    async with other.client() as api, events(api) as stream:
+        last = (await stream.next())["id"]
+        stopping = asyncio.create_task(stop_gateway(other))
+        block = await stream.next()
+        assert block["event"] == "problem" and orjson.loads(block["data"])["code"] == "restarting"
+        async with asyncio.timeout(5):
+            await stopping
+    async with gateway.client() as api, events(api, headers={"Last-Event-ID": last}) as stream:
+        made = await create(api)
+        await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
+        while "data" not in (block := await stream.next()):
+            pass
+        assert orjson.loads(block["data"])["entity"] == made["id"]
+
+
+async def test_a_port_in_use_is_told(
+    settings: Callable[[str], dict[str, str]], gateway: Gateway, tmp_path: Path
+) -> None:
+    port = gateway.url.rsplit(":", 1)[1]
+    with pytest.raises(AssertionError, match="in use"):
+        await start_gateway(
+            settings("gateway"), tmp_path, MUSTER_GATEWAY__PORT=port, MUSTER_GATEWAY__GRPC_PORT="0"
+        )
