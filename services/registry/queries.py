@@ -42,6 +42,8 @@ POINTS_PER_ANSWER = 6_000
 """What fits into a reply; who wants more asks by name, or for fewer points."""
 TRIALS_PER_COMPARE = 200
 LINES_PER_PAGE = 5_000
+LINES_PER_READ = 1_000
+READS_PER_PAGE = 50
 BYTES_PER_PAGE = 300 * 1024
 CHECKPOINTS_PER_PAGE = 500
 LATE_LOGS = timedelta(seconds=3)
@@ -109,11 +111,15 @@ class Queries:
             driver = await Driver.of(unit.connection)
             head = await logs.load_head(driver, query.trial_id)
             over = await trials.load_end(unit.connection, query.trial_id)
-            after = max(query.after, head - 1 - query.tail) if query.tail is not None else query.after
-            placed = await logs.load_chunks(driver, query.trial_id, after, limit)
+            following = max(query.after, head - 1 - query.tail) if query.tail is not None else query.after
+            page = _Page(query, limit)
+            for _ in range(READS_PER_PAGE):
+                placed = await logs.load_chunks(driver, query.trial_id, following, max(limit, LINES_PER_READ))
+                following = page.take(placed, following)
+                if page.is_full or not placed:
+                    break
             is_over = over is not None and over + LATE_LOGS <= unit.now
-        lines, following = _page(placed, query, limit, after)
-        return LogPage(lines=tuple(lines), next=following, ended=is_over and following >= head - 1)
+        return LogPage(lines=tuple(page.lines), next=following, ended=is_over and following >= head - 1)
 
     async def on_checkpoints(self, ask: Ask, query: ListCheckpoints) -> CheckpointPage:
         """Checkpoints in the order of their making; those still uploading too."""
@@ -206,29 +212,41 @@ def _series(curve: Curve, most: int | None) -> Series:
     return Series(group=curve.group, name=curve.name, count=count, points=points)
 
 
-def _page(placed: list[logs.Placed], query: GetLogs, limit: int, after: int) -> tuple[list[StoredLine], int]:
-    lines: list[StoredLine] = []
-    following = after
-    size = 0
-    for one in placed:
-        if len(lines) >= limit or size >= BYTES_PER_PAGE:
-            break
-        following = one.cursor
-        if not _matches(one, query):
-            continue
-        size += len(one.line.text) + 100
-        lines.append(
-            StoredLine(
-                cursor=one.cursor,
-                run_number=one.run_number,
-                rank=one.line.rank,
-                stream=one.line.stream,
-                level=one.line.level,
-                time_ms=one.line.time_ms,
-                text=one.line.text,
-            )
-        )
-    return lines, following
+class _Page:
+    """Lines that match, until there are enough of them or of their bytes."""
+
+    def __init__(self, query: GetLogs, limit: int) -> None:
+        self.lines: list[StoredLine] = []
+        self._query = query
+        self._limit = limit
+        self._size = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.lines) >= self._limit or self._size >= BYTES_PER_PAGE
+
+    def take(self, placed: list[logs.Placed], after: int) -> int:
+        """Take what fits of these lines, and return the cursor behind the last one that was looked at."""
+        for one in placed:
+            if self.is_full:
+                break
+            after = one.cursor
+            if _matches(one, self._query):
+                self._size += len(one.line.text) + 100
+                self.lines.append(_stored_line(one))
+        return after
+
+
+def _stored_line(one: logs.Placed) -> StoredLine:
+    return StoredLine(
+        cursor=one.cursor,
+        run_number=one.run_number,
+        rank=one.line.rank,
+        stream=one.line.stream,
+        level=one.line.level,
+        time_ms=one.line.time_ms,
+        text=one.line.text,
+    )
 
 
 def _matches(one: logs.Placed, query: GetLogs) -> bool:

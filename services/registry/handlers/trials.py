@@ -19,8 +19,6 @@ from shared.messages.runs import AllocationFacts, RunEnded, RunGranted, RunResiz
 
 Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
-_FORCED_UNLESS_ACKNOWLEDGED = frozenset({"stopped", "parked", "preempted", "cancelled"})
-
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
     """Keep how many checkpoints the experiment wants to keep."""
@@ -120,10 +118,14 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
 
 
 def _ending(message: RunEnded) -> Ending:
-    if message.outcome == "lost":
-        return Ending.lost
-    unacknowledged = message.acknowledged is None and message.outcome in _FORCED_UNLESS_ACKNOWLEDGED
-    return Ending.forced if message.outcome == "killed" or unacknowledged else Ending.ordinary
+    """A run that was forced after its preemption timeout counts as ordinary here: its successor's token fences it."""
+    match message.outcome:
+        case "lost":
+            return Ending.lost
+        case "killed":
+            return Ending.forced
+        case _:
+            return Ending.ordinary
 
 
 def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:

@@ -275,6 +275,18 @@ async def test_log_lines_are_numbered_in_the_order_of_their_commits(around: Plat
     assert [line.text for line in tail.lines] == ["two 1"]
 
 
+async def test_a_page_is_full_unless_the_log_is_at_its_end(around: Platform) -> None:
+    run = around.scheduler.grant()
+    for first in range(1, 61):
+        await around.lines(run, first, [f"line {first}"])
+    page = await around.ask(GetLogs(trial_id=run.trial, limit=40))
+    assert (len(page.lines), page.next) == (40, 40)
+    matching = await around.ask(GetLogs(trial_id=run.trial, limit=2, contains="0"))
+    assert [line.text for line in matching.lines] == ["line 10", "line 20"]
+    rest = await around.ask(GetLogs(trial_id=run.trial, limit=40, after=matching.next, contains="0"))
+    assert ([line.cursor for line in rest.lines], rest.next) == ([30, 40, 50, 60], 60)
+
+
 async def test_a_log_ends_with_its_trial(around: Platform) -> None:
     run = around.scheduler.grant()
     await around.lines(run, 1, ["last words"])
