@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import sys
+import weakref
 from pathlib import Path
 
 from muster.runtime.isolation import become_subreaper
@@ -33,10 +34,17 @@ def main() -> int:
     os.write(lock, str(os.getpid()).encode())
     become_subreaper()
     warm = _import_all([name for name in options.warm.split(",") if name])
-    gc.collect()
-    gc.freeze()
+    _settle()
     WarmParent(options.directory, warm, options.idle_exit_s).run()
     return 0
+
+
+def _settle() -> None:
+    """Leave as little as possible for forks to do: no garbage, and no finalizers of imported modules at their end."""
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
+    gc.collect()
+    gc.freeze()
 
 
 def _import_all(names: list[str]) -> list[str]:

@@ -58,9 +58,8 @@ class Family:
                 if process.pid == pid and process.exit_code is None:
                     code = os.waitstatus_to_exitcode(status)
                     ended.append(self.add(replace(process, exit_code=code)))
-                    kill_session(pid)
         if ended:
-            self._kill_strays()
+            self._kill_leftovers({process.pid for process in ended})
         return ended
 
     def kill(self, run: str, number: int, name: str = "") -> None:
@@ -82,17 +81,23 @@ class Family:
                 del self._processes[process.name]
                 self._path(process.name).unlink(missing_ok=True)
 
-    def _kill_strays(self) -> None:
-        """End what left its session. It may belong to any run that lived when it was first seen: the last one's end takes it."""
+    def _kill_leftovers(self, sessions: set[int]) -> None:
+        """End what is left of ended sessions, and what had left them.
+
+        An orphan outside its session may belong to any run that lived when it was first seen: the last one's end takes it.
+        """
         me = os.getpid()
         living = {process.name for process in self if process.exit_code is None}
         known = {process.pid for process in self if process.exit_code is None}
-        strays = {pid for pid, parent, _ in running_processes() if parent == me and pid not in known}
+        processes = list(running_processes())
+        left_behind = [pid for pid, _, session in processes if session in sessions]
+        strays = {pid for pid, parent, _ in processes if parent == me and pid not in known}
         self._strays = {pid: self._strays.get(pid, frozenset(living)) & living for pid in strays}
-        for pid, owners in self._strays.items():
-            if not owners:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+        for pid in (*left_behind, *(pid for pid, owners in self._strays.items() if not owners)):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        for session in sessions if left_behind else ():
+            kill_session(session)
 
     def _save(self, process: Process) -> None:
         target = self._path(process.name)
