@@ -115,7 +115,7 @@ async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
 
 async def _load_trials(connection: AsyncConnection) -> list[Trial]:
     found = await connection.execute(_TRIALS)
-    return [trial_of(row, TrialSpec.model_validate_json(row.spec)) for row in found]
+    return [trial_of(row, TrialSpec.model_validate(row.spec)) for row in found]
 
 
 async def _load_parts(

@@ -3,8 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import orjson
-
 from services.scheduler.core.run import Run, RunState, Share
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
@@ -114,8 +112,7 @@ def run_row(run: Run) -> Row:
 def run_of(row: Any) -> Run:
     """From a row of `run`. A run that all members had named is taken as seen by all of them."""
     shares = tuple(
-        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"])
-        for m in orjson.loads(row.members)
+        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"]) for m in row.members
     )
     state = RunState(row.state)
     workers = frozenset(share.worker for share in shares)

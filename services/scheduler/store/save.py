@@ -105,5 +105,5 @@ async def next_token_block(connection: AsyncConnection) -> int:
 async def _save(connection: AsyncConnection, statement: object, rows: Iterable[Row]) -> None:
     rows = list(rows)
     if rows:
-        payload = orjson.dumps(rows).decode()
+        payload = orjson.dumps(rows, default=str).decode()
         await connection.execute(statement, {"rows": payload})  # type: ignore[call-overload]

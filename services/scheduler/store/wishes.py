@@ -69,7 +69,7 @@ async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish])
         if before is None or before.wish.version < stored.wish.version:
             newest[stored.wish.trial] = stored
     rows = [_wish_row(stored) for stored in newest.values()]
-    await connection.execute(_SAVE_WISHES, {"rows": orjson.dumps(rows).decode()})
+    await connection.execute(_SAVE_WISHES, {"rows": orjson.dumps(rows, default=str).decode()})
 
 
 async def first_parts(
@@ -86,7 +86,7 @@ async def first_parts(
         }
         for experiment, part in parts.items()
     ]
-    await connection.execute(_SAVE_PARTS, {"rows": orjson.dumps(rows).decode()})
+    await connection.execute(_SAVE_PARTS, {"rows": orjson.dumps(rows, default=str).decode()})
     return await load_parts(connection, parts)
 
 
@@ -106,7 +106,7 @@ async def edit_part(connection: AsyncConnection, experiment: ExperimentId, chang
 async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> dict[TrialId, Trial]:
     """Trials of earlier requests, which may have left memory."""
     found = await connection.execute(_KNOWN, {"ids": list(trials)})
-    return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate_json(row.spec)) for row in found}
+    return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate(row.spec)) for row in found}
 
 
 async def load_late_wishes(connection: AsyncConnection) -> list[StoredWish]:
@@ -126,7 +126,7 @@ async def load_settled(connection: AsyncConnection, runs: Iterable[RunId]) -> di
 
 def stored_wish_of(row: Any) -> StoredWish:
     """From a row of `wanted`."""
-    spec = TrialSpec.model_validate_json(row.spec)
+    spec = TrialSpec.model_validate(row.spec)
     level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
     wish = wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
     return StoredWish(wish, spec, row.traceparent)

@@ -31,14 +31,16 @@ _ASK_DRAIN = text(
     " WHERE worker = :worker AND NOT is_removed RETURNING worker"
 )
 _REMOVE = text(
-    "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(:workers) AND NOT is_removed"
+    "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(CAST(:workers AS text[])) AND NOT is_removed"
 )
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker, provider_version = :version"
     " WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
-_DROP_OLD_TOKENS = text("DELETE FROM scheduler.join_token WHERE expires_at < :now - interval '1 day'")
+_DROP_OLD_TOKENS = text(
+    "DELETE FROM scheduler.join_token WHERE expires_at < CAST(:now AS timestamptz) - interval '1 day'"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,330 @@
+"""The scheduler as processes of its own, and what stands around it: a searcher that wants trials, fake workers on the bus."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import UUID
+
+import asyncpg
+import nats
+from nats.aio.msg import Msg
+
+from deploy.keys.permissions import ADMIN, inbox
+from shared.bus import Bus, Envelope
+from shared.clock import SystemClock
+from shared.errors import MusterError
+from shared.ids import (
+    DEFAULT_TENANT,
+    SITE,
+    ExperimentId,
+    PoolName,
+    TenantId,
+    TrialId,
+    WorkerId,
+    new_id,
+)
+from shared.messages.base import Command, Event, Query
+from shared.messages.experiments import TrialWanted
+from shared.messages.runs import (
+    Credentials,
+    DesiredSet,
+    IssueJoin,
+    Join,
+    ObservedAllocation,
+    ObservedSet,
+    Slot,
+)
+from shared.messages.specs import Share, Signal, Slots, TrialSpec, Wanted
+from shared.nats_jwt import KeyKind, credentials_text, new_seed, public_key
+from tests.integration.servers import Servers, TestDatabase
+from tests.support.waiting import eventually
+
+ROOT = Path(__file__).parents[3]
+CLOCK = SystemClock()
+POOL = PoolName("default")
+E = TypeVar("E", bound=Event)
+
+
+class Scheduler:
+    """One process. `freeze` and `thaw` stop it as a whole; `kill` ends it without warning."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    def freeze(self) -> None:
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+
+    async def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> None:
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGCONT)
+            self.process.terminate()
+        try:
+            await asyncio.wait_for(self.process.wait(), 15)
+        except TimeoutError:
+            await self.kill()
+
+
+@dataclass
+class FakeWorker:
+    """A worker as the bus sees it: it takes desired sets, runs what they name, and says what it has."""
+
+    id: WorkerId
+    bus: Bus
+    slots: int = 1
+    heartbeat_s: float = 0.5
+    starts: bool = True
+    incarnation: UUID = field(default_factory=lambda: new_id(CLOCK))
+    sequence: int = 0
+    epoch: int = 0
+    has: dict[UUID, ObservedAllocation] = field(default_factory=dict)
+    started: list[int] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    last_set: DesiredSet | None = None
+    _beating: asyncio.Task[None] | None = None
+
+    async def begin(self) -> None:
+        await self.bus.subscribe(f"wrk.v1.{self.id}.desired", self._on_desired)
+        await self.bus.flush()
+        self._beating = asyncio.create_task(self._beat())
+
+    async def fall_silent(self) -> None:
+        """As if the machine had gone: no heartbeat, no answer."""
+        if self._beating is not None:
+            self._beating.cancel()
+        await self.bus.close()
+
+    async def say(self) -> None:
+        with suppress(MusterError):
+            await self.bus.request(self._observed(), self.id, timeout_s=1.0)
+
+    async def exit(self, trial: UUID | None = None, **how: Any) -> None:
+        """Ends the run of a trial (any, by default), and says so at once."""
+        for allocation, observed in list(self.has.items()):
+            if observed.state == "running" and trial in (None, self._trials.get(allocation)):
+                defaults = {"exit_code": 0}
+                self.has[allocation] = observed.model_copy(update={"state": "exited", **defaults, **how})
+        await self.say()
+
+    @property
+    def running(self) -> set[UUID]:
+        return {self._trials[a] for a, observed in self.has.items() if observed.state == "running"}
+
+    def wanted(self, trial: UUID) -> Signal | None:
+        found = [o.wanted for a, o in self.has.items() if self._trials[a] == trial]
+        return found[-1] if found else None
+
+    @property
+    def _trials(self) -> dict[UUID, UUID]:
+        return self.__dict__.setdefault("trials", {})
+
+    async def _on_desired(self, message: Msg) -> None:
+        desired = DesiredSet.from_bytes(message.data)
+        if desired.epoch < self.epoch:
+            self.refused.append(desired.epoch)
+        else:
+            self.epoch, self.last_set = desired.epoch, desired
+            self._follow(desired)
+        await message.respond(self._observed().to_bytes())
+
+    def _follow(self, desired: DesiredSet) -> None:
+        named = {allocation.allocation_id: allocation for allocation in desired.allocations}
+        for gone in self.has.keys() - named.keys():
+            del self.has[gone]
+        for allocation_id, allocation in named.items():
+            observed = self.has.get(allocation_id)
+            if observed is None:
+                assert allocation.spec is not None, "a new allocation comes with its spec"
+                self._trials[allocation_id] = allocation.trial_id
+                self.started.append(allocation.token)
+                observed = ObservedAllocation(
+                    allocation_id=allocation_id,
+                    run_id=allocation.run_id,
+                    token=allocation.token,
+                    generation=allocation.generation,
+                    state="running",
+                )
+            changes: dict[str, Any] = {"wanted": allocation.wanted, "decide_at": allocation.decide_at}
+            if allocation.members[0].worker == self.id and len(allocation.members) > 1:
+                changes["rendezvous"] = f"127.0.0.1:{allocation.token}"
+            self.has[allocation_id] = observed.model_copy(update=changes)
+
+    def _observed(self) -> ObservedSet:
+        self.sequence += 1
+        return ObservedSet(
+            worker=self.id,
+            incarnation=self.incarnation,
+            sequence=self.sequence,
+            epoch=self.epoch,
+            pool=POOL,
+            address="127.0.0.1",
+            slots=tuple(Slot(id=number, kind="cpu") for number in range(self.slots)),
+            allocations=tuple(self.has.values()),
+        )
+
+    async def _beat(self) -> None:
+        while True:
+            await self.say()
+            await asyncio.sleep(self.heartbeat_s)
+
+
+class Platform:
+    """Schedulers, workers and a searcher on one bus and one database."""
+
+    def __init__(
+        self, servers: Servers, database: TestDatabase, environment: dict[str, str], bus: Bus, ear: Any
+    ):
+        self.servers = servers
+        self.database = database
+        self.environment = environment
+        self.bus = bus
+        self.events: list[tuple[Envelope, bytes]] = []
+        self._publisher = ear.jetstream()
+        self._seeds = 0
+
+    @asynccontextmanager
+    async def scheduler(self, **settings: str) -> AsyncIterator[Scheduler]:
+        environment = {**os.environ, **self.environment, **settings, "PYTHONPATH": str(ROOT)}
+        log = Path("/tmp/scheduler-test.log").open("ab")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "services.scheduler", env=environment, cwd=ROOT, stdout=log, stderr=log
+        )
+        log.close()
+        running = Scheduler(process)
+        try:
+            yield running
+        finally:
+            await running.stop()
+
+    @asynccontextmanager
+    async def worker(self, name: str, slots: int = 1, pool: PoolName = POOL) -> AsyncIterator[FakeWorker]:
+        """A worker that has joined and beats."""
+        await eventually(self.is_led, timeout_s=20)
+        self._seeds += 1
+        seed = new_seed(KeyKind.USER, os.urandom(32))
+        issued = await self.ask(IssueJoin(pool=pool))
+        join = Join(
+            token=issued.token,
+            worker=WorkerId(name),
+            user_key=public_key(seed),
+            pool=pool,
+            address="127.0.0.1",
+        )
+        given: Credentials = await self.ask(join)
+        path = self.servers.root / f"{name}-{self._seeds}.creds"
+        path.write_text(credentials_text(given.jwt, seed))
+        bus = await Bus.connect(given.nats_url, name, path)
+        fake = FakeWorker(WorkerId(name), bus, slots)
+        await fake.begin()
+        try:
+            yield fake
+        finally:
+            await fake.fall_silent()
+
+    async def ask(self, query: Query[Any], tenant: TenantId = SITE) -> Any:
+        return await self.bus.ask(query, tenant, timeout_s=3.0)
+
+    async def is_led(self) -> bool:
+        from shared.messages.runs import GetCluster
+
+        try:
+            await self.bus.ask(GetCluster(), SITE, timeout_s=0.5)
+        except MusterError:
+            return False
+        return True
+
+    async def tell(self, message: Event | Command, tenant: TenantId = DEFAULT_TENANT) -> None:
+        """Publishes a message as its owner's outbox would."""
+        envelope = Envelope(id=new_id(CLOCK), type=message.TYPE, version=message.VERSION, tenant=tenant)
+        subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
+        await self._publisher.publish(subject, message.to_bytes(), headers=envelope.to_headers())
+
+    async def want(
+        self,
+        trial: TrialId,
+        wanted: Wanted = Wanted.RUN,
+        version: int = 1,
+        slots: int = 1,
+        experiment: UUID | None = None,
+        request: int = 1,
+        decide_at: float | None = None,
+        **spec: Any,
+    ) -> None:
+        share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
+        await self.tell(
+            TrialWanted(
+                trial_id=trial,
+                experiment_id=ExperimentId(experiment or trial),
+                version=version,
+                request=request,
+                wanted=wanted,
+                decide_at=decide_at,
+                spec=TrialSpec(
+                    experiment_number=1,
+                    trial_number=1,
+                    entrypoint="python train.py",
+                    seed=1,
+                    metric="loss",
+                    slots=Slots(min=slots, max=slots),
+                    share=share,
+                    **spec,
+                ),
+            )
+        )
+
+    def told(self, kind: type[E], trial: UUID | None = None) -> list[E]:
+        """Events of a type that were published, in order; repeated publications of one count once."""
+        seen: dict[UUID, E] = {}
+        for envelope, payload in self.events:
+            if envelope.type == kind.TYPE and envelope.id not in seen:
+                event = kind.from_bytes(payload)
+                if trial is None or getattr(event, "trial_id", None) == trial:
+                    seen[envelope.id] = event
+        return list(seen.values())
+
+    async def rows(self, statement: str, *arguments: Any) -> Sequence[Any]:
+        connection = await asyncpg.connect(self.database.urls["scheduler"].system)
+        try:
+            return await connection.fetch(statement, *arguments)
+        finally:
+            await connection.close()
+
+
+def new_trial() -> TrialId:
+    return TrialId(new_id(CLOCK))
+
+
+@asynccontextmanager
+async def platform(
+    servers: Servers, database: TestDatabase, settings: Callable[[str], dict[str, str]]
+) -> AsyncIterator[Platform]:
+    """Everything but the scheduler itself."""
+    async with AsyncExitStack() as stack:
+        gateway = servers.keys.credentials("gateway")
+        bus = await stack.enter_async_context(await Bus.connect(servers.nats.url, "gateway", gateway))
+        ear = await nats.connect(
+            servers.nats.url,
+            user_credentials=str(servers.keys.credentials(ADMIN)),
+            inbox_prefix=inbox(ADMIN).encode(),
+        )
+        stack.push_async_callback(ear.close)
+        found = Platform(servers, database, settings("scheduler"), bus, ear)
+
+        async def hear(message: Msg) -> None:
+            found.events.append((Envelope.from_headers(message.headers or {}), message.data))
+
+        await ear.subscribe("evt.v1.>", cb=hear)
+        yield found

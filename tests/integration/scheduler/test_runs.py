@@ -1,0 +1,219 @@
+"""One scheduler, fake workers: grants, ends, restarts, gangs, joining, draining."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from muster.errors import Rejected
+from shared.ids import DEFAULT_TENANT, SITE, PoolName, WorkerId, new_id
+from shared.messages.runs import (
+    DrainWorker,
+    EditExperiment,
+    Explain,
+    GetAllocation,
+    GetCluster,
+    GetQueue,
+    IssueJoin,
+    Join,
+    PoolDemand,
+    RequestClosed,
+    RunEnded,
+    RunGranted,
+    ValidatePlacement,
+    WorkerDrained,
+    WorkerJoined,
+)
+from shared.messages.specs import Signal, Wanted
+from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial
+from tests.support.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+async def workers(around: Platform) -> AsyncIterator[list[FakeWorker]]:
+    async with (
+        around.scheduler(),
+        around.worker("r1") as one,
+        around.worker("r2") as other,
+    ):
+        await eventually(lambda: len(around.told(WorkerJoined)) >= 2)
+        yield [one, other]
+
+
+async def test_a_trial_runs_ends_and_its_request_closes_once(around: Platform, workers):
+    trial = new_trial()
+    await around.want(trial, decide_at=3.0)
+    await eventually(lambda: any(trial in worker.running for worker in workers))
+    (worker,) = [worker for worker in workers if trial in worker.running]
+    granted = around.told(RunGranted, trial)[0]
+    assert (granted.number, granted.members[0].worker, granted.members[0].slot_ids) == (1, worker.id, (0,))
+    facts = await around.ask(GetAllocation(run_id=granted.run_id))
+    assert (facts.trial_id, facts.token, facts.members, facts.stale) == (
+        trial,
+        granted.token,
+        (worker.id,),
+        False,
+    )
+    told = await around.ask(Explain(trial_id=trial), DEFAULT_TENANT)
+    assert told.state == "running"
+    await worker.exit(trial, validations=4, checkpoints=0, step=9)
+    await eventually(lambda: around.told(RequestClosed, trial))
+    ended, closed = around.told(RunEnded, trial)[0], around.told(RequestClosed, trial)
+    assert (ended.outcome, ended.validations, ended.next) == ("completed", 4, "closed")
+    assert [(one.outcome, one.runs) for one in closed] == [("completed", 1)]
+    await eventually(lambda: not worker.has)
+
+
+async def test_a_failed_run_is_restarted_until_restarts_are_used_up(around: Platform, workers):
+    trial = new_trial()
+    await around.want(trial, max_restarts=1)
+    for number in (1, 2):
+        await eventually(lambda number=number: len(around.told(RunGranted, trial)) == number)
+        await eventually(lambda: any(trial in worker.running for worker in workers))
+        for worker in workers:
+            await worker.exit(trial, exit_code=1, fault="user")
+    await eventually(lambda: around.told(RequestClosed, trial))
+    assert [(one.charged, one.restarts, one.next) for one in around.told(RunEnded, trial)] == [
+        (True, 1, "requeued"),
+        (False, 1, "closed"),
+    ]
+    assert around.told(RequestClosed, trial)[0].outcome == "failed"
+
+
+async def test_a_gang_spans_both_workers_and_learns_its_rendezvous(around: Platform, workers):
+    trial = new_trial()
+    await around.want(trial, slots=2)
+    await eventually(lambda: all(trial in worker.running for worker in workers))
+    granted = around.told(RunGranted, trial)[0]
+    assert {member.worker for member in granted.members} == {"r1", "r2"}
+    follower = next(worker for worker in workers if worker.id != granted.members[0].worker)
+    await eventually(lambda: follower.last_set.allocations[0].rendezvous == f"127.0.0.1:{granted.token}")
+    for worker in workers:
+        await worker.exit(trial)
+    await eventually(lambda: around.told(RequestClosed, trial))
+
+
+async def test_newer_wishes_reach_the_running_allocation(around: Platform, workers):
+    trial = new_trial()
+    await around.want(trial, version=1, decide_at=1.0)
+    await eventually(lambda: any(trial in worker.running for worker in workers))
+    (worker,) = [worker for worker in workers if trial in worker.running]
+    await around.want(trial, version=2, decide_at=3.0)
+    await eventually(lambda: any(one.decide_at == 3.0 for one in worker.has.values()))
+    await around.want(trial, Wanted.PARK, version=3)
+    await eventually(lambda: worker.wanted(trial) is Signal.PAUSE)
+    await worker.exit(trial, acknowledged=Signal.PAUSE)
+    await eventually(lambda: around.told(RequestClosed, trial))
+    await around.want(trial, version=4, request=2)
+    await eventually(lambda: any(trial in worker.running for worker in workers))
+    for worker in workers:
+        await worker.exit(trial)
+    await eventually(lambda: len(around.told(RequestClosed, trial)) == 2)
+    assert [one.outcome for one in around.told(RequestClosed, trial)] == ["parked", "completed"]
+
+
+async def test_waiting_requests_say_why_and_ask_for_machines(around: Platform, workers):
+    first, second, gang = new_trial(), new_trial(), new_trial()
+    await around.want(first)
+    await around.want(second)
+    await eventually(lambda: sum(len(worker.running) for worker in workers) == 2)
+    await around.want(gang, slots=2)
+    await eventually(lambda: around.told(PoolDemand)[-1].waiting_slots == 2)
+    told = await around.ask(Explain(trial_id=gang), DEFAULT_TENANT)
+    assert (told.code, told.message) == (
+        "waiting_for_slots",
+        "waiting for 2 slots; 0 free of 2 in pool default; 0 ahead",
+    )
+    page = await around.ask(GetQueue(limit=2), DEFAULT_TENANT)
+    rest = await around.ask(GetQueue(limit=2, after=page.next), DEFAULT_TENANT)
+    assert [entry.state for entry in (*page.entries, *rest.entries)] == ["running", "running", "waiting"]
+    foreign = await around.ask(GetQueue(), new_id(CLOCK))
+    assert foreign.entries == ()
+    view = await around.ask(GetCluster())
+    assert (view.pools[0].slots, view.pools[0].used_slots, view.pools[0].waiting_slots) == (2, 2, 2)
+    await around.want(gang, Wanted.CANCEL, version=2)
+    await eventually(lambda: around.told(RequestClosed, gang))
+    assert [(one.outcome, one.runs) for one in around.told(RequestClosed, gang)] == [("cancelled", 0)]
+    for worker in workers:
+        await worker.exit()
+    await eventually(lambda: around.told(RequestClosed, second) and around.told(RequestClosed, first))
+
+
+async def test_what_can_never_be_placed_is_refused_with_the_place(around: Platform, workers):
+    with pytest.raises(Rejected) as unknown:
+        await around.ask(ValidatePlacement(pool=PoolName("gpus"), min_slots=1, max_slots=1))
+    assert (unknown.value.code, unknown.value.place) == ("pool_unknown", "resources.resource_pool")
+    with pytest.raises(Rejected) as priority:
+        await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=1, max_slots=1, priority=100))
+    assert priority.value.code == "bad_priority"
+    many = await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=5, max_slots=5))
+    assert "5 slots were asked for; pool default can have 2" in many.warnings[0]
+
+
+async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers):
+    blocker, early, late = new_trial(), new_trial(), new_trial()
+    await around.want(blocker, slots=2)
+    await eventually(lambda: all(blocker in worker.running for worker in workers))
+    await around.want(early, slots=2)
+    await around.want(late, slots=2)
+    await eventually(lambda: around.told(PoolDemand)[-1].waiting_slots == 4)
+    await around.tell(EditExperiment(operation_id=new_id(CLOCK), experiment_id=late, priority=10))
+
+    async def is_edited() -> bool:
+        page = await around.ask(GetQueue(), DEFAULT_TENANT)
+        return [entry.priority for entry in page.entries if entry.trial_id == late] == [10]
+
+    await eventually(is_edited)
+    for worker in workers:
+        await worker.exit(blocker)
+    await eventually(lambda: all(late in worker.running for worker in workers))
+    for trial in (late, early):
+        await eventually(lambda trial=trial: all(trial in worker.running for worker in workers))
+        for worker in workers:
+            await worker.exit(trial)
+    await eventually(lambda: around.told(RequestClosed, early))
+
+
+async def test_a_join_token_admits_one_worker_once(around: Platform, workers):
+    issued = await around.ask(IssueJoin(pool=PoolName("default")))
+    key = "U" + "A" * 55
+    join = Join(
+        token=issued.token, worker=WorkerId("x1"), user_key=key, pool=PoolName("default"), address="a"
+    )
+    assert (await around.ask(join)).worker == "x1"
+    assert (await around.ask(join)).worker == "x1", "a lost answer may be asked for again"
+    with pytest.raises(Rejected) as used:
+        await around.ask(join.model_copy(update={"worker": WorkerId("x2")}))
+    assert used.value.code == "bad_join_token"
+    with pytest.raises(Rejected) as wrong:
+        await around.ask(join.model_copy(update={"token": "guess"}))
+    assert wrong.value.code == "bad_join_token"
+    stored = await around.rows("SELECT hash FROM scheduler.join_token WHERE used_by = 'x1'")
+    assert issued.token.encode() not in bytes(stored[0]["hash"])
+
+
+async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(around: Platform, workers):
+    trial = new_trial()
+    async with around.worker("d1") as draining:
+        await eventually(lambda: any(one.worker == "d1" for one in around.told(WorkerJoined)))
+        for worker in workers:
+            await around.tell(DrainWorker(operation_id=new_id(CLOCK), worker=worker.id), SITE)
+        await eventually(lambda: {one.worker for one in around.told(WorkerDrained)} == {"r1", "r2"})
+        await around.want(trial)
+        await eventually(lambda: trial in draining.running)
+        await around.tell(DrainWorker(operation_id=new_id(CLOCK), worker=draining.id), SITE)
+        await eventually(
+            lambda: [one for one in around.told(WorkerJoined) if one.state == "draining"][-1].worker == "d1"
+        )
+        assert "d1" not in {one.worker for one in around.told(WorkerDrained)}
+        await draining.exit(trial)
+        await eventually(lambda: "d1" in {one.worker for one in around.told(WorkerDrained)})
+
+
+async def test_a_drain_can_be_taken_back(around: Platform, workers):
+    trial = new_trial()
+    await around.want(trial, slots=2)
+    for worker in workers:
+        await around.tell(DrainWorker(operation_id=new_id(CLOCK), worker=worker.id, undo=True), SITE)
+    await eventually(lambda: all(trial in worker.running for worker in workers))
+    for worker in workers:
+        await worker.exit(trial)
