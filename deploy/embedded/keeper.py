@@ -63,8 +63,7 @@ class Keeper:
                 self._watch_run(now)
             case "restarting":
                 if now >= self._start_at:
-                    self.restarts += 1
-                    self._start(now)
+                    self._start_again(now)
             case _:
                 pass
         return before != (self.state, self.restarts)
@@ -85,6 +84,17 @@ class Keeper:
         self.daemon.start()
         self._since = now
         self.state = "starting"
+
+    def _start_again(self, now: float) -> None:
+        self.restarts += 1
+        try:
+            self._start(now)
+        except OSError:
+            # A full disk or a lack of processes: the others go on, and so do the attempts.
+            if not self._ran_once:
+                raise
+            self._failures += 1
+            self._pause(now)
 
     def _watch_start(self, now: float) -> None:
         process = self.process
@@ -112,6 +122,9 @@ class Keeper:
                 f"{self.name} does not start (exit code {code}); the end of {self.daemon.log}:\n"
                 f"{self.daemon.last_words()}"
             )
+        self._pause(now)
+
+    def _pause(self, now: float) -> None:
         pause_s = FIRST_PAUSE_S * 2 ** (self._failures - 1) if self._failures > 1 else 0.0
         self._start_at = now + min(pause_s, LONGEST_PAUSE_S)
         self.state = "restarting"

@@ -38,6 +38,7 @@ class FakeDaemon(Daemon):
         super().__init__(home)
         self.serves = False
         self.starts = 0
+        self.refusal: OSError | None = None
 
     @property
     def ports(self) -> tuple[int, ...]:
@@ -53,6 +54,8 @@ class FakeDaemon(Daemon):
 
     def start(self) -> None:
         self.starts += 1
+        if self.refusal:
+            raise self.refusal
         self.process = FakeProcess()  # type: ignore[assignment]
 
     def ends(self, code: int) -> None:
@@ -140,3 +143,18 @@ def test_what_does_not_become_ready_is_started_again(keeper: Keeper, daemon: Fak
     keeper.tick(START_PATIENCE_S + 1, NEEDS)
     keeper.tick(START_PATIENCE_S + 1, NEEDS)
     assert (daemon.starts, keeper.state) == (2, "starting")
+
+
+def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
+    keeper: Keeper, daemon: FakeDaemon
+) -> None:
+    _run(keeper, daemon, 0.0)
+    daemon.refusal = OSError(28, "No space left on device")
+    daemon.ends(1)
+    for now in (1.0, 1.0, 1.1):
+        keeper.tick(now, NEEDS)
+    assert keeper.state == "restarting"
+    daemon.refusal = None
+    keeper.tick(60.0, NEEDS)
+    keeper.tick(60.0, NEEDS)
+    assert keeper.state == "running"
