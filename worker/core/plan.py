@@ -53,7 +53,8 @@ def plan(run: LocalRun, now: float) -> tuple[LocalRun, tuple[Action, ...]]:
     if run.state is RunState.STARTING:
         return _plan_start(run)
     if run.told is not run.asked:
-        asked_at = run.asked_at if run.asked_at is not None else now
+        first_asked_at = run.asked_at if run.asked_at is not None else now
+        asked_at = None if run.asked is Signal.RUN else first_asked_at
         return replace(run, told=run.asked, asked_at=asked_at), (Tell(run.asked),)
     return run, ()
 

@@ -44,7 +44,11 @@ class Cadence:
         return self.calls
 
     def _calls_until_decision(self, decide_at: float | None) -> int:
-        if decide_at is None or self.last_time is None or self.time_between <= 0 or self.calls_between <= 0:
+        if decide_at is None:
             return MAX_CALLS
+        if self.last_time is None or self.time_between <= 0 or self.calls_between <= 0:
+            return max(
+                1, self.since_validation
+            )  # the rhythm is not known yet: look more often, ever more rarely
         validations = max(1, ceil((decide_at - self.last_time) / self.time_between))
         return max(1, validations * self.calls_between - self.since_validation + 1)

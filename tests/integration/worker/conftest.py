@@ -1,7 +1,6 @@
 """Real workers with real warm parents, around a fake registry and scheduler."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -40,5 +39,7 @@ async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Da
     """One worker that has been heard, its warm parent imported."""
     daemon = daemons("w1")
     daemon.start()
-    await eventually(lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists(), 30)
+    await eventually(
+        lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists(), 30
+    )
     return daemon

@@ -124,9 +124,7 @@ class FakePlatform:
         self.objects[f"code/{sha256}"] = content
         return sha256
 
-    def allocation(
-        self, name: str, code: str, members: tuple[Member, ...], **more: Any
-    ) -> DesiredAllocation:
+    def allocation(self, name: str, code: str, members: tuple[Member, ...], **more: Any) -> DesiredAllocation:
         run_id = RunId(uuid5(NAMESPACE, f"run {name}"))
         self.code[run_id] = code
         spec: dict[str, Any] = {
@@ -274,7 +272,7 @@ def _key(checkpoint_id: CheckpointId, entry: FileEntry) -> str:
 
 def credentials(servers: Servers, worker: str, user_key: str) -> Credentials:
     issuer = nats_jwt.WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
-    now = datetime.now(UTC)  # noqa: DTZ005, TID251
+    now = datetime.now(UTC)
     until = now + timedelta(hours=24)
     token = nats_jwt.worker_token(issuer, worker, user_key, now=now, until=until)
     return Credentials(worker=WorkerId(worker), jwt=token, nats_url=servers.nats.url, expires_at=until)
@@ -293,7 +291,7 @@ class Daemon:
         given = credentials(servers, name, nats_jwt.public_key(seed))
         (identity / "credentials.json").write_text(given.model_dump_json())
         self._environment = {
-            "PATH": os.environ["PATH"],  # noqa: TID251
+            "PATH": os.environ["PATH"],
             "MUSTER_WORKER__ID": name,
             "MUSTER_WORKER__DIRECTORY": str(directory),
             "MUSTER_WORKER__SLOTS": str(slots),

@@ -1,0 +1,124 @@
+"""The desired set: who may speak, and what is new, known, dropped."""
+
+from uuid import UUID
+
+import pytest
+
+from muster.errors import Rejected
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
+from shared.messages.runs import DesiredAllocation, DesiredSet
+from shared.messages.specs import Member, Signal, TrialSpec
+from worker.core.fleet import Gate, apply_desired, is_orphaned, pass_gate
+from worker.core.gang import (
+    Meeting,
+    horovod_environment,
+    horovod_hosts,
+    parse_address,
+    take_seat,
+)
+from worker.core.state import RunState
+
+ME = WorkerId("w1")
+MEMBERS = (
+    Member(worker=WorkerId("w0"), slots=2),
+    Member(worker=ME, slots=1),
+    Member(worker=WorkerId("w2"), slots=2),
+)
+SPEC = TrialSpec(
+    experiment_number=1, trial_number=1, entrypoint="x.py", seed=1, metric="loss", pool=PoolName("p")
+)
+
+
+def _allocation(number: int, spec: TrialSpec | None = SPEC, wanted: Signal = Signal.RUN) -> DesiredAllocation:
+    return DesiredAllocation(
+        allocation_id=AllocationId(UUID(int=number)),
+        run_id=RunId(UUID(int=100 + number)),
+        run_number=1,
+        trial_id=TrialId(UUID(int=3)),
+        experiment_id=ExperimentId(UUID(int=4)),
+        tenant=UUID(int=5),
+        token=1,
+        generation=1,
+        wanted=wanted,
+        members=MEMBERS,
+        rendezvous="10.0.0.9:4000",
+        spec=spec,
+    )
+
+
+def _desired(*allocations: DesiredAllocation) -> DesiredSet:
+    return DesiredSet(worker=ME, epoch=1, sequence=1, allocations=allocations)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "sequence", "passes"),
+    [(5, 10, True), (5, 11, True), (5, 9, False), (6, 0, True), (4, 99, False)],
+)
+def test_only_the_newest_leader_is_heard(epoch: int, sequence: int, passes: bool) -> None:
+    assert (pass_gate(Gate(5, 10), epoch, sequence) is not None) is passes
+
+
+def test_new_known_and_dropped() -> None:
+    first = apply_desired({}, _desired(_allocation(1), _allocation(2)), ME)
+    assert [run.allocation_id.int for run, _ in first.new] == [1, 2]
+    runs = {run.allocation_id: run for run, _ in first.new}
+    assert all(run.state is RunState.FETCHING for run in runs.values())
+    second = apply_desired(runs, _desired(_allocation(1, None, Signal.STOP), _allocation(3)), ME)
+    assert [run.allocation_id.int for run, _ in second.new] == [3]
+    changed = {run.allocation_id.int: run for run in second.changed}
+    assert changed[1].wanted is Signal.STOP
+    assert changed[2].dropped
+    assert apply_desired(runs, _desired(_allocation(1), _allocation(2)), ME).changed == ()
+
+
+def test_an_unknown_allocation_without_its_spec_is_not_taken() -> None:
+    assert apply_desired({}, _desired(_allocation(1, spec=None)), ME).new == ()
+
+
+def test_who_is_no_member_is_refused() -> None:
+    with pytest.raises(Rejected):
+        apply_desired({}, _desired(_allocation(1)), WorkerId("stranger"))
+
+
+def test_orphans() -> None:
+    assert not is_orphaned(100.0, 1899.9)
+    assert is_orphaned(100.0, 1900.0)
+
+
+def test_ranks_run_through_the_members() -> None:
+    seats = [take_seat(MEMBERS, member.worker) for member in MEMBERS]
+    assert [(seat.first_rank, seat.ranks, seat.size, seat.is_chief) for seat in seats] == [
+        (0, 2, 5, True),
+        (2, 1, 5, False),
+        (3, 2, 5, False),
+    ]
+    assert horovod_hosts(MEMBERS) == "m0:2,m1:1,m2:2"
+    no_slots = (Member(worker=ME, slots=0),)
+    assert take_seat(no_slots, ME).ranks == 1
+
+
+def test_horovod_is_told_what_its_own_assignment_says() -> None:
+    hosts = pytest.importorskip("horovod.runner.common.util.hosts")
+    assigned = hosts.get_host_assignments(hosts.parse_hosts(horovod_hosts(MEMBERS)), 5, 5)
+    meeting = Meeting("10.0.0.9", 4000, "eth0")
+    for member in MEMBERS:
+        seat = take_seat(MEMBERS, member.worker)
+        for local in range(seat.ranks):
+            found = horovod_environment(MEMBERS, seat, local, meeting)
+            one = assigned[seat.first_rank + local]
+            assert found["HOROVOD_RANK"] == str(one.rank)
+            assert found["HOROVOD_LOCAL_RANK"] == str(one.local_rank)
+            assert found["HOROVOD_CROSS_RANK"] == str(one.cross_rank)
+            assert (found["HOROVOD_CROSS_SIZE"], found["HOROVOD_LOCAL_SIZE"]) == (
+                str(one.cross_size),
+                str(one.local_size),
+            )
+            assert found["HOROVOD_HOSTNAME"] == one.hostname
+
+
+def test_addresses() -> None:
+    assert parse_address("10.0.0.1:80") == ("10.0.0.1", 80)
+    assert parse_address("fe80::1:80") == ("fe80::1", 80)
+    for text in ("", "host", ":80", "host:x"):
+        with pytest.raises(ValueError, match=r"host:port|invalid literal"):
+            parse_address(text)
