@@ -198,11 +198,10 @@ class Platform:
     @asynccontextmanager
     async def scheduler(self, **settings: str) -> AsyncIterator[Scheduler]:
         environment = {**os.environ, **self.environment, **settings, "PYTHONPATH": str(ROOT)}
-        log = Path("/tmp/scheduler-test.log").open("ab")
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.scheduler", env=environment, cwd=ROOT, stdout=log, stderr=log
-        )
-        log.close()
+        with (self.servers.root / "scheduler.log").open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "services.scheduler", env=environment, cwd=ROOT, stdout=log, stderr=log
+            )
         running = Scheduler(process)
         try:
             yield running

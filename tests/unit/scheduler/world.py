@@ -37,7 +37,7 @@ def experiment_id(number: int = 0) -> ExperimentId:
 class World:
     """A cluster with a clock and a counter of tokens; `cycle` plans and carries the plan out, as the service does."""
 
-    policy: PoolPolicy = PoolPolicy(POOL)
+    policy: PoolPolicy = field(default_factory=lambda: PoolPolicy(POOL))
     now: datetime = NOW
     tokens: int = 0
     places: int = 0
