@@ -92,7 +92,7 @@ class JoinToken(Resource):
 class JoinWorkerRequest(Request):
     """What a machine says to join. It is authenticated by the join token alone, sent as the bearer token."""
 
-    worker: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+    worker: Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[A-Za-z0-9_-]+$")]
     user_key: Annotated[
         str,
         Field(min_length=10, max_length=100, description="The public NATS user key."),

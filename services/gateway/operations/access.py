@@ -118,7 +118,14 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
         pool=PoolName(request.pool),
         address=request.address,
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    try:
+        found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    except Rejected as error:
+        if error.code == "bad_join_token":
+            raise Rejected(
+                "unauthenticated", error.message, hint="take a new one: POST /v1/join-tokens"
+            ) from error
+        raise
     return WorkerCredentials(
         worker=found.worker, jwt=found.jwt, nats_url=found.nats_url, expires_at=found.expires_at
     )

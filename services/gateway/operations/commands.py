@@ -13,6 +13,10 @@ from shared.messages.base import Command
 
 T = TypeVar("T")
 _POLL_S = 0.25
+_CONFLICTS = frozenset(
+    {"model_exists", "version_changed", "version_conflict", "checkpoint_not_saved", "checkpoint_taken"}
+)
+"""Refusals that are a matter of the present state: the announcement of one carries its code only."""
 
 
 async def send(call: Call, command: Command) -> None:
@@ -50,6 +54,6 @@ def refused(row: Any) -> Exception:
     """The error that a refused command is told with."""
     if row.code == "not_found":
         return NotFound(row.message.removesuffix(" was not found"), row.hint)
-    if row.code in ("conflict", "wrong_state", "already_exists", "name_taken"):
+    if row.code in _CONFLICTS or row.code.startswith("experiment_is_"):
         return Conflict(row.code, row.message, hint=row.hint)
     return Rejected(row.code, row.message, hint=row.hint)

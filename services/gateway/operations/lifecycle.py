@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import Conflict
+from muster.errors import Conflict, Transient
 from services.gateway.api.experiments import Experiment, ExperimentRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
@@ -81,6 +81,8 @@ async def _command(call: Call, row: Any, command: Command, reached: Reached) -> 
     """Sends the command unless it is done already; shows the experiment as it is after the wait."""
     if reached(row):
         return render_experiment(row)
+    if row.version == 0:
+        await _taken_up(call, row)
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
@@ -89,6 +91,17 @@ async def _command(call: Call, row: Any, command: Command, reached: Reached) -> 
     await send(call, command)
     found = await wait_for(call, command.operation_id, look)
     return render_experiment(found if found is not None else await find_experiment(call, str(row.id)))
+
+
+async def _taken_up(call: Call, row: Any) -> None:
+    """Waits until the searcher knows the experiment: a command that came before it would be refused."""
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        return now if now is not None and now.version > 0 else None
+
+    if await wait_for(call, row.id, look) is None:
+        raise Transient("the searcher has not taken the experiment up yet", 1.0, "still_working")
 
 
 def _ending(row: Any) -> bool:

@@ -26,6 +26,7 @@ from shared.messages.storage import GetLogs
 
 _FOLLOWED = 500
 _TRIALS_AT_ONCE = 200
+_LAST_LINES_S = 6.0
 
 
 @dataclass(slots=True)
@@ -36,7 +37,6 @@ class _Trial:
     number: int
     after: int = 0
     ended: bool = False
-    fresh: bool = True
 
 
 async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
@@ -46,7 +46,7 @@ async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
     trial = _Trial(row.id, row.number, int(str(position[0])) if position else 0)
     page = await _ask(call, trial, request, request.limit, None if position else request.tail)
     lines = [_line(trial, line) for line in page.lines]
-    more = len(lines) == request.limit
+    more = bool(lines) and not page.ended
     return LogPage(items=lines, next_cursor=make_cursor(call, request, [page.next]) if more else None)
 
 
@@ -66,8 +66,8 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
         wanted = request.limit - len(lines)
         page = await _ask(call, trial, request, wanted, None if trial.after else request.tail)
         lines += [_line(trial, line) for line in page.lines]
-        full = len(page.lines) == wanted
-        number, after = (trial.number, page.next) if full else (trial.number + 1, 0)
+        more = bool(page.lines) and not page.ended
+        number, after = (trial.number, page.next) if more else (trial.number + 1, 0)
     return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, after]))
 
 
@@ -76,14 +76,14 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     row = await find_trial(call, request.trial)
     trial = _Trial(row.id, row.number)
     _resume(call.last_event_id or request.after, [trial])
+    patience = _Patience(call)
     async with call.doors.feed.waiting_for_logs(call.tenant, trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
                 yield line
-            if trial.ended or (final and not trial.fresh):
+            if trial.ended or patience.is_over(final):
                 return
-            trial.fresh = not final
             await waiter.wait(call.doors.follow_poll_s)
 
 
@@ -91,6 +91,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     """Streams the logs of an experiment's trials until the experiment has ended."""
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
+    patience = _Patience(call)
     async with call.doors.feed.waiting_for_logs(call.tenant, None) as waiter:
         while True:
             async with call.doors.database.tenant(call.tenant) as connection:
@@ -105,10 +106,26 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
                 if not trial.ended:
                     async for line in _new_lines(call, trial, request):
                         yield line
-            if experiment.final and len(rows) < _TRIALS_AT_ONCE:
+            if len(rows) == _TRIALS_AT_ONCE:
+                continue
+            if experiment.final and all(trial.ended for trial in trials.values()):
                 return
-            if len(rows) < _TRIALS_AT_ONCE:
-                await waiter.wait(call.doors.follow_poll_s)
+            if patience.is_over(experiment.final):
+                return
+            await waiter.wait(call.doors.follow_poll_s)
+
+
+class _Patience:
+    """How long the last lines of something that has ended are waited for, should the registry not say that all are there."""
+
+    def __init__(self, call: Call) -> None:
+        self._clock = call.doors.clock
+        self._since_s: float | None = None
+
+    def is_over(self, final: bool) -> bool:
+        if final and self._since_s is None:
+            self._since_s = self._clock.monotonic()
+        return self._since_s is not None and self._clock.monotonic() - self._since_s > _LAST_LINES_S
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:
@@ -118,7 +135,7 @@ async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIter
         for line in page.lines:
             yield _line(trial, line)
         trial.after, trial.ended = max(trial.after, page.next), page.ended
-        if len(page.lines) < _FOLLOWED:
+        if trial.ended or not page.lines:
             return
 
 

@@ -137,7 +137,9 @@ async def _find_version(call: Call, request: ModelVersionRequest) -> Any:
 async def _refuse_taken(connection: AsyncConnection, name: str) -> None:
     """Only the early answer: the registry has the last word on names."""
     if await registry.load_model(connection, name) is not None:
-        raise Conflict("name_taken", f"a model named {name!r} exists already", "name", "choose another name")
+        raise Conflict(
+            "model_exists", f"a model named {name!r} exists already", "name", "choose another name"
+        )
 
 
 async def _created(call: Call, entity: UUID, look: Any) -> Any:

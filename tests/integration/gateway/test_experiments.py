@@ -172,26 +172,30 @@ async def test_pausing_waits_for_the_searcher_and_shows_the_new_state(
     api: httpx.AsyncClient, others: Others
 ) -> None:
     made = await create(api)
+    early = await api.post(f"/v1/experiments/{made['number']}/pause")
+    assert early.status_code == 503 and early.json()["code"] == "still_working"
+    await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
     asking = asyncio.create_task(api.post(f"/v1/experiments/{made['number']}/pause"))
     command = await next_command(others, messages.PauseExperiment)
     assert isinstance(command, messages.PauseExperiment) and command.experiment_id == ExperimentId(
         UUID(made["id"])
     )
-    await others.announce("searcher", DEFAULT_TENANT, changed(made, 1, state="paused"))
+    await others.announce("searcher", DEFAULT_TENANT, changed(made, 2, state="paused"))
     answer = await asking
     assert answer.status_code == 200 and answer.json()["state"] == "paused"
 
 
 async def test_a_refused_command_tells_why(api: httpx.AsyncClient, others: Others) -> None:
     made = await create(api)
+    await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
     asking = asyncio.create_task(api.post(f"/v1/experiments/{made['number']}/archive"))
     command = await next_command(others, messages.ArchiveExperiment)
     refused = messages.OperationRefused(
-        operation_id=command.operation_id, code="wrong_state", message="it runs"
+        operation_id=command.operation_id, code="experiment_is_active", message="it runs"
     )
     await others.announce("searcher", DEFAULT_TENANT, refused)
     answer = await asking
-    assert answer.status_code == 409 and answer.json()["code"] == "wrong_state"
+    assert answer.status_code == 409 and answer.json()["code"] == "experiment_is_active"
 
 
 async def test_an_ended_experiment_cannot_be_resumed(api: httpx.AsyncClient, others: Others) -> None:

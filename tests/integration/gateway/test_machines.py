@@ -111,7 +111,7 @@ async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: 
 
     def join(ask: Any, query: runs.Join) -> runs.Credentials:
         if query.token != "join-me":
-            raise Rejected("unauthenticated", "this join token is unknown, used or expired")
+            raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
         return runs.Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
 
     others.say(runs.Join, join)

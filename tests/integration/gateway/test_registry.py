@@ -147,7 +147,7 @@ async def test_a_model_is_created_versioned_and_downloaded(
     again = await api.post("/v1/models", json={"name": "digits", "metadata": {"a": 1}}, headers=key)
     assert again.status_code == 201 and again.json() == answer.json()
     taken = await api.post("/v1/models", json={"name": "digits"})
-    assert taken.status_code == 409 and taken.json()["code"] == "name_taken"
+    assert taken.status_code == 409 and taken.json()["code"] == "model_exists"
 
     wish = {"checkpoint": str(seeded.checkpoint)}
     asking = asyncio.create_task(api.post("/v1/models/digits/versions", json=wish))
@@ -157,7 +157,7 @@ async def test_a_model_is_created_versioned_and_downloaded(
     )
     await others.announce("registry", DEFAULT_TENANT, refusal)
     refused = await asking
-    assert refused.status_code == 422 and refused.json()["code"] == "checkpoint_not_saved"
+    assert refused.status_code == 409 and refused.json()["code"] == "checkpoint_not_saved"
 
 
 async def test_versions_are_found_by_number_alias_and_latest(
