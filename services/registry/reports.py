@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -27,6 +28,7 @@ from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.runs import AllocationFacts
 from shared.messages.storage import LogBatch, Mark, ReportBatch, ValidationStored
+from shared.telemetry.tracing import TRACEPARENT
 
 BEFORE_REPLY = faults.register("registry.before_reply")
 KEPT_RUNS = 5_000
@@ -76,10 +78,9 @@ class Reports:
             raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
         try:
             facts = await self._facts.of(batch.run_id, ask.worker)
-            trace: dict[str, str] = {}
-            telemetry.inject(trace)
-            incoming = read_batch(batch, facts, ask.worker, trace)
-            mark = await self._combiner.add(TenantId(facts.tenant), incoming)
+            incoming = read_batch(batch, facts, ask.worker, _trace(batch))
+            with _first_step(incoming):
+                mark = await self._combiner.add(TenantId(facts.tenant), incoming)
         except Transient as error:
             return Mark(next=batch.first, retry_after_s=error.retry_after_s)
         except Rejected as error:
@@ -238,6 +239,24 @@ class Reports:
         heads = await logs.save_chunks(driver, tenant, unit.now.date(), chunks)
         for trial, following in heads.items():
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
+
+
+def _trace(batch: ReportBatch | LogBatch) -> dict[str, str]:
+    """The run's trace, which began with the request for its experiment; else that of the worker's request."""
+    if isinstance(batch, ReportBatch) and batch.traceparent:
+        return {TRACEPARENT: batch.traceparent}
+    headers: dict[str, str] = {}
+    telemetry.inject(headers)
+    return headers
+
+
+def _first_step(batch: Incoming) -> AbstractContextManager[object]:
+    """The run's first report ends the way that its trace has followed since the request; later ones are no news there."""
+    if batch.sent.first != FIRST_RECORD or batch.sent.stream != "reports":
+        return nullcontext()
+    return telemetry.span(
+        "store first report", parent=batch.trace, run=batch.sent.run, trial=batch.facts.trial_id
+    )
 
 
 def _source(batch: Incoming) -> Source:
