@@ -1,0 +1,44 @@
+"""What the provisioner tells the others: instances and providers as they now are, and drains that it asks for."""
+
+from services.provisioner.core.instance import Instance
+from services.provisioner.store import Provider
+from shared.ids import derived_id
+from shared.messages.instances import InstanceChanged, ProviderChanged
+from shared.messages.runs import DrainWorker
+
+
+def changed(one: Instance) -> InstanceChanged:
+    """Its whole public state."""
+    return InstanceChanged(
+        instance_id=one.id,
+        version=one.version,
+        pool=one.pool,
+        worker=one.worker,
+        driver=one.driver,
+        state=one.state.value,
+        slots=one.slots,
+        reason=one.reason,
+        price_per_hour=one.price_per_hour,
+        launched_at=one.launched_at,
+        ended_at=one.ended_at,
+    )
+
+
+def provided(one: Provider) -> ProviderChanged:
+    """What a pool may grow to, and what keeps it from growing."""
+    return ProviderChanged(
+        pool=one.pool,
+        version=one.version,
+        driver=one.driver,
+        minimum=one.minimum,
+        maximum=one.maximum,
+        slots_per_instance=one.slots_per_instance,
+        instances=one.instances,
+        fault=one.fault,
+    )
+
+
+def drain(one: Instance, undo: bool = False) -> DrainWorker:
+    """Asks the scheduler to empty its worker, runs left to end by themselves; `undo` takes that back."""
+    operation = derived_id(one.id, "drain", one.version)
+    return DrainWorker(operation_id=operation, worker=one.worker, undo=undo)

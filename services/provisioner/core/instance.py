@@ -1,0 +1,151 @@
+"""An instance: one machine with one worker, and the one table of its life."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from shared.ids import InstanceId, PoolName, WorkerId
+from shared.machine import Machine
+from shared.messages.specs import SlotKind
+
+Ending = Literal["gone", "lost", "failed"]
+
+
+class State(StrEnum):
+    """As `InstanceChanged` tells it."""
+
+    WANTED = "wanted"
+    LAUNCHING = "launching"
+    JOINING = "joining"
+    READY = "ready"
+    DRAINING = "draining"
+    DRAINED = "drained"
+    TERMINATING = "terminating"
+    GONE = "gone"
+    LOST = "lost"
+    FAILED = "failed"
+
+
+class Trigger(StrEnum):
+    """What moves it. `release` ends what is empty, `fail` what does not work, `vanish` what is no longer there."""
+
+    ORDERED = "ordered"
+    APPEARED = "appeared"
+    JOINED = "joined"
+    DRAIN = "drain"
+    UNDO = "undo"
+    EMPTIED = "emptied"
+    RELEASE = "release"
+    FAIL = "fail"
+    VANISH = "vanish"
+    ENDED_GONE = "ended_gone"
+    ENDED_LOST = "ended_lost"
+    ENDED_FAILED = "ended_failed"
+
+
+_S, _T = State, Trigger
+FINAL = frozenset({_S.GONE, _S.LOST, _S.FAILED})
+STARTING = frozenset({_S.WANTED, _S.LAUNCHING, _S.JOINING})
+SERVING = frozenset({_S.LAUNCHING, _S.JOINING, _S.READY, _S.DRAINING})
+"""Whose worker should run."""
+LEAVING = frozenset({_S.DRAINING, _S.DRAINED, _S.TERMINATING})
+
+INSTANCE = Machine(
+    name="instance",
+    initial=_S.WANTED,
+    table={
+        (_S.WANTED, _T.ORDERED): _S.LAUNCHING,
+        (_S.LAUNCHING, _T.APPEARED): _S.JOINING,
+        **{(state, _T.JOINED): _S.READY for state in STARTING},
+        (_S.READY, _T.DRAIN): _S.DRAINING,
+        (_S.DRAINING, _T.UNDO): _S.READY,
+        (_S.DRAINING, _T.EMPTIED): _S.DRAINED,
+        (_S.DRAINED, _T.RELEASE): _S.TERMINATING,
+        (_S.WANTED, _T.RELEASE): _S.TERMINATING,
+        **{(state, _T.FAIL): _S.TERMINATING for state in SERVING},
+        **{(state, _T.VANISH): _S.TERMINATING for state in (*SERVING, _S.DRAINED)},
+        (_S.TERMINATING, _T.ENDED_GONE): _S.GONE,
+        (_S.TERMINATING, _T.ENDED_LOST): _S.LOST,
+        (_S.TERMINATING, _T.ENDED_FAILED): _S.FAILED,
+    },
+    ignored={
+        *((state, _T.JOINED) for state in (_S.READY, *LEAVING)),
+        *((state, _T.EMPTIED) for state in (*STARTING, _S.READY, _S.DRAINED, _S.TERMINATING)),
+        *((state, _T.ORDERED) for state in (_S.LAUNCHING, _S.JOINING, _S.READY, *LEAVING)),
+    },
+    final=FINAL,
+)
+_ENDED: dict[Ending, Trigger] = {"gone": _T.ENDED_GONE, "lost": _T.ENDED_LOST, "failed": _T.ENDED_FAILED}
+_ENDINGS: dict[Trigger, Ending] = {_T.RELEASE: "gone", _T.VANISH: "lost", _T.FAIL: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One machine. `seat` is its place on the host; `is_open`: its worker is heard and takes work.
+
+    `attempts` counts starts of its worker that did not last; no further one is tried before `retry_at`.
+    """
+
+    id: InstanceId
+    pool: PoolName
+    worker: WorkerId
+    driver: str
+    seat: int
+    slots: int
+    kind: SlotKind
+    price_per_hour: float
+    state: State
+    since: datetime
+    version: int = 1
+    reason: str | None = None
+    ending: Ending = "gone"
+    attempts: int = 0
+    retry_at: datetime | None = None
+    is_open: bool = False
+    worker_version: int = 0
+    launched_at: datetime | None = None
+    ready_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether its worker may be started (again) now."""
+        return self.retry_at is None or self.retry_at <= now
+
+
+def worker_of(instance: InstanceId) -> WorkerId:
+    """The worker's id derives from the instance's: short, because socket paths hold it."""
+    return WorkerId(f"w-{instance.hex[-10:]}")
+
+
+def moved(instance: Instance, trigger: Trigger, now: datetime, reason: str | None = None) -> Instance:
+    """The instance after `trigger`; itself where that changes nothing."""
+    state = INSTANCE.next(instance.state, trigger)
+    if state == instance.state:
+        return instance
+    after = replace(
+        instance,
+        state=state,
+        since=now,
+        version=instance.version + 1,
+        reason=reason or (instance.reason if state in FINAL else None),
+        ending=_ENDINGS.get(trigger, instance.ending),
+        is_open=instance.is_open and state in (_S.READY, _S.DRAINING),
+        retry_at=None if trigger is _T.ORDERED or state is _S.TERMINATING else instance.retry_at,
+    )
+    if trigger is _T.ORDERED or (instance.launched_at is None and state is _S.READY):
+        after = replace(after, launched_at=now)
+    if trigger is _T.JOINED:
+        after = replace(after, ready_at=now, is_open=True, attempts=0)
+    if state in FINAL:
+        after = replace(after, ended_at=now)
+    return after
+
+
+def ended(instance: Instance, now: datetime) -> Instance:
+    """Nothing of it is left."""
+    return moved(instance, _ENDED[instance.ending], now)

@@ -1,0 +1,118 @@
+"""One look at a pool: what the driver sees moves instances, sizing adds and takes away, and what is due is to be done."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
+from services.provisioner.core.sizing import Demand, Policy, Sizing, plan_size
+from shared.ids import WorkerId
+
+MOST_ATTEMPTS = 10
+APPEARS_WITHIN = timedelta(seconds=60)
+LASTS = timedelta(seconds=60)
+"""A worker that ran this long after its last start has started well."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
+
+
+class Presence(StrEnum):
+    """What a driver sees of an instance; nothing at all where it is not named."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is known at the beginning of a pass."""
+
+    policy: Policy
+    demand: Demand
+    live: Sequence[Instance]
+    presences: Mapping[WorkerId, Presence]
+    idle_since: Mapping[WorkerId, datetime]
+    may_launch: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`moves`: (before, after). `starts` and `ends` are effects that are due; they are repeated until they are recorded."""
+
+    moves: tuple[tuple[Instance, Instance], ...] = ()
+    sizing: Sizing = field(default_factory=Sizing)
+    starts: tuple[Instance, ...] = ()
+    ends: tuple[Instance, ...] = ()
+
+
+def plan_pool(world: World, now: datetime) -> Plan:
+    """Plans a pass. Sizing sees the instances as the moves leave them."""
+    moves = [(one, _seen(one, world, now)) for one in world.live]
+    after = [one for _, one in moves]
+    sizing = plan_size(world.policy, world.demand, after, world.idle_since, now)
+    if not world.may_launch:
+        sizing = replace(sizing, seats=())
+    return Plan(
+        moves=tuple((before, one) for before, one in moves if one != before),
+        sizing=sizing,
+        starts=tuple(one for one in after if one.is_due(now) and _should_start(one, world.presences)),
+        ends=tuple(one for one in after if one.state is State.TERMINATING and one.is_due(now)),
+    )
+
+
+def on_ordered(instance: Instance, now: datetime) -> Instance:
+    """The machine was ordered; it may have joined before this is recorded."""
+    return moved(instance, Trigger.ORDERED, now)
+
+
+def on_started_again(instance: Instance, now: datetime) -> Instance:
+    """Its worker had ended and was started again, which counts as an attempt until it has lasted."""
+    has_lasted = instance.retry_at is None or now - instance.retry_at > LASTS
+    return _put_off(instance, 1 if has_lasted else instance.attempts + 1, now, instance.reason)
+
+
+def on_not_done(instance: Instance, now: datetime, reason: str) -> Instance:
+    """An effect failed; it is tried again, later and later."""
+    return _put_off(instance, instance.attempts + 1, now, reason)
+
+
+def pause_after(failures: int) -> timedelta:
+    """How long to wait after so many failures in a row."""
+    seconds = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2.0 ** min(failures, 20))
+    return timedelta(seconds=seconds if failures > 1 else _FIRST_PAUSE_S)
+
+
+def _seen(one: Instance, world: World, now: datetime) -> Instance:
+    presence = world.presences.get(one.worker)
+    if one.state is State.DRAINED:
+        return moved(one, Trigger.RELEASE, now)
+    if one.state is State.WANTED and presence is Presence.RUNNING:
+        return moved(one, Trigger.ORDERED, now)
+    if one.state not in SERVING:
+        return one
+    if presence is None:
+        is_late = one.state is not State.LAUNCHING or now - one.since > APPEARS_WITHIN
+        return moved(one, Trigger.VANISH, now, "the machine has vanished") if is_late else one
+    if one.attempts >= MOST_ATTEMPTS and presence is Presence.STOPPED:
+        return moved(one, Trigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
+    if one.state in STARTING and now - one.since > world.policy.join_timeout:
+        return moved(one, Trigger.FAIL, now, "its worker did not join in time")
+    if one.state is State.LAUNCHING and presence is Presence.RUNNING:
+        return moved(one, Trigger.APPEARED, now)
+    return one
+
+
+def _should_start(one: Instance, presences: Mapping[WorkerId, Presence]) -> bool:
+    if one.state is State.WANTED:
+        return True
+    return one.state in SERVING and presences.get(one.worker) is Presence.STOPPED
+
+
+def _put_off(instance: Instance, attempts: int, now: datetime, reason: str | None) -> Instance:
+    return replace(
+        instance,
+        attempts=attempts,
+        retry_at=now + pause_after(attempts),
+        reason=reason,
+        version=instance.version + 1,
+    )

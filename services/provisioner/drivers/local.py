@@ -1,0 +1,226 @@
+"""Workers as processes of this machine, each in a session and a folder of its own; they outlive whoever started them.
+
+A worker's folder is its machine: while it is there the machine is, and a daemon that died is started again in it.
+"""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from services.provisioner.core.plan import Presence
+from services.provisioner.drivers import processes
+from services.provisioner.drivers.base import Order
+from services.provisioner.drivers.processes import Command
+from shared.errors import Transient
+from shared.ids import WorkerId
+
+LAUNCH_LOCK = "launch.lock"
+PARENT_LOCK = Path("parent") / "parent.lock"
+LOG = "worker.log"
+LARGEST_LOG_BYTES = 8 * 1024 * 1024
+_PARENT_MODULE = "muster.runtime"
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """How workers are started here. `environment`: of every worker. `devices`: ids of the GPUs, in the order of seats."""
+
+    directory: Path
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    gateway_url: str
+    address: str = "127.0.0.1"
+    devices: Sequence[str] = ()
+    patience_s: float = 20.0
+
+
+class LocalDriver:
+    """The driver `local`."""
+
+    name = "local"
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._notify: Callable[[], None] = _nobody
+        self._children: dict[WorkerId, subprocess.Popen[bytes]] = {}
+        self._watched: dict[WorkerId, int] = {}
+        # A look at a lock takes it for an instant; a start in that instant would take it for a running worker.
+        self._locks = threading.Lock()
+
+    def watch(self, notify: Callable[[], None]) -> None:
+        """Has `notify` called when a worker that was seen running ends."""
+        self._notify = notify
+
+    async def launch(self, order: Order) -> None:
+        try:
+            await asyncio.to_thread(self._launch, order)
+        except OSError as error:
+            raise Transient(f"worker {order.worker} was not started: {error}") from error
+        self._listen_to(order.worker)
+
+    async def observe(self) -> Mapping[WorkerId, Presence]:
+        try:
+            found = await asyncio.to_thread(self._look)
+        except OSError as error:
+            raise Transient(f"{self._site.directory} cannot be read: {error}") from error
+        for worker, presence in found.items():
+            if presence is Presence.RUNNING and worker not in self._watched:
+                self._listen_to(worker)
+        return found
+
+    async def terminate(self, worker: WorkerId) -> None:
+        folder = self._site.directory / worker
+        await self._end_holder(folder / LAUNCH_LOCK)
+        mark = ("MUSTER_WORKER__DIRECTORY", str(folder))
+        for pid in await asyncio.to_thread(processes.find_by_variable, *mark):
+            await self._end(pid)
+        parent = await asyncio.to_thread(_find_parent, folder)
+        if parent is not None:
+            await self._end(parent)
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        self._reap(worker)
+        if folder.exists():
+            raise Transient(f"{folder} could not be removed")
+        _log.info("a worker was ended", worker=worker)
+
+    def _launch(self, order: Order) -> None:
+        folder = self._site.directory / order.worker
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        command = Command(self._site.command, self._environment(order, folder), folder, folder / LOG)
+        with self._locks:
+            child = processes.spawn_locked(folder / LAUNCH_LOCK, command)
+        if child is not None:
+            self._children[order.worker] = child
+            _log.info("a worker was started", worker=order.worker, pid=child.pid)
+
+    def _environment(self, order: Order, folder: Path) -> dict[str, str]:
+        environment = {
+            **self._site.environment,
+            "MUSTER_WORKER__ID": order.worker,
+            "MUSTER_WORKER__DIRECTORY": str(folder),
+            "MUSTER_WORKER__POOL": order.pool,
+            "MUSTER_WORKER__SLOTS": str(order.slots),
+            "MUSTER_WORKER__KIND": order.kind,
+            "MUSTER_WORKER__ADDRESS": self._site.address,
+            "MUSTER_WORKER__GATEWAY_URL": self._site.gateway_url,
+        }
+        if order.join_token is not None:
+            environment["MUSTER_WORKER__JOIN_TOKEN"] = order.join_token
+        first = order.seat * order.slots
+        if devices := self._site.devices[first : first + order.slots]:
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+        return environment
+
+    def _look(self) -> dict[WorkerId, Presence]:
+        self._site.directory.mkdir(mode=0o711, parents=True, exist_ok=True)
+        found = {}
+        for folder in sorted(self._site.directory.iterdir()):
+            if not folder.is_dir():
+                continue
+            with self._locks:
+                runs = processes.is_held(folder / LAUNCH_LOCK)
+            found[WorkerId(folder.name)] = Presence.RUNNING if runs else Presence.STOPPED
+            _bound(folder / LOG)
+        return found
+
+    def _listen_to(self, worker: WorkerId) -> None:
+        """Notices the end of a running worker at once; the slow loop would notice too."""
+        with self._locks:
+            handle = processes.open_holder(self._site.directory / worker / LAUNCH_LOCK)
+        if handle is None:
+            return
+        if worker in self._watched:
+            self._unwatch(worker)
+        self._watched[worker] = handle
+        asyncio.get_running_loop().add_reader(handle, self._on_end, worker)
+
+    def _on_end(self, worker: WorkerId) -> None:
+        self._unwatch(worker)
+        self._reap(worker)
+        self._notify()
+
+    def _unwatch(self, worker: WorkerId) -> None:
+        handle = self._watched.pop(worker)
+        asyncio.get_running_loop().remove_reader(handle)
+        os.close(handle)
+
+    def _reap(self, worker: WorkerId) -> None:
+        """Takes the exit code of a child that has ended."""
+        child = self._children.get(worker)
+        if child is not None and child.poll() is not None:
+            del self._children[worker]
+            _log.info("a worker's process ended", worker=worker, exit_code=child.returncode)
+
+    async def _end_holder(self, lock: Path) -> None:
+        with self._locks:
+            handle = processes.open_holder(lock)
+        if handle is not None:
+            try:
+                await self._end_by(handle, ())
+            finally:
+                os.close(handle)
+
+    async def _end(self, pid: int) -> None:
+        with processes.opened(pid) as handle:
+            if handle is not None:
+                await self._end_by(handle, processes.descendants(pid))
+
+    async def _end_by(self, handle: int, tree: Sequence[int]) -> None:
+        """SIGTERM, and after the patience SIGKILL, to it and what it had started."""
+        processes.send(handle, signal.SIGTERM)
+        if await _ended(handle, self._site.patience_s):
+            return
+        _log.warning("a process did not end by itself and was killed")
+        processes.send(handle, signal.SIGKILL)
+        for pid in tree:
+            with processes.opened(pid) as member:
+                if member is not None:
+                    processes.send(member, signal.SIGKILL)
+        await _ended(handle, 5.0)
+
+
+async def _ended(handle: int, patience_s: float) -> bool:
+    """Waits for a process; its descriptor becomes readable when it ends."""
+    loop = asyncio.get_running_loop()
+    over = asyncio.Event()
+    loop.add_reader(handle, over.set)
+    try:
+        async with asyncio.timeout(patience_s):
+            await over.wait()
+    except TimeoutError:
+        return False
+    finally:
+        loop.remove_reader(handle)
+    return True
+
+
+def _find_parent(folder: Path) -> int | None:
+    """The warm parent that outlived its daemon, if it is really that."""
+    with suppress(OSError, ValueError, IndexError):
+        pid = int((folder / PARENT_LOCK).read_text().split()[0])
+        words = processes.command_line(pid)
+        if _PARENT_MODULE in words and str(folder / PARENT_LOCK.parent) in words:
+            return pid
+    return None
+
+
+def _bound(log: Path) -> None:
+    """Keeps the log and one older one within a size; the worker appends, so it is cut in place."""
+    with suppress(OSError):
+        if log.stat().st_size > LARGEST_LOG_BYTES:
+            shutil.copyfile(log, log.with_name(f"{LOG}.1"))
+            os.truncate(log, 0)
+
+
+def _nobody() -> None:
+    """Nobody is watching yet."""

@@ -1,0 +1,76 @@
+"""Events of the scheduler: what is asked for, and what becomes of the workers. Each wakes the reconcile loop after its commit."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.provisioner import store
+from services.provisioner.announce import changed, provided
+from services.provisioner.core.instance import Instance, State, Trigger, moved
+from shared.bus import Delivery, Unit
+from shared.bus.consumer import Handlers as Table
+from shared.ids import SITE
+from shared.messages.runs import PoolDemand, WorkerDrained, WorkerJoined, WorkerLost
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """One method a message type."""
+
+    wake: Callable[[], None]
+
+    def events(self) -> Table:
+        return {
+            WorkerJoined: self.on_workers,
+            WorkerDrained: self.on_workers,
+            WorkerLost: self.on_workers,
+            PoolDemand: self.on_demand,
+        }
+
+    async def on_demand(self, unit: Unit, batch: list[Delivery[PoolDemand]]) -> None:
+        newest = {
+            delivery.message.pool: delivery.message
+            for delivery in sorted(batch, key=lambda delivery: delivery.message.version)
+        }
+        for demand in newest.values():
+            await store.save_demand(unit.connection, demand, unit.now)
+        unit.then(self._wake)
+
+    async def on_workers(
+        self, unit: Unit, batch: list[Delivery[WorkerJoined | WorkerDrained | WorkerLost]]
+    ) -> None:
+        """Joined, drained or lost: only newer versions of a worker count."""
+        workers = {delivery.message.worker for delivery in batch}
+        known = {one.worker: one for one in await store.lock_by_workers(unit.connection, workers)}
+        for delivery in sorted(batch, key=lambda delivery: delivery.message.version):
+            message = delivery.message
+            before = known.get(message.worker)
+            if before is None or before.is_final or message.version <= before.worker_version:
+                continue
+            after = _on_worker(before, message, unit.now)
+            await store.save_change(unit.connection, before, after)
+            if after.state != before.state:
+                unit.emit(changed(after), tenant=SITE, cause=delivery)
+            known[message.worker] = after
+            if isinstance(message, WorkerJoined):
+                told = await store.clear_fault(unit.connection, after.pool)
+                if told is not None:
+                    unit.emit(provided(told), tenant=SITE, cause=delivery)
+        unit.then(self._wake)
+
+    async def _wake(self) -> None:
+        self.wake()
+
+
+def _on_worker(
+    before: Instance, message: WorkerJoined | WorkerDrained | WorkerLost, now: datetime
+) -> Instance:
+    match message:
+        case WorkerJoined():
+            after = moved(before, Trigger.JOINED, now)
+            is_open = message.state == "ready" and after.state is State.READY
+        case WorkerDrained():
+            after, is_open = moved(before, Trigger.EMPTIED, now), False
+        case WorkerLost():
+            after, is_open = before, False
+    return replace(after, is_open=is_open, worker_version=message.version, version=before.version + 1)

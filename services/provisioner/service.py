@@ -1,0 +1,137 @@
+"""Composition root. Everything that decides or acts lives inside a leader's term; a stand-by answers queries and waits for the lease."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine
+from datetime import timedelta
+
+import structlog
+
+from services.provisioner import store
+from services.provisioner.core.sizing import Policy
+from services.provisioner.drivers.local import LocalDriver, Site
+from services.provisioner.drivers.machine import count_cores, find_gpus, worker_environment
+from services.provisioner.effects import Effects, Means
+from services.provisioner.handlers import Handlers
+from services.provisioner.queries import Queries
+from services.provisioner.reconcile import Reconciler
+from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
+from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.clock import SystemClock
+from shared.db import Database, migrate
+from shared.errors import Conflict, Rejected, Transient
+from shared.ids import PoolName, new_id
+from shared.leases import Lease
+from shared.messages.specs import SlotKind
+from shared.process import Process
+
+NAME = "provisioner"
+_log = structlog.get_logger()
+
+
+async def compose(settings: Settings, process: Process) -> None:
+    """Connects, brings the schema up to date, then stands by for the lease."""
+    own, clock, environment = settings.provisioner, SystemClock(), inherited_environment()
+    gpus = () if own.slot_kind == "cpu" else await asyncio.to_thread(find_gpus, environment)
+    policy = policy_of(own, len(gpus), count_cores())
+    site = Site(
+        directory=own.directory.absolute(),
+        command=own.worker_command,
+        environment=worker_environment(environment),
+        gateway_url=own.gateway_url,
+        address=own.address,
+        devices=gpus if policy.kind != "cpu" else (),
+    )
+    await migrate(settings.postgres, NAME)
+    database = await process.enter(Database(settings.postgres, NAME))
+    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    relay = Relay(bus, database, NAME, clock)
+    units = Units(database, relay, NAME, clock)
+    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"
+    lease = Lease(database, NAME, "leader", holder, clock)
+    async with database.system() as connection:
+        await store.seed_provider(connection, policy)
+    means = Means(policy, database, units, lease, bus, LocalDriver(site), clock)
+    stopping = asyncio.Event()
+
+    async def stop() -> None:
+        stopping.set()
+
+    async def lead() -> None:
+        await lease.lead(lambda epoch, ended: serve_term(means, epoch, ended), stopping)
+
+    await process.enter(Responder(bus, NAME, Queries(database, policy, clock).answers()))
+    process.start("relay", relay.run, relay.flush)
+    process.start("leader", lead, stop)
+    process.check("bus", lambda: bus.connected)
+    process.mark_ready()
+
+
+def policy_of(own: ProvisionerSection, gpus: int, cores: int) -> Policy:
+    """The pool's policy from the settings and what the machine has: one worker with all GPUs, else one for each core.
+
+    Raises:
+        Rejected: GPUs are asked for and there are none, or the minimum is above the maximum (`bad_settings`).
+    """
+    auto: SlotKind = "cuda" if gpus else "cpu"
+    kind = auto if own.slot_kind == "auto" else own.slot_kind
+    count = cores if kind == "cpu" else gpus
+    if count == 0:
+        raise Rejected("bad_settings", f"MUSTER_PROVISIONER__SLOT_KIND={kind}, and no GPU was found")
+    slots = own.slots_per_worker or (1 if kind == "cpu" else count)
+    maximum = own.maximum if own.maximum is not None else max(own.minimum, count // slots, 1)
+    if own.minimum > maximum:
+        raise Rejected(
+            "bad_settings", f"MUSTER_PROVISIONER__MINIMUM={own.minimum} is above the maximum, {maximum}"
+        )
+    return Policy(
+        pool=PoolName(own.pool),
+        driver=LocalDriver.name,
+        minimum=own.minimum,
+        maximum=maximum,
+        slots_per_instance=slots,
+        kind=kind,
+        idle_timeout=timedelta(seconds=own.idle_timeout_s),
+        join_timeout=timedelta(seconds=own.join_timeout_s),
+        price_per_hour=own.price_per_hour,
+    )
+
+
+async def serve_term(means: Means, epoch: int, ended: asyncio.Event) -> None:
+    """Leads until the lease is lost or the process stops. Machines are left as they are."""
+    over, woken = asyncio.Event(), asyncio.Event()
+    effects = Effects(means, woken.set)
+    reconciler = Reconciler(means, effects, woken)
+    means.driver.watch(woken.set)
+    consumer = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
+    try:
+        await _until_first_ends(
+            [reconciler.run(over), consumer.run(over), _end_with(ended, over, woken)], over
+        )
+    except (Transient, Conflict) as error:
+        _log.warning("a term ended early", epoch=epoch, error=str(error))
+    finally:
+        await effects.close()
+
+
+async def _end_with(ended: asyncio.Event, over: asyncio.Event, woken: asyncio.Event) -> None:
+    await ended.wait()
+    over.set()
+    woken.set()
+
+
+async def _until_first_ends(jobs: list[Coroutine[object, object, None]], over: asyncio.Event) -> None:
+    """Runs all; when one ends or fails the others are told to end, finish what is in hand, and the failure is raised."""
+    tasks = [asyncio.create_task(job) for job in jobs]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        over.set()
+        _, slow = await asyncio.wait(tasks, timeout=3.0)
+        for task in slow:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, Exception):
+            raise result
