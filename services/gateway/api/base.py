@@ -1,8 +1,9 @@
 """Types that every request and resource of the public API is built from."""
 
-from typing import Annotated
+import math
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 MAX_PAGE = 200
 """The most items one page holds."""
@@ -22,9 +23,15 @@ Text = Annotated[str, Field(max_length=10_000)]
 
 
 class Request(BaseModel):
-    """What a caller sends: unknown fields are refused."""
+    """What a caller sends: unknown fields are refused, and values that neither JSON nor a database can hold."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="after")
+    def _storable(self) -> Self:
+        for name in type(self).model_fields:
+            _refuse_unstorable(name, getattr(self, name))
+        return self
 
 
 class Resource(BaseModel):
@@ -46,3 +53,19 @@ class Empty(Request):
 
 class Done(Resource):
     """The answer of an operation that has nothing to show."""
+
+
+def _refuse_unstorable(name: str, value: object) -> None:
+    if isinstance(value, str):
+        if "\0" in value:
+            raise ValueError(f"{name} holds a NUL character")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{name} holds a number that is not finite")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_unstorable(name, key)
+            _refuse_unstorable(f"{name}.{key}", item)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _refuse_unstorable(f"{name}[{index}]", item)

@@ -162,7 +162,7 @@ def _resume(after: str | None, trials: list[_Trial]) -> None:
     if after is None:
         return
     number, _, cursor = after.partition(".")
-    if not (number.isdecimal() and cursor.isdecimal() and len(after) < 30):
+    if not (number.isdecimal() and cursor.isdecimal() and len(number) < 10 and len(cursor) < 19):
         raise Rejected("cursor_invalid", "this is not the cursor of a log line", "after")
     for trial in trials:
         if trial.number == int(number):

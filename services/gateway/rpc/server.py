@@ -1,5 +1,6 @@
 """gRPC: every row of the table as a method, with reflection and health beside it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from services.gateway.api.base import Request
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.operation import Operation
-from services.gateway.rest.reading import validate
+from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
 from services.gateway.rpc.status import status_of
@@ -27,6 +28,7 @@ from shared.telemetry import metrics
 FULL_NAME = f"{PACKAGE}.{SERVICE}"
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 LAST_EVENT_ID = "last-event-id"
+_IDLE_S = 15.0
 
 _OPTIONS = [
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
@@ -191,6 +193,14 @@ def _bearer(context: Context) -> str | None:
 
 
 async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:
+    """The upload's bytes; a caller who stops sending is not waited for."""
     yield upload_data(first)
-    async for message in rest:
+    while True:
+        try:
+            async with asyncio.timeout(_IDLE_S):
+                message = await anext(rest, None)
+        except TimeoutError:
+            raise slow_body(_IDLE_S) from None
+        if message is None:
+            return
         yield upload_data(message)
