@@ -2,6 +2,8 @@
 
 import os
 import pwd
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +33,8 @@ class Account:
 
     def own(self, places: RunPlaces) -> None:
         """Give the run's directories to this user, and let it pass to them."""
-        for folder in (places.code, places.home, places.checkpoints, places.logs):
-            for path in (folder, *folder.rglob("*")):
+        for folder in (places.code, places.home, places.checkpoints, places.logs, places.latest):
+            for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
 
 
@@ -61,7 +63,30 @@ def find_account(name: str | None) -> Account | None:
         found = pwd.getpwnam(name)
     except KeyError:
         raise Rejected("user_unknown", f"there is no user {name}", place="MUSTER_WORKER__USER") from None
-    return Account(found.pw_uid, found.pw_gid)
+    account = Account(found.pw_uid, found.pw_gid)
+    _check_can_run(account, name)
+    return account
+
+
+def _check_can_run(account: Account, name: str) -> None:
+    """A fork imports late: the user must reach this interpreter's library, or trials would fail at their first import."""
+    command = [sys.executable, "-I", "-c", "import wave, muster"]
+    try:
+        subprocess.run(
+            command,
+            user=account.user,
+            group=account.group,
+            extra_groups=[],
+            cwd="/",
+            capture_output=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Rejected(
+            "user_cannot_run",
+            f"{name} cannot use {sys.executable}: {error}",
+            hint="install Python and Muster where this user may read them, or unset MUSTER_WORKER__USER",
+        ) from error
 
 
 def process_name(run: LocalRun, part: str | int) -> str:

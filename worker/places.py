@@ -40,6 +40,10 @@ class RunPlaces:
         return self.root / "checkpoints"
 
     @property
+    def latest(self) -> Path:
+        return self.root / "latest"
+
+    @property
     def uploads(self) -> Path:
         return self.root / "uploads"
 
@@ -99,10 +103,12 @@ class Places:
         """The directory of a run."""
         return RunPlaces(self.runs / str(run_id))
 
-    def make(self) -> None:
-        """Make what must exist, for this user only."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in (self.identity, self.parent, self.runs, self.code_cache, self.checkpoint_cache):
+    def make(self, is_shared: bool) -> None:
+        """Make what must exist, for this user only; with `is_shared` another user may pass through to a run whose name it knows."""
+        for path in (self.root, self.runs):
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.chmod(0o711 if is_shared else 0o700)
+        for path in (self.identity, self.parent, self.code_cache, self.checkpoint_cache):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def lock(self) -> int:

@@ -41,7 +41,7 @@ async def _fetch(context: RunContext) -> None:
         await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
-        latest = await tools.checkpoints.restore(run_id, places.root / "latest")
+        latest = await tools.checkpoints.restore(run_id, places.latest)
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     if tools.machine.account is not None:
         tools.machine.account.own(places)

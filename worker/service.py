@@ -35,7 +35,8 @@ async def compose(settings: Settings, process: Process) -> None:
     clock = SystemClock()
     own = settings.worker
     places = Places(own.directory.absolute())
-    places.make()
+    account = find_account(own.user)
+    places.make(is_shared=account is not None)
     lock = places.lock()
     process.on_close(_soon(lambda: os.close(lock)))
     slots = find_slots(own)
@@ -43,7 +44,6 @@ async def compose(settings: Settings, process: Process) -> None:
     process.on_close(line.close)
 
     transfer = Transfer(await process.enter(new_session()))
-    account = find_account(own.user)
     environment = inherited_environment()
     kind = slots[0].kind if slots else "cpu"
     machine = Machine(own.address, places.socket, environment.get("PATH", os.defpath), kind, account)

@@ -62,9 +62,9 @@ class Store:
 
 
 def write_whole(path: Path, text: str, sync: bool) -> None:
-    """Replace a file, so that a reader finds the old or the new."""
+    """Replace a file, so that a reader finds the old or the new; for this user only: a run's token is inside."""
     temporary = path.with_name(path.name + ".new")
-    with temporary.open("w") as output:
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as output:
         output.write(text)
         if sync:
             output.flush()

@@ -321,6 +321,10 @@ class Daemon:
         return self._process.wait(timeout=20)
 
     @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
     def parent_pid(self) -> int:
         return int((self.directory / "parent" / "parent.lock").read_text())
 
