@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -18,27 +19,45 @@ _GENTLE = ((signal.SIGTERM, 10.0),)
 _WORKER_MODULES = ("worker", "muster.runtime")
 
 
-def find_workers(home: Path) -> dict[str, list[ProcessId]]:
-    """The living daemon and warm parent of every worker that the local driver started, by worker id."""
-    found: dict[str, list[ProcessId]] = {}
-    for lock in sorted((home / WORKERS_FOLDER).glob("*/daemon.lock")):
-        locks = (lock, lock.parent / "parent" / "parent.lock")
-        living = [identity for path in locks if (identity := _holder(path)) is not None]
-        if living:
-            found[lock.parent.name] = living
-    return found
+@dataclass(frozen=True, slots=True)
+class WorkerProcesses:
+    """What lives of one worker: its daemon, and the warm parent that holds its ranks and may outlive it."""
+
+    worker: str
+    daemon: ProcessId | None
+    parent: ProcessId | None
+
+    @property
+    def living(self) -> tuple[ProcessId, ...]:
+        return tuple(process for process in (self.daemon, self.parent) if process is not None)
+
+
+def find_workers(home: Path) -> tuple[WorkerProcesses, ...]:
+    """The workers that the local driver started and of which something lives."""
+    locks = sorted((home / WORKERS_FOLDER).glob("*/daemon.lock"))
+    found = (
+        WorkerProcesses(lock.parent.name, _holder(lock), _holder(lock.parent / "parent" / "parent.lock"))
+        for lock in locks
+    )
+    return tuple(worker for worker in found if worker.living)
 
 
 def end_workers(home: Path) -> None:
-    """End all workers with their ranks: the daemons first, which end their own; journals stay on disk."""
-    workers = find_workers(home)
-    trees = {member for processes in workers.values() for one in processes for member in _tree(one)}
-    for processes in workers.values():
-        for process in processes:
+    """End all workers with their ranks; journals stay on disk.
+
+    A daemon ends its own warm parent, and would start another if that were asked first; so parents are asked only
+    where the daemon is gone.
+    """
+    trees = {member for worker in find_workers(home) for one in worker.living for member in _tree(one)}
+    for part in ("daemon", "parent"):
+        asked = [process for worker in find_workers(home) if (process := getattr(worker, part)) is not None]
+        for process in asked:
             process.send(signal.SIGTERM)
-    wait_until(lambda: not any(process.is_alive() for process in trees), WORKER_PATIENCE_S, pause_s=0.05)
-    for processes in find_workers(home).values():
-        for process in processes:
+        wait_until(
+            lambda asked=asked: not any(one.is_alive() for one in asked), WORKER_PATIENCE_S, pause_s=0.05
+        )
+    for worker in find_workers(home):
+        for process in worker.living:
             trees |= set(_tree(process))
     _kill(trees)
 
