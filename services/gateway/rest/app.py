@@ -60,14 +60,7 @@ class Rest:
 
     def _route(self, row: Operation[Any, Any]) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
-            headers = {"traceparent": request.headers.get("traceparent", "")}
-            # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
-            with (
-                telemetry.span(
-                    f"{row.verb} {row.path}", parent={}, links=[headers], operation=row.name, method=row.verb
-                ),
-                metrics.observed("gateway", row.name),
-            ):
+            with metrics.observed("gateway", row.name):
                 return await self._serve(request, row)
 
         return serve
@@ -107,6 +100,19 @@ class Rest:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """The request's span and id around everything, so that every answer can name them."""
+        resource = request.match_info.route.resource
+        name = f"{request.method} {resource.canonical}" if resource else "request of an unknown path"
+        headers = {"traceparent": request.headers.get("traceparent", "")}
+        # A caller's trace is linked, not joined: whoever calls must not choose our trace ids.
+        with telemetry.span(
+            name, parent={}, links=[headers], operation=request.match_info.route.name
+        ) as span:
+            response = await self._answer(request, handler)
+            span.set_attribute("status", response.status)
+        return response
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         request_id = new_id(self._front.doors.clock)
         try:
             if request.host.rsplit(":", 1)[0].lower() not in self._settings.allowed_hosts:

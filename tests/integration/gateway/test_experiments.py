@@ -1,7 +1,9 @@
 """Experiments from the request to the projection, as a user sees them."""
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +13,7 @@ import pytest
 from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, derived_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command
-from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.support.waiting import eventually
 
 CONFIG = """\
@@ -227,3 +229,31 @@ async def test_without_searcher_and_scheduler_submissions_are_taken(gateway: Gat
         assert (await create(api))["state"] == "submitted"
     others.say(runs.ValidatePlacement, runs.Placeable())
     others.say(messages.ValidateConfig, messages.Accepted())
+
+
+async def test_the_trace_of_the_request_goes_on_over_the_bus(
+    settings: Callable[[str], dict[str, str]], gateway: Gateway, others: Others, tmp_path: Path
+) -> None:
+    """The caller's own trace id is not taken over: whoever calls does not choose ours."""
+    for name in ("admin.token", "gateway.pepper"):
+        (tmp_path / name).write_text((gateway.directory / name).read_text())
+    traced = await start_gateway(
+        settings("gateway"), tmp_path, MUSTER_TELEMETRY__DIRECTORY=str(tmp_path / "traces")
+    )
+    theirs = "ab" * 16
+    async with traced.client() as api:
+        api.headers["traceparent"] = f"00-{theirs}-{'cd' * 8}-01"
+        made = await create(api)
+        refused = (await api.get("/v1/experiments/999999")).json()
+    assert len(made["trace_id"]) == 32 and made["trace_id"] != theirs
+    assert len(refused["trace_id"]) == 32 and refused["trace_id"] != made["trace_id"]
+    subject = messages.SubmissionCommitted.subject(DEFAULT_TENANT)
+
+    async def carried() -> bool:
+        found = await others.buses["admin"].jetstream.get_last_msg("EVT", subject)
+        return made["trace_id"] in (found.headers or {}).get("traceparent", "")
+
+    await eventually(carried)
+    await stop_gateway(traced)
+    written = "".join(path.read_text() for path in (tmp_path / "traces").iterdir())
+    assert made["trace_id"] in written and traced.admin_token not in written
