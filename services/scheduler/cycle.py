@@ -24,7 +24,9 @@ from shared.leases import Lease
 
 BEFORE_SAVE = faults.register("scheduler.before_save")
 AFTER_SAVE = faults.register("scheduler.after_save")
+LEASE = "leader"
 TICK_S = 1.0
+TELL_DEMAND_S = 1.0
 KEEP_S = 600.0
 """How long a closed trial or ended run stays in memory."""
 
@@ -45,6 +47,7 @@ class Term:
     run_traces: dict[TrialId, str | None] = field(default_factory=dict)
     refusals: dict[TrialId, Reason] = field(default_factory=dict)
     demands: dict[PoolName, Demand] = field(default_factory=dict)
+    told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
 
 
@@ -100,7 +103,8 @@ class Cycle:
         self._carry_out(planned)
         # 5. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
         changes = self.cluster.take_changes()
-        demands = self._changed_demands(planned)
+        self.term.demands |= planned.demand
+        demands = self._due_demands()
         if changes.facts or changes.trials or changes.runs or changes.workers or demands:
             await self._save_and_tell(changes, demands)
         else:
@@ -158,14 +162,19 @@ class Cycle:
         # What the plan itself has changed is planned already.
         self.cluster.changes.pools.clear()
 
-    def _changed_demands(self, planned: Plan) -> dict[PoolName, Demand]:
-        before = self.term.demands
-        return {pool: demand for pool, demand in planned.demand.items() if before.get(pool) != demand}
+    def _due_demands(self) -> dict[PoolName, Demand]:
+        """Demands that differ from what was told: a greater need at once, anything else once a second."""
+        now = self.clock.monotonic()
+        due: dict[PoolName, Demand] = {}
+        for pool, demand in self.term.demands.items():
+            told, at = self.term.told.get(pool, (None, 0.0))
+            if demand != told and (told is None or demand.exceeds(told) or now - at >= TELL_DEMAND_S):
+                due[pool] = demand
+        return due
 
     async def _save_and_tell(self, changes: Changes, demands: dict[PoolName, Demand]) -> None:
         faults.point(BEFORE_SAVE)
         async with self._units.system() as unit:
-            await self._lease.guard(unit.connection)
             traces = self._announcer.emit(unit, changes.facts)
             for pool, demand in demands.items():
                 self.term.demand_version += 1
@@ -177,25 +186,22 @@ class Cycle:
                 self.term.last_token = self.term.next_token + save.BLOCK - 1
         faults.point(AFTER_SAVE)
         self.term.run_traces |= traces
-        self.term.demands |= demands
+        now = self.clock.monotonic()
+        self.term.told |= {pool: (demand, now) for pool, demand in demands.items()}
 
     async def _save(self, unit: Unit, changes: Changes) -> None:
-        cluster, connection = self.cluster, unit.connection
-        trials = [
-            rows.trial_row(cluster.trials[t])
-            for t in {**changes.trials, **changes.lazy_trials}
-            if t in cluster.trials
-        ]
-        runs = [
-            rows.run_row(cluster.runs[r]) for r in {**changes.runs, **changes.lazy_runs} if r in cluster.runs
-        ]
+        cluster = self.cluster
+        trials = {**changes.trials, **changes.lazy_trials}
+        runs = {**changes.runs, **changes.lazy_runs}
         # Announcing a worker raises its version, so these are gathered last.
-        changed = {**changes.workers, **cluster.changes.workers}
+        workers = {**changes.workers, **cluster.changes.workers}
         cluster.changes.workers.clear()
-        workers = [rows.worker_row(cluster.workers[w], unit.now) for w in changed if w in cluster.workers]
-        await save.save_trials(connection, trials)
-        await save.save_runs(connection, runs)
-        await save.save_workers(connection, workers)
+        written = save.Rows(
+            trials=[rows.trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
+            runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
+            workers=[rows.worker_row(cluster.workers[w], unit.now) for w in workers if w in cluster.workers],
+        )
+        await save.save_under(unit.connection, LEASE, self._lease.epoch, written)
 
     def _next_token(self) -> int:
         token, self.term.next_token = self.term.next_token, self.term.next_token + 1

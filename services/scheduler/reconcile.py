@@ -6,9 +6,15 @@ import contextlib
 from services.scheduler.core import wishes
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
-from services.scheduler.store.wishes import StoredWish, load_known, load_late_wishes, load_parts, load_settled
+from services.scheduler.store.wishes import (
+    load_known,
+    load_late_versions,
+    load_parts,
+    load_settled,
+    load_wishes,
+)
 from shared.db import Database
-from shared.ids import RunId
+from shared.ids import RunId, TrialId
 
 EVERY_S = 5.0
 
@@ -26,7 +32,9 @@ async def _once(cycle: Cycle, database: Database) -> None:
     cluster = cycle.cluster
     awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
     async with database.system() as connection:
-        late = [one for one in await load_late_wishes(connection) if _is_unknown(cycle, one)]
+        versions = await load_late_versions(connection)
+        missed = [trial for trial, version in versions.items() if _is_unknown(cycle, trial, version)]
+        late = await load_wishes(connection, missed) if missed else []
         known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
         parts = await load_parts(connection, {one.wish.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
@@ -45,9 +53,9 @@ async def _once(cycle: Cycle, database: Database) -> None:
     cycle.push(take_up)
 
 
-def _is_unknown(cycle: Cycle, stored: StoredWish) -> bool:
-    known = cycle.cluster.trials.get(stored.wish.trial)
-    return known is None or (known.wish.version < stored.wish.version and not known.is_closed)
+def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
+    known = cycle.cluster.trials.get(trial)
+    return known is None or (known.wish.version < version and not known.is_closed)
 
 
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import structlog
 
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.cycle import Cycle, Term
+from services.scheduler.cycle import LEASE, Cycle, Term
 from services.scheduler.dispatch import Dispatch
 from services.scheduler.handlers import Handlers
 from services.scheduler.joining import Joining
@@ -54,7 +54,7 @@ async def compose(settings: Settings, process: Process) -> None:
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"
-    lease = Lease(database, NAME, "leader", holder, clock)
+    lease = Lease(database, NAME, LEASE, holder, clock)
     issuer = WorkerIssuer.from_json(settings.scheduler.worker_issuer_file.read_text())
     nats_url = settings.scheduler.worker_nats_url or settings.nats.url
     parts = Parts(database, bus, units, lease, clock, issuer, nats_url)

@@ -135,7 +135,11 @@ class Cluster:
         else:
             pool.runs[run.id] = None
         for worker in run.workers:
-            self.runs_on.setdefault(worker, {})[run.id] = None
+            here = self.runs_on.setdefault(worker, {})
+            if run.is_ended and worker in run.released:
+                here.pop(run.id, None)
+            else:
+                here[run.id] = None
         if run.exits and not run.is_ended:
             self.partly_ended[run.id] = None
         else:
@@ -178,9 +182,7 @@ class Cluster:
     def forget(self, runs: Iterable[RunId] = (), trials: Iterable[TrialId] = ()) -> None:
         """Drops ended runs and closed trials from memory; the tables keep them."""
         for run_id in list(runs):
-            run = self.runs.pop(run_id)
-            for worker in run.workers:
-                self.runs_on[worker].pop(run_id, None)
+            del self.runs[run_id]
         for trial_id in list(trials):
             del self.trials[trial_id]
 

@@ -48,6 +48,10 @@ class Demand:
     soon: int
     kind: SlotKind | None
 
+    def exceeds(self, other: "Demand") -> bool:
+        """Whether more is needed than `other` says."""
+        return self.waiting > other.waiting or self.largest_single_node > other.largest_single_node
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

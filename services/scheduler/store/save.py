@@ -1,99 +1,97 @@
-"""What a cycle writes, in one statement per table whatever the number of rows, and the tokens it may use."""
+"""What a cycle writes, in one statement whatever the number of rows, and the tokens it may use."""
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 
 import orjson
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
+from shared.errors import Conflict
 
 BLOCK = 1_000_000
 
 
-def _upsert(table: str, key: str, columns: tuple[str, ...]) -> str:
-    names = ", ".join(columns)
-    changes = ", ".join(f"{column} = excluded.{column}" for column in columns if column != key)
+_TRIAL = (
+    *(
+        "trial",
+        "tenant",
+        "experiment",
+        "version",
+        "request",
+        "wanted",
+        "decide_at",
+        "state",
+        "place",
+        "since",
+    ),
+    *("restarts", "fruitless", "runs", "best_step", "run"),
+    *("awaited_run", "awaited_announced", "awaited_until"),
+)
+_RUN = (
+    *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),
+    *("version", "pool", "state", "members", "preempted", "is_stale", "step", "announced"),
+    *("granted_at", "ended_at"),
+)
+_WORKER = (
+    *(
+        "worker",
+        "pool",
+        "address",
+        "kind",
+        "slot_ids",
+        "liveness",
+        "drain",
+        "is_isolated",
+        "version",
+        "joined_at",
+    ),
+)
+
+
+def _upsert(table: str, columns: tuple[str, ...]) -> str:
+    """Inserts or replaces rows by the first column, as long as the lease is held (`held` has its row then)."""
+    names, key = ", ".join(columns), columns[0]
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
     return (
         f"INSERT INTO scheduler.{table} ({names}) SELECT {names}"
-        f" FROM jsonb_populate_recordset(NULL::scheduler.{table}, CAST(:rows AS jsonb))"
+        f" FROM held, jsonb_populate_recordset(NULL::scheduler.{table}, CAST(:{table}s AS jsonb))"
         f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
     )
 
 
-_TRIALS = text(
-    _upsert(
-        "trial",
-        "trial",
-        (
-            *(
-                "trial",
-                "tenant",
-                "experiment",
-                "version",
-                "request",
-                "wanted",
-                "decide_at",
-                "state",
-                "place",
-                "since",
-            ),
-            *("restarts", "fruitless", "runs", "best_step", "run"),
-            *("awaited_run", "awaited_announced", "awaited_until"),
-        ),
-    )
-)
-_RUNS = text(
-    _upsert(
-        "run",
-        "run",
-        (
-            *(
-                "run",
-                "tenant",
-                "trial",
-                "experiment",
-                "allocation",
-                "token",
-                "number",
-                "request",
-                "generation",
-            ),
-            *("version", "pool", "state", "members", "preempted", "is_stale", "step", "announced"),
-            *("granted_at", "ended_at"),
-        ),
-    )
-)
-_WORKERS = text(
-    _upsert(
-        "worker",
-        "worker",
-        (
-            "worker",
-            "pool",
-            "address",
-            "kind",
-            "slot_ids",
-            "liveness",
-            "drain",
-            "is_isolated",
-            "version",
-            "joined_at",
-        ),
-    )
+_SAVE = text(
+    "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = :lease AND l.epoch = :epoch FOR SHARE),"
+    f" trials AS ({_upsert('trial', _TRIAL)}), runs AS ({_upsert('run', _RUN)}), workers AS ({_upsert('worker', _WORKER)})"
+    " SELECT epoch FROM held"
 )
 
 
-async def save_trials(connection: AsyncConnection, rows: Iterable[Row]) -> None:
-    await _save(connection, _TRIALS, rows)
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What one cycle writes."""
+
+    trials: list[Row]
+    runs: list[Row]
+    workers: list[Row]
 
 
-async def save_runs(connection: AsyncConnection, rows: Iterable[Row]) -> None:
-    await _save(connection, _RUNS, rows)
+async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: Rows) -> None:
+    """Writes all rows in one statement, and holds the lease's row until the commit, so that nobody takes it meanwhile.
 
-
-async def save_workers(connection: AsyncConnection, rows: Iterable[Row]) -> None:
-    await _save(connection, _WORKERS, rows)
+    Raises:
+        Conflict: `not_leader`: the lease has another epoch; nothing was written.
+    """
+    parameters = {
+        "lease": lease,
+        "epoch": epoch,
+        "trials": _json(rows.trials),
+        "runs": _json(rows.runs),
+        "workers": _json(rows.workers),
+    }
+    found = await connection.execute(_SAVE, parameters)
+    if found.scalar_one_or_none() is None:
+        raise Conflict("not_leader", f"the lease {lease} has passed to another")
 
 
 async def next_token_block(connection: AsyncConnection) -> int:
@@ -102,8 +100,5 @@ async def next_token_block(connection: AsyncConnection) -> int:
     return int(found.scalar_one()) * BLOCK
 
 
-async def _save(connection: AsyncConnection, statement: object, rows: Iterable[Row]) -> None:
-    rows = list(rows)
-    if rows:
-        payload = orjson.dumps(rows, default=str).decode()
-        await connection.execute(statement, {"rows": payload})  # type: ignore[call-overload]
+def _json(rows: list[Row]) -> str:
+    return orjson.dumps(rows, default=str).decode()

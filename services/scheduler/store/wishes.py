@@ -40,9 +40,10 @@ _KNOWN = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
     " WHERE t.trial = ANY(CAST(:ids AS uuid[]))"
 )
-_LATELY = text(
+_LATELY = text("SELECT trial, version FROM scheduler.wanted WHERE stored_at > now() - interval '60 seconds'")
+_WISHES = text(
     "SELECT trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent FROM scheduler.wanted"
-    " WHERE stored_at > now() - interval '60 seconds'"
+    " WHERE trial = ANY(CAST(:ids AS uuid[])) ORDER BY stored_at, trial"
 )
 _SETTLE = text(
     "UPDATE scheduler.run SET settled = settled + n FROM"
@@ -109,9 +110,14 @@ async def load_known(connection: AsyncConnection, trials: Iterable[TrialId]) -> 
     return {TrialId(row.trial): trial_of(row, TrialSpec.model_validate(row.spec)) for row in found}
 
 
-async def load_late_wishes(connection: AsyncConnection) -> list[StoredWish]:
-    """Wishes stored in the last minute: one may have been committed by a handler of the leader before."""
-    return [stored_wish_of(row) for row in await connection.execute(_LATELY)]
+async def load_late_versions(connection: AsyncConnection) -> dict[TrialId, int]:
+    """Versions of the wishes stored in the last minute: one may have been committed by a handler of the leader before."""
+    return {TrialId(row.trial): row.version for row in await connection.execute(_LATELY)}
+
+
+async def load_wishes(connection: AsyncConnection, trials: Iterable[TrialId]) -> list[StoredWish]:
+    found = await connection.execute(_WISHES, {"ids": list(trials)})
+    return [stored_wish_of(row) for row in found]
 
 
 async def settle(connection: AsyncConnection, runs: Sequence[RunId]) -> None:

@@ -1,0 +1,116 @@
+"""What goes to a worker, and when silence means loss."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.scheduler.core.desired import agrees, desired_of
+from services.scheduler.core.liveness import Silence
+from services.scheduler.core.run import Exit
+from shared.ids import WorkerId
+from shared.messages.specs import Signal, Wanted
+from tests.unit.scheduler.world import World
+
+A = WorkerId("a")
+
+
+def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it():
+    world = World()
+    world.worker("a", 2)
+    world.want(1), world.want(2), world.cycle()
+    assert [(item.trial.id.int, item.needs_spec) for item in desired_of(world.cluster, A)] == [
+        (1001, True),
+        (1002, True),
+    ]
+    world.worker("a", 2)
+    assert [item.needs_spec for item in desired_of(world.cluster, A)] == [False, False]
+    world.exit(1)
+    assert [item.trial.id.int for item in desired_of(world.cluster, A)] == [1002]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "signal"),
+    [
+        (Wanted.RUN, Signal.RUN),
+        (Wanted.PARK, Signal.PAUSE),
+        (Wanted.STOP, Signal.STOP),
+        (Wanted.CANCEL, Signal.CANCEL),
+        (Wanted.KILL, Signal.KILL),
+    ],
+)
+def test_what_is_wanted_reaches_the_running_allocation(wanted: Wanted, signal: Signal):
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    world.want(1, wanted=wanted, version=2, decide_at=9.0)
+    (item,) = desired_of(world.cluster, A)
+    assert (item.wanted, item.trial.wish.decide_at) == (signal, 9.0)
+
+
+def test_what_is_left_of_a_broken_gang_is_killed_whatever_is_wanted():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle()
+    world.exit(1, Exit(exit_code=1), workers=("b",))
+    assert [item.wanted for item in desired_of(world.cluster, A)] == [Signal.KILL]
+
+
+def test_a_worker_agrees_only_with_the_same_allocations_tokens_and_wishes():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    desired, (has,) = desired_of(world.cluster, A), world.observed("a")
+    assert agrees(desired, [has])
+    for other in (
+        [],
+        [replace(has, token=has.token + 1)],
+        [replace(has, wanted=Signal.STOP)],
+        [replace(has, decide_at=1.0)],
+        [has, replace(has, exit=Exit())],
+    ):
+        assert not agrees(desired, other)
+
+
+def beats(silence: Silence, start: float, end: float, *, echo: bool) -> list[WorkerId]:
+    """Quarter seconds pass; returns who was given up."""
+    lost: list[WorkerId] = []
+    now = start
+    while now <= end:
+        if echo:
+            silence.on_echo(now)
+        lost += silence.take_silent(now)
+        now += 0.25
+    return lost
+
+
+def test_a_worker_silent_for_a_lease_is_given_up_once():
+    silence = Silence(0.0)
+    silence.on_heard(A, 0.0)
+    assert beats(silence, 0.0, 4.0, echo=True) == []
+    assert beats(silence, 4.25, 20.0, echo=True) == [A]
+
+
+@pytest.mark.parametrize("outage_s", [2.0, 10.0, 3600.0])
+def test_an_outage_of_any_length_gives_every_worker_a_full_lease(outage_s: float):
+    silence = Silence(0.0)
+    silence.on_heard(A, 1.0)
+    silence.on_echo(1.0)
+    back = 1.0 + outage_s
+    assert beats(silence, 1.25, back, echo=False) == []
+    assert beats(silence, back, back + 4.0, echo=True) == []
+    assert beats(silence, back + 4.25, back + 4.5, echo=True) == [A]
+
+
+def test_a_leader_that_was_frozen_gives_up_nobody_before_a_full_lease():
+    silence = Silence(0.0)
+    silence.on_heard(A, 0.0)
+    silence.on_echo(0.25)
+    assert silence.take_silent(60.0) == []
+    assert beats(silence, 60.0, 64.0, echo=True) == []
+
+
+def test_a_new_leader_expects_the_workers_it_has_read_of():
+    silence = Silence(100.0)
+    silence.watch(A)
+    assert beats(silence, 100.0, 104.0, echo=True) == []
+    assert beats(silence, 104.25, 104.25, echo=True) == [A]
