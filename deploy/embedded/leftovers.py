@@ -34,10 +34,15 @@ class WorkerProcesses:
 
 def find_workers(home: Path) -> tuple[WorkerProcesses, ...]:
     """The workers that the local driver started and of which something lives."""
-    locks = sorted((home / WORKERS_FOLDER).glob("*/daemon.lock"))
+    folders = sorted((home / WORKERS_FOLDER).glob("*/"))
+    # The driver notes a daemon's pid before the daemon has begun; the daemon itself notes it when it is up.
     found = (
-        WorkerProcesses(lock.parent.name, _holder(lock), _holder(lock.parent / "parent" / "parent.lock"))
-        for lock in locks
+        WorkerProcesses(
+            folder.name,
+            _holder(folder / "launch.lock") or _holder(folder / "daemon.lock"),
+            _holder(folder / "parent" / "parent.lock"),
+        )
+        for folder in folders
     )
     return tuple(worker for worker in found if worker.living)
 

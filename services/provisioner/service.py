@@ -38,7 +38,8 @@ async def compose(settings: Settings, process: Process) -> None:
     site = Site(
         directory=own.directory.absolute(),
         command=own.worker_command,
-        environment=worker_environment(environment),
+        # Where the bus is now: a worker that joined before may know an address of a platform's earlier life.
+        environment={**worker_environment(environment), "MUSTER_NATS__URL": settings.nats.url},
         gateway_url=own.gateway_url,
         address=own.address,
         devices=gpus if policy.kind != "cpu" else (),
