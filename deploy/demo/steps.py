@@ -27,7 +27,7 @@ TRIALS = 16
 SEARCH_TIMEOUT_S = 900.0
 TRAINING_TIMEOUT_S = 300.0
 
-console = Console(highlight=False)
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 class Failed(Exception):
@@ -60,7 +60,7 @@ class Machines:
             self.steps.append((len(workers), time.monotonic() - self._began))
         used = sum(worker.used_slots for worker in workers)
         slots = sum(worker.slots for worker in workers)
-        return f"{len(workers)} workers, {used} of {slots} slots in use"
+        return f"{len(workers)} worker{'s' * (len(workers) != 1)}, {used} of {slots} slots in use"
 
     @property
     def course(self) -> str:
@@ -169,7 +169,7 @@ def _register(client: Client, best: ExperimentDetail) -> ModelVersion:
 def _download(client: Client, version: ModelVersion, directory: Path) -> None:
     got = client.models.download(MODEL, directory, version.number)
     total = sum(file.size_bytes for file in got.files)
-    console.print(f"{len(got.files)} files, {size(total)}, all hashes right: {directory}")
+    console.print(f"{len(got.files)} file, {size(total)}, all hashes right: {directory}", soft_wrap=True)
 
 
 def _evaluate(directory: Path) -> float:
@@ -213,4 +213,4 @@ def _print_next(started_here: bool, search: int, best: int) -> None:
     if started_here:
         commands.insert(0, ("make up", "starts the platform again, with all of this still in it"))
     for command, what in commands:
-        console.print(f"  {command:<42} [dim]{what}[/]")
+        console.print(f"  {command:<42} [dim]{what}[/]", soft_wrap=True)

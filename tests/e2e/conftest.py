@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """Start the platform, stop it at the end; whatever is left running is a failure."""
+    """Start the platform, and stop it at the end; one that runs in MUSTER_E2E_HOME is used instead."""
+    running = os.environ.get("MUSTER_E2E_HOME")
+    if running:
+        with connect(read_address(Path(running) / FILE)) as client:
+            yield Platform(Path(running), {**os.environ, "MUSTER_HOME": running}, client)
+        return
     home = tmp_path_factory.mktemp("platform") / ".muster"
     known = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")}
     environment = known | {"MUSTER_HOME": str(home), "MUSTER_GATEWAY__PORT": "0"}

@@ -24,7 +24,6 @@ BAD_CONFIGS = {
     "empty choice": (GOOD + "hyperparameters: {x: {type: categorical, vals: []}}\n", "vals"),
     "no searcher": ("entrypoint: python3 train.py\n", "searcher"),
     "not a mapping": ("- 1\n", "mapping"),
-    "too many slots": (GOOD + "resources: {slots_per_trial: 60000}\n", "slot"),
     "unknown pool": (GOOD + "resources: {resource_pool: moon}\n", "moon"),
 }
 
@@ -57,6 +56,16 @@ def test_a_bad_config_is_refused_by_both_with_the_word_that_helps(
     )
     assert word in json.dumps(problem) and problem["code"] and problem["detail"]
     assert count(platform) == before
+
+
+def test_more_slots_than_there_can_be_are_refused_or_warned_of(platform: Platform, project: Path) -> None:
+    (project / "config.yaml").write_text(GOOD + "resources: {slots_per_trial: 60000}\n")
+    shown = platform.muster("experiment", "create", "config.yaml", cwd=project)
+    assert "60000 slots" in shown.err
+    if shown.code == 0:
+        number = platform.client.experiments.list().first(1)[0].number
+        assert platform.muster("experiment", "kill", str(number)).code == 0
+        assert platform.client.experiments.wait(number, timeout_s=60).state == "cancelled"
 
 
 def test_links_in_the_code_are_refused(platform: Platform, project: Path) -> None:

@@ -79,17 +79,20 @@ async def test_what_has_ended_cannot_be_steered(platform: Platform) -> None:
         assert refused.code in (3, 5) and "completed" in refused.err, verb
 
 
-async def test_the_queue_explains_who_waits(platform: Platform) -> None:
-    running = await begun(platform, steps=30)
-    waiting = [platform.create(hyperparameters={"x": 1.0, "steps": 1}) for _ in range(3)]
+async def test_who_waits_is_told_why(platform: Platform) -> None:
+    running = [await begun(platform, steps=600), await begun(platform, steps=600)]
+    waiting = platform.create(hyperparameters={"x": 1.0, "steps": 1})
 
-    def one_is_explained() -> bool:
-        found = [platform.client.trials.list(made.number).first(1) for made in waiting]
-        return any(
-            trials and platform.client.trials.explain(trials[0].id).state == "waiting" for trials in found
-        )
+    def is_explained() -> bool:
+        explained = platform.muster("trial", "explain", f"{waiting.number}.1", "--json")
+        return explained.code == 0 and explained.json()["state"] == "waiting"
 
-    await eventually(one_is_explained, PATIENCE_S, every_s=0.05)
-    for made in [running, *waiting]:
+    await eventually(is_explained, 20, every_s=0.2)
+    explained = platform.muster("trial", "explain", f"{waiting.number}.1")
+    assert "slot" in explained.out
+    queue = platform.client.cluster.queue().all()
+    mine = next(entry for entry in queue if entry.experiment_number == waiting.number)
+    assert (mine.state, bool(mine.reason)) == ("waiting", True)
+    for made in [*running, waiting]:
         platform.client.experiments.kill(made.number)
-        platform.wait(made)
+        assert platform.wait(made).final

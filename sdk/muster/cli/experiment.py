@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +46,7 @@ def create(
     validate_document(document)
     with busy("packing code"):
         archive = pack(_code_folder(config, folder))
+    _warn_of_missing_script(document.root.get("entrypoint"), archive.files)
     with connect() as client:
         with bytes_bar("sending code") as on_bytes:
             code = client.experiments.put_code(archive, on_bytes)
@@ -162,7 +164,7 @@ def _steering(name: str, said: str, help: str) -> None:
 
         with connect() as client:
             found = getattr(client.experiments, name)(experiment)
-        emit(found, lambda: note(f"experiment {found.number} {said}; it is now [bold]{found.state}[/]"))
+        emit(found, lambda: note("experiment {} {}; it is now [bold]{}[/]", found.number, said, found.state))
 
     steer.__doc__ = help
     verb(app, name)(steer)
@@ -222,15 +224,29 @@ def _code_folder(config: Path, folder: Path | None) -> Path:
     return Path.cwd() if str(config) == "-" else config.resolve().parent
 
 
+def _warn_of_missing_script(entrypoint: object, files: Sequence[str]) -> None:
+    """Say it when `python train.py` names a file that is not sent; anything else is the entrypoint's own matter."""
+    words = entrypoint.split() if isinstance(entrypoint, str) else entrypoint
+    if not isinstance(words, list) or len(words) < 2 or not str(words[0]).startswith("python"):
+        return
+    script = str(words[1]).removeprefix("./")
+    if script.endswith(".py") and not script.startswith("/") and script not in files:
+        note(
+            "[yellow]the entrypoint names {}, which is not among the {} files that are sent[/]",
+            script,
+            len(files),
+        )
+
+
 def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
     for warning in made.warnings:
-        note(f"[yellow]{warning}[/]")
+        note("[yellow]{}[/]", warning)
     if wait_for_it:
-        note(f"created experiment [bold]{made.number}[/] ({made.name})")
+        note("created experiment [bold]{}[/] ({})", made.number, made.name)
         wait(str(made.number))
         return
-    said = f"created experiment [bold]{made.number}[/] ({made.name}): watch it with `muster experiment wait {made.number}`"
-    emit(made, lambda: note(said))
+    said = "created experiment [bold]{}[/] ({}): watch it with `muster experiment wait {}`"
+    emit(made, lambda: note(said, made.number, made.name, made.number))
 
 
 def _print_config(found: "ExperimentDetail") -> None:

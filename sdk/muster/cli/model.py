@@ -24,7 +24,7 @@ def create(
 
     with connect() as client:
         made = client.models.create(name, description=description)
-    emit(made, lambda: note(f"created model [bold]{made.name}[/]: add to it with `muster model register`"))
+    emit(made, lambda: note("created model [bold]{}[/]: add to it with `muster model register`", made.name))
 
 
 @verb(app, "list")
@@ -90,12 +90,8 @@ def register(
     with connect() as client:
         chosen = checkpoint or client.checkpoints.best_of(client.experiments.get(experiment or "")).id
         made = client.models.register(model, chosen, name=name, comment=comment)
-    emit(
-        made,
-        lambda: note(
-            f"registered {made.model_name} version [bold]{made.number}[/] ({size(made.size_bytes)})"
-        ),
-    )
+    said = "registered {} version [bold]{}[/] ({})"
+    emit(made, lambda: note(said, made.model_name, made.number, size(made.size_bytes)))
 
 
 @verb(app, "download")
@@ -110,7 +106,9 @@ def download(
     with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:
         got = client.models.download(model, directory, version, on_bytes)
     total = sum(file.size_bytes for file in got.files)
-    emit(got, lambda: note(f"{len(got.files)} files ({size(total)}) are in {directory}, all hashes right"))
+    emit(
+        got, lambda: note("{} files ({}) are in {}, all hashes right", len(got.files), size(total), directory)
+    )
 
 
 def _aliases(aliases: dict[str, int]) -> str:

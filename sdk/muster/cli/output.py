@@ -95,10 +95,12 @@ def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None]
             show(value)
 
 
-def note(text: str) -> None:
-    """Say something to the person at the terminal; silent with `--json`."""
+def note(template: str, *values: object) -> None:
+    """Say something to the person at the terminal, `{}` filled with values whose markup is not obeyed; silent with `--json`."""
     if not out.json:
-        console(stderr=True).print(text)
+        from rich.markup import escape
+
+        console(stderr=True).print(template.format(*[escape(str(value)) for value in values]), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
@@ -115,7 +117,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) 
     if count:
         console().print(view)
     else:
-        note(f"[dim]{empty}[/]")
+        note("[dim]{}[/]", empty)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:

@@ -20,7 +20,8 @@ def login(
     with connect(Address(url.rstrip("/"), token, "the command line")) as client:
         me = client.me()
     file = save(url, token)
-    emit(me, lambda: note(f"signed in to {url} as [bold]{me.name}[/] of {me.tenant_name}; kept in {file}"))
+    said = "signed in to {} as [bold]{}[/] of {}; kept in {}"
+    emit(me, lambda: note(said, url, me.name, me.tenant_name, file))
 
 
 def whoami() -> None:

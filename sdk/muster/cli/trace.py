@@ -57,7 +57,7 @@ def trace(
         )
         table(("later work", "service", ">times", ">median ms", ">total ms"), rows, "nothing links to it")
     elif others:
-        note(f"[dim]{len(others)} later spans link to this trace: --linked sums them up[/]")
+        note("[dim]{} later spans link to this trace: --linked sums them up[/]", len(others))
 
 
 def _print(trace_id: str, roots: "list[Node]", least_ms: float) -> None:

@@ -61,18 +61,18 @@ def _watch_plainly(
         for trial in client.trials.list(experiment):
             if said.get(trial.number) != trial.state:
                 said[trial.number] = trial.state
-                note(_line(trial))
+                note("{}", _line(trial))
         if footer is not None:
             text = footer()
             if said.get(-1) != text:
                 said[-1] = text
-                note(text)
+                note("{}", text)
 
     return client.experiments.wait(experiment, timeout_s=timeout_s, on_change=show)
 
 
 def _line(trial: "Trial") -> str:
-    text = f"trial {trial.experiment_number}.{trial.number} {cell(str(trial.state))}"
+    text = f"trial {trial.experiment_number}.{trial.number} {trial.state}"
     if trial.best and trial.best.value is not None:
         text += f", best {trial.best.value:.4f}"
     return f"{text} ({trial.reason})" if trial.reason else text
@@ -81,6 +81,7 @@ def _line(trial: "Trial") -> str:
 def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = None) -> "RenderableType":
     """Return the picture of an experiment: its state, how far it is, and its trials, the active ones last."""
     from rich.console import Group
+    from rich.markup import escape
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
@@ -89,7 +90,7 @@ def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = 
     best = f"best [bold]{seen.best.value:.4f}[/] in trial {seen.best.trial_number}" if seen.best else ""
     bar = ProgressBar(total=1.0, completed=seen.progress, width=30)
     head.add_row(
-        f"experiment [bold]{seen.number}[/] {seen.name}",
+        f"experiment [bold]{seen.number}[/] {escape(seen.name)}",
         cell(str(seen.state)),
         bar,
         f"{seen.progress:.0%}",
