@@ -1,7 +1,7 @@
 """Finds and ends what belongs to a platform: workers with their ranks, and whatever a killed supervisor left behind."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,9 +58,7 @@ def end_workers(home: Path) -> None:
         asked = [process for worker in find_workers(home) if (process := getattr(worker, part)) is not None]
         for process in asked:
             process.send(signal.SIGTERM)
-        wait_until(
-            lambda asked=asked: not any(one.is_alive() for one in asked), WORKER_PATIENCE_S, pause_s=0.05
-        )
+        _await_end(asked, WORKER_PATIENCE_S)
     for worker in find_workers(home):
         for process in worker.living:
             trees |= set(_tree(process))
@@ -78,7 +76,7 @@ def end_leftovers(home: Path) -> int:
     services = [process for process in living if _is_service(process)]
     for process in services:
         process.send(signal.SIGTERM)
-    wait_until(lambda: not any(process.is_alive() for process in services), 12.0, pause_s=0.05)
+    _await_end(services, 12.0)
     end_workers(home)
     rest = [process for process in living if process.is_alive()]
     for process in rest:
@@ -118,7 +116,11 @@ def _tree(root: ProcessId) -> list[ProcessId]:
 def _kill(processes: set[ProcessId]) -> None:
     for process in processes:
         process.send(signal.SIGKILL)
-    wait_until(lambda: not any(process.is_alive() for process in processes), 5.0, pause_s=0.02)
+    _await_end(processes, 5.0)
+
+
+def _await_end(processes: Iterable[ProcessId], patience_s: float) -> None:
+    wait_until(lambda: not any(process.is_alive() for process in processes), patience_s, pause_s=0.05)
 
 
 def _signs(process: ProcessId) -> StopSigns:

@@ -107,7 +107,6 @@ class Platform:
             environment = {
                 **self.options.inherited,
                 **service_environment(name, addresses),
-                "MUSTER_SIDE__PORT": str(side),
                 "MUSTER_SIDE__TOKEN": self.home.secret("side-token"),
                 "MUSTER_TELEMETRY__DIRECTORY": str(self.home.root / TRACES_FOLDER),
                 **self._own(name, rest, grpc),

@@ -1,10 +1,14 @@
 """Loopback ports: below the range that the kernel hands out by itself, so that a chosen one stays free until it is bound."""
 
-import random
+import os
 import socket
+from itertools import count
+from threading import Lock
 
 LOOPBACK = "127.0.0.1"
-_FIRST, _LAST = 20_000, 31_999
+_FIRST, _PORTS, _STRIDE = 20_000, 12_000, 32
+_taken = count()
+_lock = Lock()
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:
@@ -18,14 +22,20 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
     return True
 
 
-def free_ports(count: int) -> tuple[int, ...]:
-    """Different ports on which nobody listens."""
+def free_ports(wanted: int) -> tuple[int, ...]:
+    """Different ports on which nobody listens, and which this process was not given before.
+
+    Each process begins at a place of its own, so that two which choose before either binds rarely meet.
+    """
     found: list[int] = []
-    for port in random.SystemRandom().sample(range(_FIRST, _LAST), k=2000):
-        if is_free(port):
-            found.append(port)
-        if len(found) == count:
-            return tuple(found)
+    start = os.getpid() * _STRIDE
+    with _lock:
+        for _ in range(_PORTS):
+            port = _FIRST + (start + next(_taken)) % _PORTS
+            if is_free(port):
+                found.append(port)
+            if len(found) == wanted:
+                return tuple(found)
     raise OSError("no free port was found on 127.0.0.1 between 20000 and 31999")
 
 

@@ -115,11 +115,13 @@ def _part_line(part: Part) -> Line:
 def _worker_lines(home: Path) -> tuple[Line, ...]:
     lines = []
     counted: set[int] = set()
-    for worker, processes in find_workers(home).items():
-        daemon = processes[0]
-        pids = tree(processes) - counted
+    for worker in find_workers(home):
+        pids = tree(worker.living) - counted
         counted |= pids
-        lines.append(Line(worker, "worker", "running", daemon.pid, (), _uptime_s(daemon), 0, pss_bytes(pids)))
+        first, state = worker.living[0], "running" if worker.daemon else "daemon gone"
+        lines.append(
+            Line(worker.worker, "worker", state, first.pid, (), _uptime_s(first), 0, pss_bytes(pids))
+        )
     return tuple(lines)
 
 

@@ -24,7 +24,7 @@ from muster.errors import Broken, Conflict, MusterError
 READY_PATIENCE_S = 180.0
 STOP_PATIENCE_S = 60.0
 NOT_RUNNING = 3
-_POLL_S = 0.05
+_POLL_S = 0.1
 
 
 def start_here() -> None:
@@ -140,13 +140,15 @@ def _watch(home: Path, supervisor: subprocess.Popen[bytes], *, as_json: bool) ->
     """Show how the parts come up, until all are ready."""
     identity = ProcessId.of(supervisor.pid)
     deadline = time.monotonic() + READY_PATIENCE_S
+    console = Console(stderr=True)
+    quiet = as_json or not console.is_terminal
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=as_json) as progress:
+    with Progress(*columns, console=console, transient=True, refresh_per_second=4, disable=quiet) as progress:
         bar = progress.add_task("starting", total=9)
         while time.monotonic() < deadline:
             state = load_state(home)

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
-from deploy.embedded.ports import LOOPBACK
+from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
 
@@ -47,12 +47,18 @@ class Service(Daemon):
         return (*self._ports, self.side_port)
 
     def prepare(self) -> None:
-        """Nothing: a service brings its schema up to date itself."""
+        """See that nobody took the side port meanwhile; a service brings its schema up to date itself."""
+        if not is_free(self.side_port):
+            self.side_port = free_ports(1)[0]
 
     def command(self) -> Command:
         return Command(
             arguments=(sys.executable, "-P", "-m", f"services.{self.name}"),
-            environment={**self.environment, **self.home.marker},
+            environment={
+                **self.environment,
+                **self.home.marker,
+                "MUSTER_SIDE__PORT": str(self.side_port),
+            },
             log=self.log,
             directory=self.home.root,
             dies_with_parent=signal.SIGTERM,
