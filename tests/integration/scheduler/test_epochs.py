@@ -1,0 +1,54 @@
+"""A write under another epoch than the lease's changes nothing."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import text
+
+from services.scheduler.core.trial import RequestState
+from services.scheduler.store.rows import trial_row
+from services.scheduler.store.save import Rows, save_under
+from shared.db import Database, migrate
+from shared.errors import Conflict
+from shared.settings import PostgresSettings
+from tests.integration.servers import TestDatabase
+from tests.unit.scheduler.world import World
+
+
+@pytest.fixture
+async def database(postgres: TestDatabase):
+    urls = postgres.urls["scheduler"]
+    settings = PostgresSettings(owner_url=urls.owner, tenant_url=urls.tenant, system_url=urls.system)
+    await migrate(settings, "scheduler")
+    async with Database(settings, "scheduler") as opened:
+        async with opened.system() as connection:
+            await connection.execute(
+                text("INSERT INTO scheduler.lease VALUES ('leader', 'me', 7, now() + interval '1 minute')")
+            )
+        yield opened
+
+
+async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(database: Database):
+    world = World()
+    world.want(1)
+    trial = world.trial(1)
+
+    async def save(epoch: int, state: RequestState) -> None:
+        rows = Rows(trials=[trial_row(replace(trial, state=state))], runs=[], workers=[])
+        async with database.system() as connection:
+            await save_under(connection, "leader", epoch, rows)
+
+    async def states() -> list[str]:
+        async with database.system() as connection:
+            found = await connection.execute(text("SELECT state FROM scheduler.trial"))
+            return [row.state for row in found]
+
+    for epoch in (6, 8):
+        with pytest.raises(Conflict) as refused:
+            await save(epoch, RequestState.QUEUED)
+        assert refused.value.code == "not_leader"
+    assert await states() == []
+    await save(7, RequestState.QUEUED)
+    with pytest.raises(Conflict):
+        await save(6, RequestState.CLOSED)
+    assert await states() == ["queued"]
