@@ -75,6 +75,8 @@ class LogTail:
         """Whether there may be more."""
         offset = self._offsets.get(output.key, 0)
         try:
+            if output.path.stat().st_size <= offset:
+                return False
             with output.path.open("rb") as source:
                 source.seek(offset)
                 data = source.read(READ_BYTES)

@@ -1,7 +1,7 @@
 """One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
 
-The worker looks when the bell rings, and once more a tenth of a second later: so a busy rank wakes it at most some
-twenty times a second, and nothing said stays unread.
+The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it four times a
+second, and nothing said stays unread.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from muster.errors import Rejected
 from shared.messages.storage import Report, Validation
 from worker.journal import Journal
 
-LOOK_AGAIN_S = 0.1
+LOOK_AGAIN_S = 0.3
 MAX_LAG_BYTES = 4 * 1024 * 1024
 _log = structlog.get_logger()
 
@@ -128,9 +128,9 @@ class RankSession:
         except OSError:
             self._drop_bell()
         self.read()
-        if self._look_again is None:
-            loop = asyncio.get_running_loop()
-            self._look_again = loop.call_later(LOOK_AGAIN_S, self._on_look_again)
+        if self._look_again is not None:
+            self._look_again.cancel()
+        self._look_again = asyncio.get_running_loop().call_later(LOOK_AGAIN_S, self._on_look_again)
 
     def _on_look_again(self) -> None:
         self._look_again = None

@@ -18,7 +18,7 @@ from pathlib import Path
 from muster import wire
 from muster.errors import Broken, Rejected
 
-RING_S = 0.1
+RING_S = 0.25
 RETRY_S = 0.5
 FIRST_CONTACT_S = 1800.0
 CLOSE_S = 3.0
