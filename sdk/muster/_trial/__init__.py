@@ -128,7 +128,8 @@ class Trial:
     def checkpoint(self, step: int, **metadata: Json) -> Iterator[Path]:
         """Yield a directory to write a checkpoint of `step` into; at the end of the block it is announced.
 
-        Every rank enters it; ranks on one machine share the directory. It is uploaded while training goes on.
+        Every rank enters it; ranks on one machine share the directory, and what ranks on other machines write is
+        gathered. It is uploaded while training goes on.
         An exception in the block discards it.
 
         Raises:
@@ -142,7 +143,7 @@ class Trial:
         directory.mkdir(parents=True, exist_ok=True)
         yield directory
         if self._gang:
-            self._gang.barrier("checkpoint")
+            self._gang.gather_files(directory)
         if self.rank == 0:
             self._announce(number, int(step), directory, metadata)
 

@@ -1,13 +1,17 @@
 """What the ranks of a gang do together, by Horovod. Imported only when there is more than one rank."""
 
 import time
+from io import BufferedWriter
+from pathlib import Path
 
 from muster._trial.agreement import Cadence
 from muster.errors import Rejected
 
+CHUNK_BYTES = 16 * 1024 * 1024
+
 
 class Gang:
-    """Horovod, initialised once. Every method is collective: all ranks call it, in the same order."""
+    """Horovod, initialised once. Every method is collective unless it says otherwise: all ranks call it, in the same order."""
 
     def __init__(self) -> None:
         try:
@@ -23,11 +27,12 @@ class Gang:
             hvd.init()
         self._hvd, self._torch = hvd, torch
         self.rank, self.size, self.local_rank = int(hvd.rank()), int(hvd.size()), int(hvd.local_rank())
+        self._is_spread = self.size > int(hvd.local_size())
         self._cadence = Cadence()
         self._calls_left = 0
 
     def asks_now(self) -> bool:
-        """Count a call of `should_stop`; True when this one is the collective one."""
+        """Count a call of `should_stop`; True when this one is the collective one. No communication."""
         self._cadence.on_call()
         self._calls_left -= 1
         return self._calls_left <= 0
@@ -40,19 +45,60 @@ class Gang:
         return bool(answer[0])
 
     def on_validation(self, at: float) -> None:
-        """Rank 0 reported a validation."""
+        """Rank 0 reported a validation. No communication."""
         self._cadence.on_validation(at)
 
     def number(self, name: str, value: int) -> int:
         """Rank 0's number, on every rank."""
         return self._broadcast(f"muster.{name}", value, 0)[0]
 
-    def barrier(self, name: str) -> None:
-        """Return when all ranks are here."""
-        self._hvd.allreduce(self._torch.zeros(1), name=f"muster.{name}")
+    def gather_files(self, folder: Path) -> None:
+        """Return when every rank has written; rank 0's folder then holds what ranks on other machines wrote into theirs.
+
+        Files of equal name are taken from the lowest rank. They go through memory in pieces of 16 MiB.
+        """
+        self._hvd.allreduce(self._torch.zeros(1), name="muster.checkpoint.written")
+        if not self._is_spread:
+            return
+        mine = _list_files(folder) if self.local_rank == 0 else []
+        taken: set[str] = set()
+        for owner, files in enumerate(self._hvd.allgather_object(mine, name="muster.checkpoint.files")):
+            for name, size in files:
+                if owner != 0 and name not in taken:
+                    self._send_file(folder / name, size, owner)
+                taken.add(name)
+
+    def _send_file(self, path: Path, size: int, owner: int) -> None:
+        content = path.open("rb") if self.rank == owner else None
+        target = _create(path) if self.rank == 0 else None
+        try:
+            for start in range(0, size, CHUNK_BYTES):
+                length = min(CHUNK_BYTES, size - start)
+                raw = bytearray(content.read(length) if content else length)
+                piece = self._torch.frombuffer(raw, dtype=self._torch.uint8)
+                received = self._hvd.broadcast(piece, root_rank=owner, name="muster.checkpoint.piece")
+                if target:
+                    target.write(received.numpy().tobytes())
+        finally:
+            for opened in (content, target):
+                if opened:
+                    opened.close()
 
     def _broadcast(self, name: str, first: int, second: int) -> tuple[int, int]:
         # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.
         tensor = self._torch.tensor([first, second], dtype=self._torch.int64)
         result = self._hvd.broadcast(tensor, root_rank=0, name=name).tolist()
         return int(result[0]), int(result[1])
+
+
+def _list_files(folder: Path) -> list[tuple[str, int]]:
+    return [
+        (path.relative_to(folder).as_posix(), path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+def _create(path: Path) -> BufferedWriter:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("wb")

@@ -61,8 +61,8 @@ class FakePlatform:
         self.sequence = 0
         self.observed: dict[str, ObservedSet] = {}
         self.reports: dict[UUID, dict[int, Any]] = defaultdict(dict)
-        self.lines: dict[UUID, dict[int, Any]] = defaultdict(dict)
-        self.marks: dict[tuple[UUID, str], int] = defaultdict(lambda: 1)
+        self.lines: dict[UUID, dict[tuple[str, int], Any]] = defaultdict(dict)
+        self.marks: dict[tuple[UUID, str, str], int] = defaultdict(lambda: 1)
         self.repeats = 0
         self.decide_at: dict[UUID, list[float | None]] = {}
         self.objects: dict[str, bytes] = {}
@@ -177,19 +177,21 @@ class FakePlatform:
 
     def text(self, allocation: DesiredAllocation) -> str:
         stored = self.lines[allocation.run_id]
-        return "\n".join(stored[number].text for number in sorted(stored))
+        return "\n".join(stored[key].text for key in sorted(stored))
 
     async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch) -> Mark:
         if self.away:
             raise Transient("the registry is away in this test", retry_after_s=0.2)
-        key = (batch.run_id, batch.stream)
+        key = (batch.run_id, batch.stream, str(ask.worker))
         expected = self.marks[key]
         if batch.first != expected:
             self.repeats += 1
             return Mark(next=expected)
-        kept = self.reports if batch.stream == "reports" else self.lines
-        for offset, record in enumerate(batch.records):
-            kept[batch.run_id][batch.first + offset] = record
+        for number, record in enumerate(batch.records, start=batch.first):
+            if batch.stream == "logs":
+                self.lines[batch.run_id][str(ask.worker), number] = record
+                continue
+            self.reports[batch.run_id][number] = record
             if isinstance(record, Validation):
                 self._decide(ask.worker, batch.run_id, record)
         self.marks[key] = batch.first + len(batch.records)
@@ -243,7 +245,7 @@ class FakePlatform:
 
     async def _on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
         upload = self.uploads[request.checkpoint_id]
-        if self.marks[request.run_id, "reports"] <= request.after_report:
+        if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
             return Committed(state="uploading", retry_after_s=0.05)
         for entry in upload.files:
             content = self.objects.get(_key(upload.checkpoint_id, entry), b"")

@@ -216,8 +216,8 @@ for step in range(1, 1001):
     if trial.should_stop():
         break
 with trial.checkpoint(step) as folder:
-    if trial.rank == 0:
-        (folder / "step").write_text(str(step))
+    (folder / f"shard-{trial.rank}").write_bytes(bytes([trial.rank]) * 100_000)
+    (folder / "empty").touch()
 print("rank", trial.rank, "stopped at", step)
 """
     for name in ("g1", "g2"):
@@ -240,9 +240,11 @@ print("rank", trial.rank, "stopped at", step)
         assert (ended.exit_code, ended.forced) == (0, False)
     assert platform.of("g1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
     await eventually(lambda: len(platform.saved_of(run)) == 1)
+    files = {entry.path: entry.size_bytes for entry in platform.saved_of(run)[0].files}
+    assert files == {"empty": 0, "shard-0": 100_000, "shard-1": 100_000}
     values = [record.values for record in platform.reports[run.run_id].values()]
     assert all(value == {"total": 1.0, "size": 2.0} for value in values)
-    await eventually(lambda: "rank 0 stopped at" in platform.text(run))
+    await eventually(lambda: all(f"rank {rank} stopped at" in platform.text(run) for rank in (0, 1)))
 
 
 def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
