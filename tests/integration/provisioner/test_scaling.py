@@ -1,0 +1,154 @@
+"""Up with the demand, down when nobody needs it, and told to everybody: on real NATS and Postgres, with real processes."""
+
+import asyncio
+import os
+import shutil
+import signal
+import time
+
+from shared.bus import Bus
+from shared.ids import SITE, PoolName
+from shared.messages.instances import GetCosts, GetPrices, InstanceChanged, ProviderChanged
+from tests.integration.provisioner.neighbours import Around
+from tests.support.waiting import eventually
+
+LIFE = ["wanted", "launching", "joining", "ready"]
+
+
+async def test_the_minimum_comes_without_demand_and_each_state_is_told(world: Around) -> None:
+    async with world.provisioner(minimum=2, maximum=3):
+        workers = await world.join_all(2)
+        assert sorted(query.worker or "" for query in world.issued) == sorted(workers)
+        assert [world.states(worker) for worker in workers] == [LIFE, LIFE]
+        told = world.told(ProviderChanged)
+        assert (told[-1].minimum, told[-1].maximum, told[-1].instances) == (2, 3, 2)
+        assert told[-1].fault is None
+
+
+async def test_demand_brings_more_to_the_maximum_and_no_more(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=3):
+        await world.join_all(1, used=1)
+        await world.demand(waiting=1)
+        await eventually(world.has(2))
+        for _ in range(3):
+            await world.demand(waiting=1)
+        await asyncio.sleep(0.5)
+        assert world.has(2)(), "one that is coming answers the demand"
+        await world.demand(waiting=7)
+        await eventually(world.has(3))
+        await world.demand(waiting=9, pool=PoolName("another"))
+        await asyncio.sleep(1.5)
+        assert world.has(3)()
+
+
+async def test_idle_ones_go_after_the_timeout_when_the_scheduler_has_emptied_them(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=2, idle_timeout_s=1):
+        await world.join_all(1, used=1)
+        await world.demand(waiting=1)
+        first, second = await world.join_all(2, used=1)
+        await world.demand(waiting=0)
+        await asyncio.sleep(1.5)
+        assert not world.drains, "they work"
+        world.used[first] = 0
+        began = time.monotonic()
+        await eventually(lambda: [drain.worker for drain in world.drains] == [first])
+        assert time.monotonic() - began > 0.9
+        await asyncio.sleep(0.5)
+        assert len(world.running()) == 2, "only the scheduler says that it is not needed"
+        await world.drained(first)
+        await eventually(world.has(1))
+        await eventually(lambda: world.states(first)[4:] == ["draining", "drained", "terminating", "gone"])
+        world.used[second] = 0
+        await asyncio.sleep(1.5)
+        assert len(world.drains) == 1, "the minimum stays"
+
+
+async def test_one_that_is_draining_is_taken_back_when_there_is_demand(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=2, idle_timeout_s=0.5):
+        await world.join_all(1)
+        await world.demand(waiting=1)
+        await world.join_all(2)
+        await world.demand(waiting=0, idle=2)
+        await eventually(lambda: len(world.drains) == 1)
+        await world.demand(waiting=1)
+        await eventually(lambda: [drain.undo for drain in world.drains] == [False, True])
+        assert world.drains[0].worker == world.drains[1].worker
+        assert len(world.toys()) == 2
+
+
+async def test_a_dead_daemon_is_started_again_under_its_id_within_a_second(world: Around) -> None:
+    async with world.provisioner():
+        (worker,) = await world.join_all(1)
+        toy = world.running()[0]
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        os.kill(toy.pid, signal.SIGKILL)
+        await eventually(lambda: len(toy.starts) == 2)
+        assert toy.starts[1][1] - began < 1.0
+        assert world.has(1)()
+        assert world.states(worker) == LIFE, "a restart is no change of the instance"
+
+
+async def test_a_vanished_machine_is_told_as_lost_and_replaced(world: Around) -> None:
+    async with world.provisioner():
+        (worker,) = await world.join_all(1)
+        toy = world.running()[0]
+        pid = toy.pid
+        shutil.rmtree(toy.folder)
+        await eventually(world.has(1))
+        await eventually(lambda: world.states(worker)[-1] == "lost")
+        assert world.running()[0].folder != toy.folder
+        assert not _lives(pid), "what ran in the folder is ended"
+
+
+async def test_a_worker_that_ends_at_once_is_started_later_and_later(world: Around) -> None:
+    async with world.provisioner(behaviour="fail"):
+        await eventually(lambda: len(world.toys()) == 1)
+        await asyncio.sleep(4)
+        assert 2 <= len(world.toys()[0].starts) <= 5, "it is not started in a loop"
+
+
+async def test_a_launch_that_fails_is_the_pools_fault_until_one_works(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=2):
+        await world.join_all(1, used=1)
+        world.refusal = "the pool is closed"
+        await world.demand(waiting=1)
+        await eventually(lambda: "the pool is closed" in (world.told(ProviderChanged)[-1].fault or ""))
+        assert len(world.toys()) == 1
+        world.refusal = None
+        await world.join_all(2, used=1)
+        await eventually(lambda: world.told(ProviderChanged)[-1].fault is None)
+    failed = [told for told in world.told(InstanceChanged) if told.reason == "the pool is closed"]
+    assert {told.state for told in failed} == {"wanted"}
+
+
+async def test_demand_starts_a_worker_at_once(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=2):
+        await world.join_all(1, used=1)
+        began = time.clock_gettime(time.CLOCK_MONOTONIC)
+        await world.demand(waiting=1)
+        await eventually(world.has(2), every_s=0.01)
+        took_s = max(toy.starts[0][1] for toy in world.toys()) - began
+        print(f"demand to running worker: {took_s * 1000:.0f} ms")
+        assert took_s < 1.0, "it waits for no slow poll"
+
+
+async def test_prices_and_costs_come_from_what_stood(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=1, price_per_hour=36.0):
+        await world.join_all(1)
+        credentials = world.servers.keys.credentials("gateway")
+        async with await Bus.connect(world.servers.nats.url, "gateway", credentials) as bus:
+            (price,) = (await bus.ask(GetPrices(), SITE)).prices
+            assert (price.pool, price.slots_per_instance, price.price_per_hour) == ("default", 1, 36.0)
+            await asyncio.sleep(1)
+            (cost,) = (await bus.ask(GetCosts(), SITE)).costs
+            assert cost.instances == 1
+            assert 0.01 <= cost.cost <= 0.2
+            assert abs(cost.cost - cost.instance_hours * 36.0) < 1e-9
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
