@@ -173,7 +173,8 @@ class Reports:
                 known[key.run][key.group, key.name] = number
         if fresh or keys:
             unit.then(partial(self._keep_series, known))
-        return known | {batch.sent.run: {} for batch in batches if not batch.points}
+        # A run's logs may stand in the same transaction as its points: they must not hide its series.
+        return {batch.sent.run: {} for batch in batches} | known
 
     def _new_series(
         self, batches: Sequence[Incoming], known: dict[UUID, dict[tuple[str, str], int]]

@@ -252,6 +252,20 @@ async def test_many_journals_at_once_lose_and_double_nothing(around: Platform) -
         assert await points(around, run) == 60
 
 
+async def test_a_run_s_logs_hide_none_of_its_points(around: Platform) -> None:
+    """Both sources of a run arrive together, so that one transaction stores both."""
+    runs = [around.scheduler.grant() for _ in range(10)]
+
+    async def both(run: Run) -> None:
+        for first in range(1, 11):
+            reports = around.reports(run, first, [report(first, loss=float(first))])
+            await asyncio.gather(around.lines(run, first, [f"line {first}"]), reports)
+
+    await asyncio.gather(*map(both, runs))
+    for run in runs:
+        assert await points(around, run) == 10
+
+
 async def test_log_lines_are_numbered_in_the_order_of_their_commits(around: Platform) -> None:
     run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
     for first in (1, 1, 3):
