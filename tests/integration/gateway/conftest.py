@@ -145,7 +145,7 @@ async def start_gateway(environment: dict[str, str], directory: Path, **more: st
         "MUSTER_GATEWAY__BODY_TIMEOUT_S": "1.0",
         "MUSTER_GATEWAY__WRITES_PER_S": "2000",
         "MUSTER_GATEWAY__READS_PER_S": "5000",
-        "MUSTER_GATEWAY__COMMAND_WAIT_S": "1.0",
+        "MUSTER_GATEWAY__COMMAND_WAIT_S": "3.0",
         "MUSTER_SIDE__PORT": str(side),
         "PATH": os.environ["PATH"],
     }
@@ -164,9 +164,18 @@ async def start_gateway(environment: dict[str, str], directory: Path, **more: st
         except httpx.TransportError:
             return False
 
-    await eventually(answers, timeout_s=30)
+    await eventually(answers, timeout_s=50)
     found.admin_token = token_file.read_text().strip()
     return found
+
+
+async def start_replica(
+    gateway: Gateway, environment: dict[str, str], directory: Path, **more: str
+) -> Gateway:
+    """Another process on the same database, with the same secrets."""
+    for name in ("admin.token", "gateway.pepper"):
+        (directory / name).write_text((gateway.directory / name).read_text())
+    return await start_gateway(environment, directory, **more)
 
 
 async def stop_gateway(gateway: Gateway) -> None:

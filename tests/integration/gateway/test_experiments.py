@@ -13,7 +13,7 @@ import pytest
 from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, derived_id
 from shared.messages import experiments as messages
 from shared.messages.base import Command
-from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
+from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
 from tests.support.waiting import eventually
 
 CONFIG = """\
@@ -235,11 +235,8 @@ async def test_the_trace_of_the_request_goes_on_over_the_bus(
     settings: Callable[[str], dict[str, str]], gateway: Gateway, others: Others, tmp_path: Path
 ) -> None:
     """The caller's own trace id is not taken over: whoever calls does not choose ours."""
-    for name in ("admin.token", "gateway.pepper"):
-        (tmp_path / name).write_text((gateway.directory / name).read_text())
-    traced = await start_gateway(
-        settings("gateway"), tmp_path, MUSTER_TELEMETRY__DIRECTORY=str(tmp_path / "traces")
-    )
+    traces = {"MUSTER_TELEMETRY__DIRECTORY": str(tmp_path / "traces")}
+    traced = await start_replica(gateway, settings("gateway") | traces, tmp_path)
     theirs = "ab" * 16
     async with traced.client() as api:
         api.headers["traceparent"] = f"00-{theirs}-{'cd' * 8}-01"

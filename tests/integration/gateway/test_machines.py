@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from shared.errors import Rejected
 from shared.ids import SITE
 from shared.messages import instances, runs
-from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
+from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.test_experiments import create
 from tests.integration.servers import Servers
 from tests.support.waiting import eventually
@@ -177,9 +177,7 @@ async def test_two_replicas_show_the_same_and_either_may_go(
     settings: Callable[[str], dict[str, str]], gateway: Gateway, tmp_path: Path
 ) -> None:
     """A second replica on the same database and secrets: numbers go on without a gap when the first is killed."""
-    for name in ("admin.token", "gateway.pepper"):
-        (tmp_path / name).write_text((gateway.directory / name).read_text())
-    other = await start_gateway(settings("gateway"), tmp_path)
+    other = await start_replica(gateway, settings("gateway"), tmp_path)
     async with gateway.client() as one, other.client() as two:
         made = await create(one)
         assert (await two.get(f"/v1/experiments/{made['number']}")).json()["id"] == made["id"]

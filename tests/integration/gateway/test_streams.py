@@ -15,7 +15,7 @@ import pytest
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
 from shared.messages import storage
-from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
+from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
 from tests.support.waiting import eventually
@@ -219,16 +219,13 @@ async def test_a_gateway_that_goes_down_sends_its_streams_away_soon(
     settings: Callable[[str], dict[str, str]], gateway: Gateway, others: Others, tmp_path: Path
 ) -> None:
     """Streams are told to come again, and the position they had is good at the other replica."""
-    for name in ("admin.token", "gateway.pepper"):
-        (tmp_path / name).write_text((gateway.directory / name).read_text())
-    other = await start_gateway(settings("gateway"), tmp_path)
+    other = await start_replica(gateway, settings("gateway"), tmp_path)
     async with other.client() as api, events(api) as stream:
         last = (await stream.next())["id"]
         stopping = asyncio.create_task(stop_gateway(other))
         block = await stream.next()
         assert block["event"] == "problem" and orjson.loads(block["data"])["code"] == "restarting"
-        async with asyncio.timeout(5):
-            await stopping
+        await stopping
     async with gateway.client() as api, events(api, headers={"Last-Event-ID": last}) as stream:
         made = await create(api)
         await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
