@@ -44,7 +44,7 @@ class Checkpoint(Resource):
 
 
 class CheckpointPage(Resource):
-    """A page of checkpoints, newest first."""
+    """A page of checkpoints in the order of their making."""
 
     items: list[Checkpoint]
     next_cursor: str | None = None

@@ -20,7 +20,7 @@ from shared.messages.storage import GetCheckpointFiles, ListCheckpoints
 
 
 async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:
-    """Lists a trial's checkpoints, newest first."""
+    """Lists a trial's checkpoints in the order of their making."""
     trial = await find_trial(call, request.trial)
     return await _list_page(call, request, trial=TrialId(trial.id))
 
@@ -28,7 +28,7 @@ async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsReques
 async def list_experiment_checkpoints(
     call: Call, request: ListExperimentCheckpointsRequest
 ) -> CheckpointPage:
-    """Lists the checkpoints of all trials of an experiment, newest first."""
+    """Lists the checkpoints of all trials of an experiment in the order of their making."""
     experiment = await find_experiment(call, request.experiment)
     return await _list_page(call, request, experiment=ExperimentId(experiment.id))
 

@@ -458,7 +458,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialCheckpoints(self, request, context):
-        """Lists a trial's checkpoints, newest first.
+        """Lists a trial's checkpoints in the order of their making.
         REST: GET /v1/trials/{trial}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -466,7 +466,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentCheckpoints(self, request, context):
-        """Lists the checkpoints of all trials of an experiment, newest first.
+        """Lists the checkpoints of all trials of an experiment in the order of their making.
         REST: GET /v1/experiments/{experiment}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
