@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from muster import wire
+from shared import telemetry
 from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.storage import (
@@ -68,7 +69,11 @@ class RunContext:
     uploads: Uploads
     started: set[str] = field(default_factory=set)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    traceparent: str | None = None
+
+    @property
+    def trace(self) -> dict[str, str]:
+        """The trace that the run belongs to, as headers."""
+        return _trace(self.kept)
 
     @property
     def run(self) -> LocalRun:
@@ -140,6 +145,10 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         except OSError as error:
             events.on_disk_fault(context, error)
 
+    def on_started(context: RunContext) -> None:
+        with telemetry.span("enter trial", parent=context.trace, run=kept.run.run_id):
+            events.on_progress(context)
+
     def on_reports(urgent: bool) -> None:
         context.report_source.wake(urgent)
 
@@ -150,7 +159,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         on_reports=on_reports,
         on_checkpoint=on_checkpoint,
         on_acknowledged=lambda signal: events.on_acknowledged(context, signal),
-        on_started=lambda: events.on_progress(context),
+        on_started=lambda: on_started(context),
         on_disk_fault=lambda error: events.on_disk_fault(context, error),
     )
     session = RankSession(reports, session_events, uploads.announced)
@@ -166,7 +175,6 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         log_source,
         tail,
         uploads,
-        traceparent=kept.allocation.traceparent,
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -226,7 +234,10 @@ def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], 
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
         batch = ReportBatch.from_bytes(_join(head, first, payloads, trace.encode()))
-        return await tools.line.request(batch, timeout_s=REQUEST_S)
+        if first > 1:
+            return await tools.line.request(batch, timeout_s=REQUEST_S)
+        with telemetry.span("send first report", parent=_trace(kept), run=kept.run.run_id):
+            return await tools.line.request(batch, timeout_s=REQUEST_S)
 
     return send
 
@@ -239,6 +250,10 @@ def _log_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Cor
         return await tools.line.request(batch, timeout_s=REQUEST_S)
 
     return send
+
+
+def _trace(kept: KeptRun) -> dict[str, str]:
+    return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
 
 
 def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:

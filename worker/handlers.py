@@ -1,10 +1,10 @@
 """What the platform says to this worker: the desired set, answered by the observed one, and the verdict's fast path."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
-from nats.aio.msg import Msg
 from pydantic import ValidationError
 
 from muster.errors import MusterError
@@ -16,6 +16,21 @@ from worker.runs import Runs
 _log = structlog.get_logger()
 
 
+class Received(Protocol):
+    """What of a core message is needed here."""
+
+    @property
+    def data(self) -> bytes: ...
+
+    @property
+    def reply(self) -> str: ...
+
+    @property
+    def headers(self) -> Mapping[str, str] | None: ...
+
+    async def respond(self, data: bytes) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Handlers:
     """Core messages to this worker."""
@@ -24,7 +39,7 @@ class Handlers:
     observe: Callable[[], ObservedSet]
     heard: Callable[[], None]
 
-    async def on_desired(self, message: Msg) -> None:
+    async def on_desired(self, message: Received) -> None:
         """Apply and answer; a deposed leader learns the epoch from the answer."""
         try:
             desired = DesiredSet.from_bytes(message.data)
@@ -38,7 +53,7 @@ class Handlers:
         if message.reply:
             await message.respond(self.observe().to_bytes())
 
-    async def on_verdict(self, message: Msg) -> None:
+    async def on_verdict(self, message: Received) -> None:
         """Relay at once."""
         try:
             self.runs.on_verdict(Verdict.from_bytes(message.data))

@@ -22,9 +22,8 @@ async def prepare(context: RunContext) -> None:
     """
     retry_s = 0.1
     while not context.run.is_over:
-        headers = {"traceparent": context.traceparent} if context.traceparent else {}
         try:
-            with telemetry.span("prepare run", parent=headers, run=context.run.run_id):
+            with telemetry.span("prepare run", parent=context.trace, run=context.run.run_id):
                 await _fetch(context)
             return
         except Transient as error:

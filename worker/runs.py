@@ -9,6 +9,7 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
+from shared import telemetry
 from shared.ids import AllocationId
 from shared.messages.experiments import Verdict
 from shared.messages.runs import DesiredAllocation, DesiredSet, ObservedAllocation
@@ -223,8 +224,11 @@ class Runs:
             case OpenRendezvous():
                 self.parent.send(rendezvous_frame(run, allocation, machine))
             case StartRanks():
-                for frame in rank_frames(run, allocation, context.places, machine, context.kept.token):
-                    self.parent.send(frame)
+                with telemetry.span(
+                    "start ranks", parent=context.trace, run=run.run_id, slots=run.seat.ranks
+                ):
+                    for frame in rank_frames(run, allocation, context.places, machine, context.kept.token):
+                        self.parent.send(frame)
             case Tell():
                 context.session.tell(str(action.signal))
             case KillRanks():

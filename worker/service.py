@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from shared.bus import Bus
 from shared.clock import SystemClock
@@ -39,14 +41,15 @@ async def compose(settings: Settings, process: Process) -> None:
     places.make(is_shared=account is not None)
     lock = places.lock()
     process.on_close(_soon(lambda: os.close(lock)))
-    slots = find_slots(own)
+    environment = inherited_environment()
+    slots = find_slots(own, environment)
     line = Line(settings, load_badge(places.identity), clock)
     process.on_close(line.close)
 
     transfer = Transfer(await process.enter(new_session()))
-    environment = inherited_environment()
     kind = slots[0].kind if slots else "cpu"
-    machine = Machine(own.address, places.socket, environment.get("PATH", os.defpath), kind, account)
+    path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
+    machine = Machine(own.address, places.socket, path, kind, account)
     code = CodeCache(places.code_cache, line, transfer)
     checkpoints = CheckpointCache(places.checkpoint_cache, line, transfer)
     tools = Tools(line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints)

@@ -2,22 +2,24 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 
 from muster.errors import Rejected
 from shared.messages.runs import Slot
 from shared.messages.specs import SlotKind
 from worker.settings import WorkerSettings
 
-_QUERY = ("nvidia-smi", "--query-gpu=index,name,memory.total", "--format=csv,noheader,nounits")
+_QUERY = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=csv,noheader,nounits")
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def find_slots(settings: WorkerSettings) -> tuple[Slot, ...]:
-    """The slots of this machine, by what is set, else what is found.
+def find_slots(settings: WorkerSettings, environment: Mapping[str, str]) -> tuple[Slot, ...]:
+    """The slots of this machine, by what is set, else what is found. `CUDA_VISIBLE_DEVICES` leaves the others out.
 
     Raises:
         Rejected: More GPUs are asked for than there are (`slots_missing`).
     """
-    gpus = () if settings.kind == "cpu" else _find_gpus()
+    gpus = () if settings.kind == "cpu" else _find_gpus(environment.get(VISIBLE))
     kind: SlotKind = settings.kind or ("cuda" if gpus else "cpu")
     if kind == "cpu":
         count = settings.slots if settings.slots is not None else len(os.sched_getaffinity(0))
@@ -28,15 +30,24 @@ def find_slots(settings: WorkerSettings) -> tuple[Slot, ...]:
     return gpus[:count]
 
 
-def _find_gpus() -> tuple[Slot, ...]:
+def _find_gpus(visible: str | None) -> tuple[Slot, ...]:
     try:
         found = subprocess.run(_QUERY, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return ()
-    return tuple(_read_gpu(line) for line in found.stdout.splitlines() if line.count(",") >= 2)
+    return read_gpus(found.stdout, visible)
 
 
-def _read_gpu(line: str) -> Slot:
-    index, name, memory = (part.strip() for part in line.split(",")[:3])
-    size = int(memory) * 1024**2 if memory.isdigit() else None
-    return Slot(id=int(index), kind="cuda", name=name, memory_bytes=size)
+def read_gpus(listing: str, visible: str | None) -> tuple[Slot, ...]:
+    """The GPUs of nvidia-smi's listing; with `visible`, those named there by index or UUID, in that order."""
+    found: dict[str, Slot] = {}
+    for line in listing.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if len(parts) == 4 and parts[0].isdigit():
+            size = int(parts[3]) * 1024**2 if parts[3].isdigit() else None
+            slot = Slot(id=int(parts[0]), kind="cuda", name=parts[2], memory_bytes=size)
+            found[parts[0]] = found[parts[1]] = slot
+    if visible is None:
+        return tuple(dict.fromkeys(found.values()))
+    names = (name.strip() for name in visible.split(","))
+    return tuple(found[name] for name in names if name in found)

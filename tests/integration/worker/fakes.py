@@ -100,6 +100,7 @@ class FakePlatform:
             await responder.__aenter__()
             self._closers.append(responder)
         application = web.Application(client_max_size=2**30)
+        application.router.add_post("/v1/workers/join", self._on_join)
         application.router.add_get("/{key:.+}", self._on_get)
         application.router.add_put("/{key:.+}", self._on_put)
         self._runner = web.AppRunner(application)
@@ -263,6 +264,19 @@ class FakePlatform:
         content = self.objects.get(request.match_info["key"])
         return web.Response(status=404) if content is None else web.Response(body=content)
 
+    async def _on_join(self, request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != "Bearer right":
+            problem = {
+                "type": "urn:muster:error:rejected",
+                "code": "join_refused",
+                "detail": "the join token is not good",
+            }
+            return web.json_response(problem, status=403)
+        asked = await request.json()
+        return web.json_response(
+            credentials(self.servers, asked["worker"], asked["user_key"]).model_dump(mode="json")
+        )
+
     async def _on_put(self, request: web.Request) -> web.Response:
         self.objects[request.match_info["key"]] = await request.read()
         return web.Response()
@@ -315,6 +329,14 @@ class Daemon:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(timeout=30)
+
+    def end(self, pid: int | None) -> None:
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
 
     def stop(self) -> int:
         assert self._process is not None

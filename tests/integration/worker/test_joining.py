@@ -1,0 +1,45 @@
+"""How a worker comes in: by its join token once, by what it kept afterwards, and with words when it may not."""
+
+import asyncio
+from collections.abc import Callable
+
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.support.waiting import eventually
+
+
+async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
+    daemon = daemons("new")
+    kept = daemon.directory / "identity" / "credentials.json"
+    kept.unlink()
+    joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store_url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
+    daemon.start(**joining)
+    await eventually(lambda: "new" in platform.observed, 30)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert [slot.kind for slot in platform.observed["new"].slots] == ["cpu"]
+    incarnation = platform.observed["new"].incarnation
+    daemon.kill()
+    daemon.start()
+    await eventually(lambda: platform.observed["new"].incarnation != incarnation, 30)
+
+
+async def test_a_refused_worker_says_why_and_ends(
+    platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> None:
+    daemon = daemons("stranger")
+    (daemon.directory / "identity" / "credentials.json").unlink()
+    daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store_url, MUSTER_WORKER__JOIN_TOKEN="wrong")
+    assert await asyncio.to_thread(daemon.wait) == 1
+    assert "the join token is not good" in (daemon.directory / "daemon.log").read_text()
+
+
+async def test_a_second_daemon_on_the_same_directory_is_refused(
+    platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> None:
+    daemon = daemons("twice")
+    daemon.start()
+    await eventually(lambda: "twice" in platform.observed, 30)
+    first = daemon.pid
+    daemon.start()
+    assert await asyncio.to_thread(daemon.wait) == 1
+    assert "another worker runs in" in (daemon.directory / "daemon.log").read_text()
+    daemon.end(first)
