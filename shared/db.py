@@ -80,6 +80,8 @@ async def migrate(settings: PostgresSettings, service: str) -> None:
                 await connection.run_sync(lambda sync: _upgrade(sync, service))
                 await connection.commit()
             finally:
+                # A failed revision leaves its transaction aborted; asking for anything in it would hide the reason.
+                await connection.rollback()
                 await connection.execute(text("SELECT pg_advisory_unlock(hashtextextended(:key, 0))"), key)
                 await connection.commit()
     finally:

@@ -18,6 +18,7 @@ from shared.db import Database, open_to_system
 from shared.errors import Conflict, Transient
 from shared.telemetry import metrics
 
+NOT_LEADER = "not_leader"
 _log = structlog.get_logger()
 
 
@@ -58,7 +59,7 @@ class Lease:
     def epoch(self) -> int:
         """Of the lease in hand; raises Conflict (`not_leader`) when there is none or it has run out."""
         if self._held is None or self._clock.monotonic() >= self._held.until:
-            raise Conflict("not_leader", f"the lease {self._name} is not held here")
+            raise Conflict(NOT_LEADER, f"the lease {self._name} is not held here")
         return self._held.epoch
 
     @property
@@ -73,6 +74,7 @@ class Lease:
         """Waits for the lease, runs `term(epoch, ended)` while it is held, and so on until `stopping`.
 
         `ended` is set when the lease is lost or the process stops; the term must return soon after. The lease is given back then.
+        A term that ends with Conflict (`not_leader`) has met its successor; anything else that it raises ends `lead` too.
         """
         while not stopping.is_set():
             if await self._take():
@@ -81,13 +83,16 @@ class Lease:
                 await _wait(stopping, self._life_s / 3)
 
     async def guard(self, connection: AsyncConnection) -> None:
-        """In the leader's transaction: raises Conflict (`not_leader`) unless the row still has this epoch; holds it until the commit."""
+        """In the leader's transaction: raises Conflict (`not_leader`) unless the row still has this epoch; holds it until the commit.
+
+        The lock stands in the way of another who takes the lease, and not of our own renewing, however long the transaction lasts.
+        """
         found = await connection.execute(
-            text(f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR SHARE"),
+            text(f"SELECT epoch FROM {self._schema}.lease WHERE name = :name FOR KEY SHARE"),
             {"name": self._name},
         )
         if found.scalar_one_or_none() != self.epoch:
-            raise Conflict("not_leader", f"the lease {self._name} has passed to another")
+            raise Conflict(NOT_LEADER, f"the lease {self._name} has passed to another")
 
     async def _run_term(
         self,
@@ -95,25 +100,56 @@ class Lease:
         stopping: asyncio.Event,
     ) -> None:
         ended = asyncio.Event()
-        _log.info("a lease was taken", lease=self._name, epoch=self.epoch)
-        work = asyncio.ensure_future(term(self.epoch, ended))
+        epoch = self.epoch
+        _log.info("a lease was taken", lease=self._name, epoch=epoch)
+        work = asyncio.ensure_future(term(epoch, ended))
         stop = asyncio.ensure_future(stopping.wait())
+        keep = asyncio.ensure_future(self._keep())
         try:
-            while not work.done() and self.held and not stopping.is_set():
-                await _first(work, stop, self._life_s / 3)
-                await self._renew()
+            await asyncio.wait({work, stop, keep}, return_when=asyncio.FIRST_COMPLETED)
+            if keep.done() and (failure := keep.exception()) is not None:
+                _log.error("renewing a lease failed", lease=self._name, exc_info=failure)
         finally:
-            stop.cancel()
             ended.set()
+            stop.cancel()
             try:
                 await work
+            except Conflict as error:
+                if error.code != NOT_LEADER:
+                    raise
+                _log.warning("a term met its successor", lease=self._name, epoch=epoch)
             finally:
+                keep.cancel()
+                await asyncio.gather(keep, return_exceptions=True)
                 await self._give_back()
+
+    async def _keep(self) -> None:
+        """Renews, sooner again after a failure, and returns when the lease has run out or passed on."""
+        pause_s = self._life_s / 3
+        while (left_s := self._left_s()) > 0:
+            await asyncio.sleep(min(pause_s, left_s))
+            left_s = self._left_s()
+            if left_s <= 0:
+                break
+            renewed = await self._renew(min(self._life_s / 3, left_s))
+            pause_s = self._life_s / 3 if renewed else self._life_s / 15
+        _log.warning("a lease was lost", lease=self._name)
+
+    def _left_s(self) -> float:
+        return self._held.until - self._clock.monotonic() if self._held is not None else 0.0
 
     async def _take(self) -> bool:
         asked = self._clock.monotonic()
+        parameters = {"name": self._name, "holder": self._holder, "life": self._life_s}
         try:
-            async with self._database.system() as connection:
+            async with asyncio.timeout(self._life_s), self._database.system() as connection:
+                # The lock waits for a leader's transaction under `guard`; one that is not over yet is not looked at.
+                await connection.execute(
+                    text(
+                        f"SELECT 1 FROM {self._schema}.lease WHERE name = :name AND expires_at < now() FOR UPDATE"
+                    ),
+                    {"name": self._name},
+                )
                 found = await connection.execute(
                     text(
                         f"INSERT INTO {self._schema}.lease AS l (name, holder, epoch, expires_at)"
@@ -122,26 +158,23 @@ class Lease:
                         " expires_at = now() + make_interval(secs => :life) WHERE l.expires_at < now()"
                         " RETURNING epoch"
                     ),
-                    {"name": self._name, "holder": self._holder, "life": self._life_s},
+                    parameters,
                 )
                 epoch = found.scalar_one_or_none()
-        except Transient as error:
-            _log.warning("a lease could not be asked for", lease=self._name, error=str(error))
+        except (Transient, TimeoutError) as error:
+            _log.warning("a lease could not be asked for", lease=self._name, error=repr(error))
             return False
         self._held = Held(self._name, epoch, asked + self._life_s) if epoch is not None else None
         return self._held is not None
 
-    async def _renew(self) -> None:
-        """Extends the lease in hand; a failure leaves it to run out."""
+    async def _renew(self, timeout_s: float) -> bool:
+        """Extends the lease in hand. False: that failed, and it is left to run out, or has passed to another."""
         held, asked = self._held, self._clock.monotonic()
         if held is None:
-            return
+            return False
         metrics.lease_age(self._name, asked - (held.until - self._life_s))
         try:
-            async with (
-                asyncio.timeout(self._life_s / 3),
-                self._database.system() as connection,
-            ):
+            async with asyncio.timeout(timeout_s), self._database.system() as connection:
                 found = await connection.execute(
                     text(
                         f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => :life)"
@@ -157,15 +190,16 @@ class Lease:
                 renewed = found.scalar_one_or_none() is not None
         except (Transient, TimeoutError) as error:
             _log.warning("a lease could not be renewed", lease=self._name, error=repr(error))
-            return
+            return False
         self._held = Held(held.name, held.epoch, asked + self._life_s) if renewed else None
+        return renewed
 
     async def _give_back(self) -> None:
         held, self._held = self._held, None
         if held is None:
             return
         try:
-            async with self._database.system() as connection:
+            async with asyncio.timeout(self._life_s), self._database.system() as connection:
                 await connection.execute(
                     text(
                         f"UPDATE {self._schema}.lease SET expires_at = now() - interval '1 second'"
@@ -173,8 +207,8 @@ class Lease:
                     ),
                     {"name": self._name, "holder": self._holder, "epoch": held.epoch},
                 )
-        except Transient as error:
-            _log.warning("a lease was left to run out", lease=self._name, error=str(error))
+        except (Transient, TimeoutError) as error:
+            _log.warning("a lease was left to run out", lease=self._name, error=repr(error))
 
 
 def lease_table(op: Any, schema: str) -> None:
@@ -184,10 +218,6 @@ def lease_table(op: Any, schema: str) -> None:
         " expires_at timestamptz NOT NULL)"
     )
     open_to_system(op, schema, "lease")
-
-
-async def _first(work: "asyncio.Future[Any]", stop: "asyncio.Future[Any]", seconds: float) -> None:
-    await asyncio.wait({work, stop}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _wait(stopping: asyncio.Event, seconds: float) -> None:
