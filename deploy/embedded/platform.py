@@ -18,6 +18,7 @@ from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, Re
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
 from deploy.embedded.services import NEEDS, Service
+from deploy.embedded.users import find_trial_user
 from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)
@@ -126,12 +127,18 @@ class Platform:
                     "MUSTER_GATEWAY__SPOOL_DIRECTORY": str(self.home.root / SPOOL_FOLDER),
                 }
             case "provisioner":
+                trial_user = find_trial_user()
                 return {
+                    **({"MUSTER_WORKER__USER": trial_user} if trial_user and not self._names_user() else {}),
                     "MUSTER_PROVISIONER__DIRECTORY": str(self.home.root / WORKERS_FOLDER),
                     "MUSTER_PROVISIONER__GATEWAY_URL": self.gateway.url,
                 }
             case _:
                 return {}
+
+    def _names_user(self) -> bool:
+        """Whether the caller chose the user of trials; empty means: the worker's own."""
+        return "MUSTER_WORKER__USER" in self.options.inherited
 
     def _addresses(self) -> Addresses:
         nats, redis = self._find(NatsServer), self._find(RedisServer)

@@ -11,7 +11,6 @@ import signal
 import socket
 import stat
 import struct
-import subprocess
 import tempfile
 from contextlib import suppress
 from importlib.util import find_spec
@@ -19,10 +18,10 @@ from pathlib import Path
 
 from deploy.embedded.processes import Command, ProcessId, run_to_end
 from deploy.embedded.servers.base import Daemon, Home, StopSigns, plain_environment, write_private
+from deploy.embedded.users import POSTGRES_USER, ensure_user
 from muster.errors import Broken
 
 ADMINISTRATOR = "postgres"
-SYSTEM_USER = "muster-postgres"
 INITIALISE_TIMEOUT_S = 120.0
 _SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_MAX = 100
@@ -170,22 +169,7 @@ def _binaries() -> Path:
 
 def _user() -> str | None:
     """The user that Postgres runs as: ourselves, but for root a system user, made when missing."""
-    if os.geteuid() != 0:
-        return None
-    with suppress(KeyError):
-        return pwd.getpwnam(SYSTEM_USER).pw_name
-    made = subprocess.run(
-        ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", SYSTEM_USER],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if made.returncode not in (0, 9):
-        raise Broken(
-            f"Postgres does not run as root, and the user {SYSTEM_USER} could not be made "
-            f"({made.stderr.strip()}); make it, or run `muster up` as an ordinary user"
-        )
-    return SYSTEM_USER
+    return ensure_user(POSTGRES_USER) if os.geteuid() == 0 else None
 
 
 def _open_to(user: str, *owned: Path) -> None:
