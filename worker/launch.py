@@ -33,6 +33,7 @@ class Account:
 
     def own(self, places: RunPlaces) -> None:
         """Give the run's directories to this user, and let it pass to them."""
+        places.root.chmod(0o711)
         for folder in (places.code, places.home, places.checkpoints, places.logs, places.latest):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
@@ -65,6 +66,8 @@ def find_account(name: str | None) -> Account | None:
         raise Rejected("user_unknown", f"there is no user {name}", place="MUSTER_WORKER__USER") from None
     account = Account(found.pw_uid, found.pw_gid)
     _check_can_run(account, name)
+    # What a rank must read lies in folders whose names it has to know; under a tighter mask it could not.
+    os.umask(0o022)
     return account
 
 
