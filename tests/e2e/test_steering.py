@@ -9,9 +9,13 @@ from tests.support.waiting import eventually
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 
-async def begun(platform: Platform, steps: int = 40) -> ExperimentDetail:
+LONG = {"x": 1.0, "steps": 400, "every": 100, "pace_s": 0.1, "resumed_pace_s": 0.005}
+"""Forty seconds at first, and quick after a resume."""
+
+
+async def begun(platform: Platform) -> ExperimentDetail:
     """A training that has validated at least twice."""
-    made = platform.create(hyperparameters={"x": 1.0, "steps": steps, "pace_s": 0.1})
+    made = platform.create(hyperparameters=LONG)
 
     def has_validated_twice() -> bool:
         latest = platform.client.trials.list(made.number).first(1)
@@ -36,8 +40,8 @@ async def test_a_pause_gives_the_slots_back_and_a_resume_goes_on_where_it_was(pl
     assert platform.muster("experiment", "resume", number).code == 0
     ended = platform.wait(made)
     assert ended.state == "completed"
-    series = platform.client.trials.metrics(f"{number}.1", names=["loss"]).series[0]
-    assert [point.step for point in series.points] == list(range(1, 41))
+    series = platform.client.trials.metrics(f"{number}.1", names=["loss"], max_points=5000).series[0]
+    assert [point.step for point in series.points] == list(range(1, 401))
     begins = [
         line.text
         for line in platform.client.trials.logs(f"{number}.1", contains="begins at")
@@ -80,7 +84,7 @@ async def test_what_has_ended_cannot_be_steered(platform: Platform) -> None:
 
 
 async def test_who_waits_is_told_why(platform: Platform) -> None:
-    running = [await begun(platform, steps=600), await begun(platform, steps=600)]
+    running = [await begun(platform), await begun(platform)]
     waiting = platform.create(hyperparameters={"x": 1.0, "steps": 1})
 
     def is_explained() -> bool:

@@ -6,20 +6,30 @@ import time
 import muster
 
 trial = muster.trial(
-    {"x": 1.0, "steps": 6, "pace_s": 0.05, "crash_at": 0, "always_crash": False, "metric": "loss"}
+    {
+        "x": 1.0,
+        "steps": 6,
+        "pace_s": 0.05,
+        "resumed_pace_s": 0.05,
+        "every": 1,
+        "crash_at": 0,
+        "always_crash": False,
+    }
 )
 hp = trial.hparams
 start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
 print(f"begins at {start} with x {hp['x']}", flush=True)
 for step in range(start + 1, hp["steps"] + 1):
-    time.sleep(hp["pace_s"])
+    time.sleep(hp["resumed_pace_s"] if start else hp["pace_s"])
     trial.report(step, noise=float(step))
-    trial.validate(step, epochs=step, **{hp["metric"]: abs(hp["x"]) + 1 / step})
+    trial.validate(step, epochs=step, loss=abs(hp["x"]) + 1 / step)
     if step == hp["crash_at"] and (start == 0 or hp["always_crash"]):
         print("crashes as it was told", file=sys.stderr, flush=True)
         sys.exit(3)
-    with trial.checkpoint(step) as directory:
-        (directory / "step").write_text(str(step))
-    if trial.should_stop():
+    stops = trial.should_stop()
+    if stops or step % hp["every"] == 0:
+        with trial.checkpoint(step) as directory:
+            (directory / "step").write_text(str(step))
+    if stops:
         print(f"stops at {step}", flush=True)
         break
