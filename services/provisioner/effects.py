@@ -11,7 +11,14 @@ import structlog
 from services.provisioner import store
 from services.provisioner.announce import changed, provided
 from services.provisioner.core.instance import Instance, State, ended
-from services.provisioner.core.plan import on_not_done, on_ordered, on_started_again, pause_after
+from services.provisioner.core.plan import (
+    Plan,
+    on_kicked,
+    on_not_done,
+    on_ordered,
+    on_started_again,
+    pause_after,
+)
 from services.provisioner.core.sizing import Policy
 from services.provisioner.drivers.base import Driver, Order
 from shared import faults, telemetry
@@ -53,11 +60,13 @@ class Effects:
     wake: Callable[[], None]
     _tasks: dict[WorkerId, asyncio.Task[None]] = field(default_factory=dict)
 
-    def begin(self, starts: Iterable[Instance], ends: Iterable[Instance]) -> None:
-        """Begins what is not in hand already; the loop is woken by each outcome."""
-        for one in starts:
+    def begin(self, plan: Plan, new: Iterable[Instance]) -> None:
+        """Begins what is due and not in hand already; the loop is woken by each outcome."""
+        for one in (*plan.starts, *new):
             self._begin(one.worker, partial(self._start, one))
-        for one in ends:
+        for one in plan.kicks:
+            self._begin(one.worker, partial(self._kick, one))
+        for one in plan.ends:
             self._begin(one.worker, partial(self._end, one))
 
     def sweep(self, workers: Iterable[WorkerId]) -> None:
@@ -101,6 +110,10 @@ class Effects:
                 await self._record(one, partial(on_not_done, reason=str(error)), fault=str(error))
                 return
             await self._record(one, on_ordered if is_first else on_started_again)
+
+    async def _kick(self, one: Instance) -> None:
+        await self.means.driver.kick(one.worker)
+        await self._record(one, on_kicked)
 
     async def _end(self, one: Instance) -> None:
         with telemetry.span("end instance", instance=one.id, worker=one.worker, driver=one.driver):

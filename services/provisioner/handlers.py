@@ -68,9 +68,12 @@ def _on_worker(
     match message:
         case WorkerJoined():
             after = moved(before, Trigger.JOINED, now)
-            is_open = message.state == "ready" and after.state is State.READY
+            is_open, silent_since = message.state == "ready" and after.state is State.READY, None
         case WorkerDrained():
-            after, is_open = moved(before, Trigger.EMPTIED, now), False
+            after, is_open, silent_since = moved(before, Trigger.EMPTIED, now), False, before.silent_since
         case WorkerLost():
-            after, is_open = before, False
-    return replace(after, is_open=is_open, worker_version=message.version, version=before.version + 1)
+            after, is_open, silent_since = before, False, before.silent_since or now
+    version = before.version + 1
+    return replace(
+        after, is_open=is_open, silent_since=silent_since, worker_version=message.version, version=version
+    )

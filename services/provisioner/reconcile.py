@@ -74,7 +74,7 @@ class Reconciler:
         new = [self._new(seat, now) for seat in plan.sizing.seats]
         await self._record(plan, new, provider, len(live) + len(new))
         # 6. Only now act on them.
-        self.effects.begin(starts=[*plan.starts, *new], ends=plan.ends)
+        self.effects.begin(plan, new)
         # 7. Take away what belongs to instances that have ended.
         await self._sweep(presences.keys() - {one.worker for one in live})
 

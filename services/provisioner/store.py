@@ -55,6 +55,7 @@ instance = Table(
     Column("launched_at", _TIME),
     Column("ready_at", _TIME),
     Column("ended_at", _TIME),
+    Column("silent_since", _TIME),
 )
 provider = Table(
     "provider",

@@ -73,6 +73,14 @@ class MachineDriverContract:
         await eventually(sees(driver, "w-4", Presence.RUNNING))
         await self._has_started(driver, "w-4", 2)
 
+    async def test_a_worker_that_hangs_is_killed_and_its_machine_stays(self, driver: Driver) -> None:
+        await driver.launch(order("w-7"))
+        await eventually(sees(driver, "w-7", Presence.RUNNING))
+        await self._has_started(driver, "w-7", 1)
+        await driver.kick(WorkerId("w-7"))
+        await eventually(sees(driver, "w-7", Presence.STOPPED))
+        await driver.kick(WorkerId("w-7"))
+
     async def test_a_lost_machine_is_seen_no_more_and_can_still_be_ended(self, driver: Driver) -> None:
         await driver.launch(order("w-5"))
         await eventually(sees(driver, "w-5", Presence.RUNNING))

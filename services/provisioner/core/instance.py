@@ -85,6 +85,7 @@ class Instance:
     """One machine. `seat` is its place on the host; `is_open`: its worker is heard and takes work.
 
     `attempts` counts starts of its worker that did not last; no further one is tried before `retry_at`.
+    `silent_since`: the scheduler has given its worker up then, and has not heard it again.
     """
 
     id: InstanceId
@@ -107,6 +108,7 @@ class Instance:
     launched_at: datetime | None = None
     ready_at: datetime | None = None
     ended_at: datetime | None = None
+    silent_since: datetime | None = None
 
     @property
     def is_final(self) -> bool:

@@ -13,6 +13,10 @@ MOST_ATTEMPTS = 10
 APPEARS_WITHIN = timedelta(seconds=60)
 LASTS = timedelta(seconds=60)
 """A worker that ran this long after its last start has started well."""
+HANGS_AFTER = timedelta(seconds=60)
+"""A worker that runs and is not heard for so long is started again; its ranks are not its children and go on."""
+HOPELESS_AFTER = timedelta(minutes=30)
+"""A machine whose worker has joined may have healthy ranks and unsent journals: it is not given up before."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 
@@ -37,11 +41,13 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`moves`: (before, after). `starts` and `ends` are effects that are due; they are repeated until they are recorded."""
+    """`moves`: (before, after). `starts`, `kicks` (of workers that hang) and `ends` are effects that are due; they are
+    repeated until they are recorded."""
 
     moves: tuple[tuple[Instance, Instance], ...] = ()
     sizing: Sizing = field(default_factory=Sizing)
     starts: tuple[Instance, ...] = ()
+    kicks: tuple[Instance, ...] = ()
     ends: tuple[Instance, ...] = ()
 
 
@@ -56,6 +62,7 @@ def plan_pool(world: World, now: datetime) -> Plan:
         moves=tuple((before, one) for before, one in moves if one != before),
         sizing=sizing,
         starts=tuple(one for one in after if one.is_due(now) and _should_start(one, world.presences)),
+        kicks=tuple(one for one in after if one.is_due(now) and _hangs(one, world.presences, now)),
         ends=tuple(one for one in after if one.state is State.TERMINATING and one.is_due(now)),
     )
 
@@ -68,7 +75,13 @@ def on_ordered(instance: Instance, now: datetime) -> Instance:
 def on_started_again(instance: Instance, now: datetime) -> Instance:
     """Its worker had ended and was started again, which counts as an attempt until it has lasted."""
     has_lasted = instance.retry_at is None or now - instance.retry_at > LASTS
-    return _put_off(instance, 1 if has_lasted else instance.attempts + 1, now, instance.reason)
+    attempts = 1 if has_lasted else instance.attempts + 1
+    return _given_time(_put_off(instance, attempts, now, instance.reason), now)
+
+
+def on_kicked(instance: Instance, now: datetime) -> Instance:
+    """Its worker hung and was killed, so that it is started again."""
+    return _given_time(replace(instance, reason="its worker hung", version=instance.version + 1), now)
 
 
 def on_not_done(instance: Instance, now: datetime, reason: str) -> Instance:
@@ -93,7 +106,7 @@ def _seen(one: Instance, world: World, now: datetime) -> Instance:
     if presence is None:
         is_late = one.state is not State.LAUNCHING or now - one.since > APPEARS_WITHIN
         return moved(one, Trigger.VANISH, now, "the machine has vanished") if is_late else one
-    if one.attempts >= MOST_ATTEMPTS and presence is Presence.STOPPED:
+    if presence is Presence.STOPPED and _is_hopeless(one, now):
         return moved(one, Trigger.FAIL, now, f"its worker ended {one.attempts} times in a row")
     if one.state in STARTING and now - one.since > world.policy.join_timeout:
         return moved(one, Trigger.FAIL, now, "its worker did not join in time")
@@ -102,10 +115,28 @@ def _seen(one: Instance, world: World, now: datetime) -> Instance:
     return one
 
 
+def _is_hopeless(one: Instance, now: datetime) -> bool:
+    """Whether a worker that ends again and again is given up."""
+    if one.attempts < MOST_ATTEMPTS:
+        return False
+    return one.ready_at is None or (one.silent_since is not None and now - one.silent_since > HOPELESS_AFTER)
+
+
+def _hangs(one: Instance, presences: Mapping[WorkerId, Presence], now: datetime) -> bool:
+    if one.state not in (State.READY, State.DRAINING) or one.silent_since is None:
+        return False
+    return presences.get(one.worker) is Presence.RUNNING and now - one.silent_since > HANGS_AFTER
+
+
 def _should_start(one: Instance, presences: Mapping[WorkerId, Presence]) -> bool:
     if one.state is State.WANTED:
         return True
     return one.state in SERVING and presences.get(one.worker) is Presence.STOPPED
+
+
+def _given_time(instance: Instance, now: datetime) -> Instance:
+    """A worker that begins again has its time to be heard."""
+    return replace(instance, silent_since=now) if instance.silent_since is not None else instance
 
 
 def _put_off(instance: Instance, attempts: int, now: datetime, reason: str | None) -> Instance:

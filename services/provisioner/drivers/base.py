@@ -40,6 +40,9 @@ class Driver(Protocol):
             MusterError: It could not; the message says why. Nothing, or a part, may have been done.
         """
 
+    async def kick(self, worker: WorkerId) -> None:
+        """Kills the process of a worker that hangs; the machine, and what the worker had started, stay. It may be gone already."""
+
     async def observe(self) -> Mapping[WorkerId, Presence]:
         """Everything that is there, also what nobody ordered.
 

@@ -68,6 +68,13 @@ class LocalDriver:
             raise Transient(f"worker {order.worker} was not started: {error}") from error
         self._listen_to(order.worker)
 
+    async def kick(self, worker: WorkerId) -> None:
+        handle = self._open(worker)
+        if handle is not None:
+            processes.send(handle, signal.SIGKILL)
+            os.close(handle)
+            _log.warning("a worker that hung was killed", worker=worker)
+
     async def observe(self) -> Mapping[WorkerId, Presence]:
         try:
             found = await asyncio.to_thread(self._look)
@@ -80,7 +87,7 @@ class LocalDriver:
 
     async def terminate(self, worker: WorkerId) -> None:
         folder = self._site.directory / worker
-        await self._end_holder(folder / LAUNCH_LOCK)
+        await self._end_worker(worker)
         mark = ("MUSTER_WORKER__DIRECTORY", str(folder))
         for pid in await asyncio.to_thread(processes.find_by_variable, *mark):
             await self._end(pid)
@@ -135,14 +142,20 @@ class LocalDriver:
 
     def _listen_to(self, worker: WorkerId) -> None:
         """Notices the end of a running worker at once; the slow loop would notice too."""
-        with self._locks:
-            handle = processes.open_holder(self._site.directory / worker / LAUNCH_LOCK)
+        handle = self._open(worker)
         if handle is None:
             return
         if worker in self._watched:
             self._unwatch(worker)
         self._watched[worker] = handle
         asyncio.get_running_loop().add_reader(handle, self._on_end, worker)
+
+    def _open(self, worker: WorkerId) -> int | None:
+        child = self._children.get(worker)
+        if child is not None and child.poll() is None:
+            return os.pidfd_open(child.pid)
+        with self._locks:
+            return processes.open_holder(self._site.directory / worker / LAUNCH_LOCK)
 
     def _on_end(self, worker: WorkerId) -> None:
         self._unwatch(worker)
@@ -161,9 +174,8 @@ class LocalDriver:
             del self._children[worker]
             _log.info("a worker's process ended", worker=worker, exit_code=child.returncode)
 
-    async def _end_holder(self, lock: Path) -> None:
-        with self._locks:
-            handle = processes.open_holder(lock)
+    async def _end_worker(self, worker: WorkerId) -> None:
+        handle = self._open(worker)
         if handle is not None:
             try:
                 await self._end_by(handle, ())

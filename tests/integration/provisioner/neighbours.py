@@ -179,12 +179,24 @@ class Around:
         envelope = Envelope(id=new_id(CLOCK), type=message.TYPE, version=message.VERSION, tenant=SITE)
         await self.publisher.publish(message.subject(SITE), message.to_bytes(), headers=envelope.to_headers())
 
+    async def tells_and_hears(self) -> bool:
+        """Whether the bus takes events again."""
+        try:
+            await self.publisher.stream_info("EVT")
+        except Exception:
+            return False
+        return True
+
     async def rows(self, statement: str) -> list[Any]:
         connection = await asyncpg.connect(self.database.urls["provisioner"].system)
         try:
             return list(await connection.fetch(statement))
         finally:
             await connection.close()
+
+    async def let_the_lease_run_out(self) -> None:
+        """As if its time had passed; nobody holds it any more."""
+        await self.rows("UPDATE provisioner.lease SET expires_at = now() - interval '1 second'")
 
     async def clear(self) -> None:
         """Ends what tests left, and forgets it."""

@@ -1,5 +1,6 @@
 """One pass over a pool: what the driver sees, and what is to be done about it."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,6 +12,7 @@ from services.provisioner.core.plan import (
     Plan,
     Presence,
     World,
+    on_kicked,
     on_not_done,
     on_ordered,
     on_started_again,
@@ -74,7 +76,7 @@ def test_one_that_is_to_end_is_not_started_again(state: State) -> None:
 
 
 def test_a_worker_that_keeps_dying_is_started_later_and_later_and_then_given_up() -> None:
-    one, now, pauses = instance(1), NOW, []
+    one, now, pauses = instance(1, S.JOINING, NOW), NOW, []
     while not (plan := look(one, STOPPED, now)).moves:
         assert plan.starts
         one = on_started_again(one, now)
@@ -86,6 +88,25 @@ def test_a_worker_that_keeps_dying_is_started_later_and_later_and_then_given_up(
     assert pauses == sorted(pauses)
     assert len(pauses) == MOST_ATTEMPTS
     assert plan.moves[0][1].ending == "failed"
+
+
+def test_a_machine_with_ranks_and_journals_is_not_given_up_for_a_daemon_that_keeps_dying() -> None:
+    one = instance(1, attempts=50, ready_at=LONG_AGO, silent_since=NOW - seconds(60))
+    assert not look(one, STOPPED).moves
+    assert look(one, STOPPED).starts
+    assert look(one, STOPPED, NOW + timedelta(minutes=31)).moves[0][1].ending == "failed"
+
+
+def test_a_worker_that_hangs_is_killed_once_and_then_has_its_time() -> None:
+    one = instance(1, is_open=False, silent_since=NOW - seconds(61))
+    assert look(one, RUNNING).kicks == (one,)
+    assert not look(one, STOPPED).kicks
+    assert not look(replace(one, silent_since=None), RUNNING).kicks
+    kicked = on_kicked(one, NOW)
+    assert kicked.reason == "its worker hung"
+    assert not look(kicked, RUNNING).kicks
+    again = on_started_again(replace(one, silent_since=LONG_AGO), NOW)
+    assert not look(again, RUNNING).kicks, "one that begins again is not yet heard"
 
 
 def test_a_worker_that_has_lasted_begins_anew() -> None:

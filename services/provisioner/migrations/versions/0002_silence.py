@@ -1,0 +1,12 @@
+"""Since when a worker is not heard, so that one that hangs is noticed."""
+
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE provisioner.instance ADD COLUMN silent_since timestamptz")
