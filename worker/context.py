@@ -83,7 +83,8 @@ class RunContext:
     @property
     def is_drained(self) -> bool:
         """Whether the registry has all that was written here."""
-        return self.report_source.is_drained and self.log_source.is_drained and self.uploads.is_drained
+        is_sent = self.report_source.is_drained and self.log_source.is_drained
+        return self.tail.is_done and is_sent and self.uploads.is_drained
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
         """Run a task for as long as the context lives."""

@@ -16,7 +16,9 @@ from worker.core.lines import Level, cut_lines, guess_level
 from worker.journal import Journal
 
 POLL_S = 0.25
-READ_BYTES = 1024 * 1024
+READ_BYTES = 128 * 1024
+READS_PER_POLL = 4
+"""What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
 _log = structlog.get_logger()
 
 Stream = Literal["stdout", "stderr"]
@@ -54,18 +56,42 @@ class LogTail:
         self._on_lines = on_lines
         self._offsets = self._load_offsets()
         self._is_full = False
+        self._ending = asyncio.Event()
+        self._last_words: tuple[str, ...] = ()
+        self.is_done = False
 
     async def run(self) -> None:
-        """Follow the outputs until cancelled."""
-        while True:
-            self.read(is_last=False)
-            await asyncio.sleep(POLL_S)
+        """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""
+        while not self.is_done:
+            is_last = self._ending.is_set()
+            more = [self._read_some(output, is_last) for output in self._outputs]
+            if is_last and any(more) and not self._is_full:
+                await asyncio.sleep(0)
+                continue
+            if is_last and not self._is_full:
+                self._finish()
+                return
+            try:
+                async with asyncio.timeout(POLL_S):
+                    await self._ending.wait()
+            except TimeoutError:
+                continue
+            if self._is_full:
+                await asyncio.sleep(POLL_S)
 
-    def read(self, is_last: bool) -> None:
-        """Take in what was written; with `is_last`, also lines without an end. A full disk is waited for: the files keep it."""
-        for output in self._outputs:
-            while self._read_output(output, is_last):
-                pass
+    def end(self, last_words: tuple[str, ...] = ()) -> None:
+        """Nothing more is written: read the rest, also a line without an end, then add these lines of the platform's own."""
+        self._last_words = last_words
+        self._ending.set()
+
+    def _finish(self) -> None:
+        for text in self._last_words:
+            self.say(text, "error")
+        self.is_done = True
+
+    def _read_some(self, output: Output, is_last: bool) -> bool:
+        """Whether there is more to read."""
+        return all(self._read_output(output, is_last) for _ in range(READS_PER_POLL))
 
     def say(self, text: str, level: Level = "info") -> None:
         """A line of the platform's own in the trial's log."""

@@ -61,11 +61,13 @@ class Runs:
         """Take over what an earlier daemon left; the warm parent then says which processes live."""
         for kept in self._store.load_runs():
             context = open_context(kept, self._tools, self._events)
+            context.start(context.tail.run(), "tail")
+            if kept.run.is_over:
+                context.tail.end(_last_words(kept))
             if kept.forgotten:
                 self._drain(context)
                 continue
             self._contexts[kept.run.allocation_id] = context
-            context.start(context.tail.run(), "tail")
             if kept.run.state is RunState.FETCHING:
                 context.start(self._prepare(context), "prepare")
             _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
@@ -267,9 +269,7 @@ class Runs:
         """It has ended here: the last lines, the last reports, no process left."""
         run = context.run
         context.session.finish(context.places.unsent)
-        context.tail.read(is_last=True)
-        if run.reason:
-            context.tail.say(f"run {context.kept.allocation.run_number}: {run.reason}", "error")
+        context.tail.end(_last_words(context.kept))
         context.report_source.wake(urgent=True)
         context.log_source.wake(urgent=True)
         if self.parent is not None:
@@ -315,6 +315,10 @@ class Runs:
     def _find(self, run_id: str) -> RunContext | None:
         contexts: Iterable[RunContext] = self._contexts.values()
         return next((context for context in contexts if str(context.run.run_id) == run_id), None)
+
+
+def _last_words(kept: KeptRun) -> tuple[str, ...]:
+    return (f"run {kept.allocation.run_number}: {kept.run.reason}",) if kept.run.reason else ()
 
 
 def _observed(context: RunContext) -> ObservedAllocation:

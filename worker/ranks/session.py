@@ -20,6 +20,7 @@ from shared.messages.storage import Report, Validation
 from worker.journal import Journal
 
 LOOK_AGAIN_S = 0.3
+MAX_READS = 8
 MAX_LAG_BYTES = 4 * 1024 * 1024
 _log = structlog.get_logger()
 
@@ -96,9 +97,15 @@ class RankSession:
         if connection is None or self._broken:
             return
         try:
-            while data := connection.recv(256 * 1024):
+            for _ in range(MAX_READS):
+                data = connection.recv(256 * 1024)
+                if not data:
+                    self._drop_data()
+                    break
                 frames += self._decoder.feed(data)
-            self._drop_data()
+            else:
+                # It talks faster than it is listened to: others get their turn in between.
+                asyncio.get_running_loop().call_soon(self.read)
         except BlockingIOError:
             pass
         except (OSError, Rejected) as error:
@@ -108,7 +115,10 @@ class RankSession:
 
     def finish(self, unsent: Path) -> None:
         """The rank is dead: take what is left in the socket, and what it could not send."""
-        self.read()
+        while self._data is not None:
+            self.read()
+            if not self._has_more():
+                break
         with suppress(OSError):
             decoder = wire.Decoder(wire.RANK_FRAMES)
             frames: list[wire.Frame] = []
@@ -117,6 +127,14 @@ class RankSession:
             self._take(frames)
         self._drop_data()
         self._drop_bell()
+
+    def _has_more(self) -> bool:
+        if self._data is None:
+            return False
+        try:
+            return bool(self._data.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
 
     def _on_bell(self) -> None:
         assert self._bell is not None
