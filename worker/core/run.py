@@ -35,6 +35,7 @@ class LocalRun:
     Attributes:
         wanted: What the newest desired set asks.
         verdict: What the searcher's fast path asked; it stands until the desired set says more.
+        verdicts: How many came by the fast path.
         told: The signal the ranks know.
         asked_at: When the ranks were first told to end (monotonic seconds); the preemption timeout counts from it.
         rendezvous: Where Horovod's ranks meet: opened here by the chief, else copied from the desired set.
@@ -53,6 +54,7 @@ class LocalRun:
     state: RunState = RunState.ABSENT
     wanted: Signal = Signal.RUN
     verdict: Signal = Signal.RUN
+    verdicts: int = 0
     decide_at: float | None = None
     told: Signal = Signal.RUN
     asked_at: float | None = None
@@ -102,7 +104,7 @@ def on_desired(run: LocalRun, change: Change) -> LocalRun:
         state=state,
         generation=max(run.generation, change.generation),
         wanted=change.wanted,
-        decide_at=change.decide_at,
+        decide_at=_later(run.decide_at, change.decide_at) if run.verdicts else change.decide_at,
         rendezvous=rendezvous,
         preemption_timeout_s=change.preemption_timeout_s,
         dropped=False,
@@ -117,7 +119,7 @@ def on_dropped(run: LocalRun) -> LocalRun:
 def on_verdict(run: LocalRun, signal: Signal, decide_at: float | None) -> LocalRun:
     """The searcher decided. A stop or pause stays, whatever an older desired set says."""
     verdict = run.verdict if signal is Signal.RUN else signal
-    return replace(run, verdict=verdict, decide_at=decide_at)
+    return replace(run, verdict=verdict, decide_at=decide_at, verdicts=run.verdicts + 1)
 
 
 def on_fetched(run: LocalRun) -> LocalRun:
@@ -173,6 +175,11 @@ def on_parent_lost(run: LocalRun) -> LocalRun:
         return replace(run, rendezvous_asked=False, rendezvous=None if run.seat.is_chief else run.rendezvous)
     reason = "the process that holds the ranks of this machine died"
     return replace(run, state=_ended(run.state), fault="machine", reason=reason)
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    """The later of two decisions (None = never): a desired set written before a verdict must not bring an old one back."""
+    return None if one is None or other is None else max(one, other)
 
 
 def _conclude(run: LocalRun) -> LocalRun:

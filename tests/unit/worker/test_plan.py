@@ -125,6 +125,19 @@ def test_a_verdict_stands_against_an_older_desired_set() -> None:
     assert _want(run, Signal.CANCEL).asked is Signal.CANCEL
 
 
+def test_a_decided_rung_does_not_come_back_with_an_older_desired_set() -> None:
+    def desired(run: LocalRun, decide_at: float | None) -> float | None:
+        return core.on_desired(run, Change(1, Signal.RUN, decide_at, None)).decide_at
+
+    fresh = _running(decide_at=3.0)
+    assert desired(fresh, 9.0) == 9.0
+    decided = core.on_verdict(fresh, Signal.RUN, 9.0)
+    assert desired(decided, 3.0) == 9.0
+    assert desired(decided, 27.0) == 27.0
+    assert desired(decided, None) is None
+    assert desired(core.on_verdict(fresh, Signal.RUN, None), 3.0) is None
+
+
 @pytest.mark.parametrize("state", [RunState.STARTING, RunState.RUNNING])
 def test_a_dropped_or_killed_run_is_ended_at_once(state: RunState) -> None:
     for run in (
