@@ -55,6 +55,14 @@ class Platform:
         }
         return self.client.experiments.create(json.loads(load_config(config | changes).to_json()), TOY)
 
+    def completed(self, experiment: ExperimentDetail) -> ExperimentDetail:
+        """Wait for the experiment, which must complete; else its reason and the end of its log are told."""
+        ended = self.wait(experiment)
+        if ended.state != "completed":
+            lines = [line.text for line in self.client.experiments.logs(experiment.number, tail=20)]
+            raise AssertionError(f"experiment {ended.number} ended as {ended.state}: {ended.reason}; {lines}")
+        return ended
+
     def wait(self, experiment: ExperimentDetail) -> ExperimentDetail:
         """Return the experiment once it is final."""
         return self.client.experiments.wait(experiment.number, timeout_s=PATIENCE_S)

@@ -19,12 +19,8 @@ ASHA: dict[str, object] = {
 
 def test_a_search_makes_exactly_its_trials_and_stores_each_value_once(platform: Platform) -> None:
     made = platform.create(ASHA, hyperparameters=SPACE)
-    ended = platform.wait(made)
-    assert (ended.state, ended.trials.error, ended.trials.completed + ended.trials.stopped) == (
-        "completed",
-        0,
-        8,
-    )
+    ended = platform.completed(made)
+    assert (ended.trials.error, ended.trials.completed + ended.trials.stopped) == (0, 8)
     trials = platform.client.trials.list(made.number).all()
     assert sorted(trial.number for trial in trials) == list(range(1, 9))
     best = min(trial.best.value for trial in trials if trial.best and trial.best.value is not None)
@@ -51,8 +47,8 @@ def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
             "pace_s": 0.02,
         },
     )
-    assert platform.wait(random).trials.completed == 3
-    assert platform.wait(grid).trials.completed == 3
+    assert platform.completed(random).trials.completed == 3
+    assert platform.completed(grid).trials.completed == 3
     points = [trial.hyperparameters["x"] for trial in platform.client.trials.list(grid.number)]
     assert sorted(float(str(point)) for point in points) == [0.0, 0.5, 1.0]
 
@@ -60,10 +56,11 @@ def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
 def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tmp_path: Path) -> None:
     config = ROOT / "examples/digits/best.yaml"
     created = platform.muster(
-        "experiment", "create", str(config), "--config", "hyperparameters.epochs=2", "--wait", "--json"
+        "experiment", "create", str(config), "--config", "hyperparameters.epochs=2", "--json"
     )
     assert created.code == 0, created.err
     number = str(created.json()["number"])
+    platform.completed(platform.client.experiments.get(number))
     runs = platform.client.trials.runs(f"{number}.1").all()
     assert len(runs) == 1 and len({member.worker for member in runs[0].members}) == 2
     platform.client.models.create("digits-e2e")
@@ -86,8 +83,7 @@ def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tm
 
 def test_a_crash_is_resumed_from_the_newest_checkpoint_without_a_doubled_value(platform: Platform) -> None:
     made = platform.create(hyperparameters={"x": 1.0, "steps": 8, "crash_at": 5}, max_restarts=2)
-    ended = platform.wait(made)
-    assert ended.state == "completed"
+    platform.completed(made)
     runs = platform.client.trials.runs(f"{made.number}.1").all()
     assert [run.number for run in runs] == [1, 2] and runs[0].exit_code == 3 and runs[0].charged
     series = platform.client.trials.metrics(f"{made.number}.1", names=["loss"]).series
