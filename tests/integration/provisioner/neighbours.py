@@ -139,11 +139,12 @@ class Around:
         )
 
     async def join_all(self, count: int, used: int = 0) -> list[WorkerId]:
-        """Every worker that runs joins, once there are so many."""
-        await eventually(self.has(count))
+        """Every worker that runs joins, once there are so many; real ones take longer than it takes to see them run."""
+        await eventually(self.has(count), timeout_s=20)
         for toy in self.running():
             worker = WorkerId(toy.folder.name)
             if worker not in self.joined:
+                await eventually(lambda worker=worker: "joining" in self.states(worker))
                 await self.join(worker, used=used)
         names = [toy.folder.name for toy in self.running()]
         await eventually(lambda: all("ready" in self.states(name) for name in names))

@@ -111,9 +111,9 @@ async def test_a_stand_by_takes_over_when_the_leader_is_killed(world: Around) ->
     async with world.provisioner(maximum=2) as leader:
         await world.join_all(1, used=1)
         async with world.provisioner(maximum=2):
-            await asyncio.sleep(1)
             leader.kill()
             await leader.wait()
+            await world.let_the_lease_run_out()
             await world.demand(waiting=1)
             await eventually(world.has(2), timeout_s=15)
             assert all(len(toy.starts) == 1 for toy in world.toys())
@@ -124,7 +124,7 @@ async def test_a_frozen_leader_that_wakes_up_does_nothing(world: Around) -> None
         await world.join_all(1, used=1)
         async with world.provisioner(maximum=3):
             leader.send_signal(signal.SIGSTOP)
-            await asyncio.sleep(4)
+            await world.let_the_lease_run_out()
             await world.demand(waiting=1)
             await eventually(world.has(2), timeout_s=15)
             leader.send_signal(signal.SIGCONT)
