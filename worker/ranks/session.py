@@ -115,7 +115,7 @@ class RankSession:
 
     def finish(self, unsent: Path) -> None:
         """The rank is dead: take what is left in the socket, and what it could not send."""
-        while self._data is not None:
+        while self._data is not None and not self._broken:
             self.read()
             if not self._has_more():
                 break
