@@ -169,7 +169,8 @@ def _register(client: Client, best: ExperimentDetail) -> ModelVersion:
 def _download(client: Client, version: ModelVersion, directory: Path) -> None:
     got = client.models.download(MODEL, directory, version.number)
     total = sum(file.size_bytes for file in got.files)
-    console.print(f"{len(got.files)} file, {size(total)}, all hashes right: {directory}", soft_wrap=True)
+    files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
+    console.print(f"{files}, {size(total)}, all hashes right: {directory}", soft_wrap=True)
 
 
 def _evaluate(directory: Path) -> float:

@@ -105,10 +105,9 @@ def download(
 
     with connect() as client, bytes_bar(f"fetching {model}") as on_bytes:
         got = client.models.download(model, directory, version, on_bytes)
-    total = sum(file.size_bytes for file in got.files)
-    emit(
-        got, lambda: note("{} files ({}) are in {}, all hashes right", len(got.files), size(total), directory)
-    )
+    total = size(sum(file.size_bytes for file in got.files))
+    files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
+    emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))
 
 
 def _aliases(aliases: dict[str, int]) -> str:

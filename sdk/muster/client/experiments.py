@@ -9,7 +9,7 @@ from muster.client import models
 from muster.client.download import OnBytes
 from muster.client.models import JsonObject
 from muster.client.paging import Items, follow, pages
-from muster.client.transport import Call, Reference, Transport, segment
+from muster.client.transport import Call, Patience, Reference, Transport, segment
 from muster.errors import NotFound, Transient
 
 POLL_S = (0.1, 0.2, 0.4, 0.8)
@@ -120,13 +120,21 @@ class Experiments:
     ) -> models.ExperimentDetail:
         """Return the experiment once it is final; `on_change` sees every newer state that was met on the way.
 
+        A platform that is away for less than a minute is waited for.
+
         Raises:
-            Transient: It is not final after `timeout_s`.
+            Transient: It is not final after `timeout_s`, or the platform stays away.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        patience = Patience()
         version, polls = -1, 0
         while True:
-            seen = self.get(experiment)
+            try:
+                seen = self.get(experiment)
+            except Transient as error:
+                patience.bear(error)
+                continue
+            patience.reset()
             if seen.version != version:
                 version, polls = seen.version, 0
                 if on_change is not None:

@@ -1,14 +1,13 @@
 """Long answers: pages fetched as they are needed, and event streams that survive broken connections."""
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
 
-from muster.client.transport import Query, Transport, wait_s
+from muster.client.transport import Patience, Query, Transport
 from muster.errors import Broken, Transient, from_problem
 
 PAGE = 100
@@ -78,13 +77,13 @@ def follow(
     A connection that breaks, or closes without that word, is taken up where it was.
 
     Raises:
-        MusterError: The problem that the server states; `Transient` only after some fruitless attempts.
+        MusterError: The problem that the server states; `Transient` only after a minute of fruitless attempts.
     """
-    attempt = 0
+    patience = Patience()
     while True:
         try:
             for event in _events(transport, path, query, after):
-                attempt = 0
+                patience.reset()
                 after = event.id or after
                 if event.event == "end":
                     return
@@ -94,10 +93,7 @@ def follow(
                     yield _parsed(model, event.data)
             raise Transient(f"the stream {path} was closed before its end")
         except Transient as error:
-            attempt += 1
-            if attempt >= transport.attempts:
-                raise
-            time.sleep(wait_s(attempt, error.retry_after_s))
+            patience.bear(error)
 
 
 def _events(transport: Transport, path: str, query: Query, after: str | None) -> Iterator[ServerSentEvent]:

@@ -21,6 +21,8 @@ from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Tra
 ATTEMPTS = 6
 FIRST_WAIT_S = 0.2
 LONGEST_WAIT_S = 10.0
+LONGEST_PAUSE_S = 2.0
+PATIENCE_S = 60.0
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 USER_AGENT = "muster-sdk/0.1"
 PROBLEM = "application/problem+json"
@@ -155,6 +157,30 @@ class Transport:
 
     def _url(self, path: str) -> str:
         return self.address.url + path
+
+
+class Patience:
+    """How long something that is away is waited for, by those who have no other end: a minute without a success."""
+
+    def __init__(
+        self, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._sleep = sleep
+        self._clock = clock
+        self.reset()
+
+    def reset(self) -> None:
+        """Something went well."""
+        self._attempt = 0
+        self._since = self._clock()
+
+    def bear(self, error: Transient) -> None:
+        """Wait before the next attempt; raise `error` when patience is at its end."""
+        pause_s = min(wait_s(self._attempt, error.retry_after_s), LONGEST_PAUSE_S)
+        self._attempt += 1
+        if self._clock() - self._since + pause_s > PATIENCE_S:
+            raise error
+        self._sleep(pause_s)
 
 
 def segment(reference: Reference) -> str:

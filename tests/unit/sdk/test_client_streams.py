@@ -8,7 +8,7 @@ import pytest
 from muster.client.models import LogLine
 from muster.client.paging import follow
 from muster.client.settings import Address
-from muster.client.transport import Transport
+from muster.client.transport import Patience, Transport
 from muster.errors import Broken, NotFound, Transient
 
 SSE = {"content-type": "text/event-stream"}
@@ -50,7 +50,7 @@ def texts(sender: Transport) -> list[str]:
 
 
 def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
+    monkeypatch.setattr("muster.client.transport.wait_s", lambda *_: 0.0)
     sender, seen = transport(
         httpx.Response(200, headers=SSE, stream=Broken_(b": beat\n\n", line(1), line(2), b": beat\n\n")),
         httpx.Response(200, headers=SSE, content=line(3) + END),
@@ -63,7 +63,7 @@ def test_a_broken_stream_goes_on_behind_the_last_line(monkeypatch: pytest.Monkey
 def test_a_position_without_an_item_is_gone_on_from_and_a_silent_close_is_a_break(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
+    monkeypatch.setattr("muster.client.transport.wait_s", lambda *_: 0.0)
     sender, seen = transport(
         httpx.Response(200, headers=SSE, content=b"id: here\n\n"),
         httpx.Response(200, headers=SSE, content=line(1) + END),
@@ -80,12 +80,13 @@ def test_a_problem_in_the_stream_is_raised() -> None:
         texts(sender)
 
 
-def test_fruitless_attempts_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.client.paging.wait_s", lambda *_: 0.0)
-    sender, seen = transport(*[httpx.Response(200, headers=SSE, stream=Broken_()) for _ in range(6)])
+def test_patience_ends_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("muster.client.paging.Patience", lambda: Patience(waited.append, lambda: sum(waited)))
+    sender, seen = transport(*[httpx.Response(200, headers=SSE, stream=Broken_()) for _ in range(200)])
     with pytest.raises(Transient):
         texts(sender)
-    assert len(seen) == 6
+    assert 50 <= sum(waited) <= 60 and len(seen) == len(waited) + 1
 
 
 def test_an_answer_that_is_no_stream_is_named() -> None:
