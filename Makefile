@@ -9,6 +9,8 @@ BIN := .venv/bin
 STAMP := .venv/.set-up
 PINS := constraints.txt pyproject.toml sdk/pyproject.toml
 RAY_VERSION := 2.60.0
+# Most tests wait for servers and processes, so more of them than cores at once.
+TESTERS ?= 3
 
 .PHONY: help setup demo test lint bench up down gen peers
 
@@ -34,7 +36,7 @@ demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
-	@$(BIN)/pytest -q
+	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile
 
 lint: setup ## check style, types and the borders between packages
 	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
@@ -55,6 +57,7 @@ gen: setup ## write all generated files anew
 	@$(BIN)/python -m shared.messages.asyncapi > docs/asyncapi.yaml
 	@$(BIN)/python -m services.gateway.generate
 	@$(BIN)/python sdk/generate_client_models.py
+	@$(BIN)/python sdk/generate_config_reference.py
 
 peers: setup ## install the peers of the benchmarks into .peers
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
