@@ -1,7 +1,10 @@
 """Logs: structured events on standard error, one JSON object a line, with the trace they belong to."""
 
+import contextlib
+import io
 import logging
 import sys
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import orjson
 import structlog
@@ -9,6 +12,9 @@ from structlog.typing import EventDict, WrappedLogger
 
 from shared.settings import LogSettings
 from shared.telemetry import trace_id
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 def configure(process: str, settings: LogSettings) -> None:
@@ -24,10 +30,26 @@ def configure(process: str, settings: LogSettings) -> None:
             structlog.processors.JSONRenderer(serializer=_dumps),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.BytesLoggerFactory(sys.stderr.buffer),
+        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _Forgiving(sys.stderr.buffer))),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(handlers=[_FromLibraries()], level=max(level, logging.WARNING), force=True)
+
+
+class _Forgiving(io.BufferedIOBase):
+    """Drops a line that cannot be written: a full disk must not end the process that tells of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, line: "ReadableBuffer") -> int:
+        with contextlib.suppress(OSError):
+            return self._file.write(line)
+        return 0
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.flush()
 
 
 class _FromLibraries(logging.Handler):
