@@ -10,6 +10,8 @@ from deploy.embedded.servers.base import Daemon, Home, executable, plain_environ
 from deploy.keys.directory import Keys
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
+MAX_STORE = "64GB"
+"""More than all streams' limits: by default the server promises three quarters of the free disk, and refuses streams beyond."""
 
 
 class NatsServer(Daemon):
@@ -63,6 +65,6 @@ class NatsServer(Daemon):
         return (
             f'server_name: "muster"\nhost: "{LOOPBACK}"\nport: {self.port}\n'
             f"max_payload: {MAX_PAYLOAD_BYTES}\nmax_pending: 64MB\nwrite_deadline: 10s\n"
-            f'jetstream {{ store_dir: "{self.store}", sync_interval: always, max_memory_store: 64MB }}\n'
+            f'jetstream {{ store_dir: "{self.store}", sync_interval: always, max_memory_store: 64MB, max_file_store: {MAX_STORE} }}\n'
             + self.keys.server_conf.read_text()
         )
