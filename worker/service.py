@@ -57,7 +57,7 @@ async def compose(settings: Settings, process: Process) -> None:
     runs = Runs(tools, Store(places), heartbeat.notice)
     events = ParentEvents(runs.on_process, runs.on_parent_ready)
     parent = ParentLink(places.parent, own.warm, parent_environment(environment), events)
-    runs.parent = parent
+    runs.attach(parent)
     runs.adopt()
     process.on_close(runs.close)
     await asyncio.to_thread(checkpoints.trim, own.cache_bytes)

@@ -1,0 +1,145 @@
+"""One run's next move: an event goes through the pure core, what it plans is kept, then done. Neighbour: `runs` holds them all."""
+
+from collections.abc import Callable
+
+import structlog
+
+from muster import wire
+from muster.errors import MusterError
+from shared import telemetry
+from shared.messages.specs import Signal
+from worker.context import RunContext, Tools
+from worker.core import run as core
+from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
+from worker.core.run import LocalRun
+from worker.core.state import RunState, Trigger
+from worker.launch import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
+from worker.prepare import prepare
+from worker.store import KeptRun, Store
+
+_SIGKILL = 9
+_log = structlog.get_logger()
+
+
+class Supervisor:
+    """Moves runs. `send` reaches the warm parent; `on_forgotten` is told of a run that nobody asks for any more."""
+
+    def __init__(self, tools: Tools, store: Store, on_change: Callable[[], None]) -> None:
+        self._tools = tools
+        self._store = store
+        self._on_change = on_change
+        self.send: Callable[[wire.Frame], None] = _nobody
+        self.on_forgotten: Callable[[RunContext], None] = _nobody
+
+    def update(self, context: RunContext, run: LocalRun) -> None:
+        """Move a run on: plan, keep, act."""
+        before = context.run
+        after, actions = plan(run, self._tools.clock.monotonic())
+        if after.decide_at != before.decide_at and after.decide_at != context.session.decide_at:
+            context.session.decide(0, str(after.asked), after.decide_at)
+        if after == before and not actions:
+            return
+        context.kept = context.kept.model_copy(update={"run": after})
+        if after.is_over and not before.is_over:
+            self._conclude(context)
+        self._keep(context)
+        for action in actions:
+            self.act(context, action)
+        self._on_change()
+
+    async def prepare(self, context: RunContext) -> None:
+        """Fetch, then go on; it may have been ended meanwhile."""
+        try:
+            await prepare(context)
+        except (MusterError, OSError) as error:
+            fault: core.Fault = "user" if isinstance(error, MusterError) else "machine"
+            context.tail.say(f"the run could not be prepared: {error}", "error")
+            self.update(context, core.on_failed(context.run, Trigger.FETCH_FAILED, fault, str(error)))
+            return
+        self.update(context, core.on_fetched(context.run))
+
+    def on_rendezvous(self, context: RunContext, process: wire.Process) -> None:
+        """The rendezvous opened, or ended."""
+        run = context.run
+        if run.is_over or run.rendezvous is not None:
+            return
+        if process.port and process.exit_code is None:
+            self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
+        elif run.state is RunState.STARTING:
+            reason = f"Horovod's rendezvous could not be opened: {process.error or 'it ended'}"
+            self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
+
+    def on_rank(self, context: RunContext, process: wire.Process) -> None:
+        """A rank started, or ended."""
+        run = context.run
+        if run.is_over:
+            return
+        ranks = sum(part_of(name) != RENDEZVOUS for name in context.started)
+        if run.state is RunState.STARTING and ranks == run.seat.ranks:
+            self.update(context, core.on_started(run))
+        if process.exit_code is None:
+            return
+        rank = context.run.seat.first_rank + int(part_of(process.name))
+        if rank == 0:
+            context.session.finish(context.places.unsent)
+        if process.error:
+            self.update(context, core.on_doomed(context.run, process.error))
+        ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic())
+        self.update(context, ended)
+
+    def on_acknowledged(self, context: RunContext, signal: str) -> None:
+        """User code was told to stop."""
+        if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
+            self.update(context, core.on_acknowledged(context.run, Signal(signal)))
+
+    def on_disk_fault(self, context: RunContext, error: OSError) -> None:
+        """Nothing more can be kept of this run."""
+        reason = f"the worker cannot write to its disk: {error.strerror or error}"
+        self.update(context, core.on_doomed(context.run, reason))
+
+    def act(self, context: RunContext, action: Action) -> None:
+        """Do what was planned."""
+        run, allocation = context.run, context.kept.allocation
+        machine = self._tools.machine
+        match action:
+            case OpenRendezvous():
+                self.send(rendezvous_frame(run, allocation, machine))
+            case StartRanks():
+                with telemetry.span(
+                    "start ranks", parent=context.trace, run=run.run_id, slots=run.seat.ranks
+                ):
+                    for frame in rank_frames(run, allocation, context.places, machine, context.kept.token):
+                        self.send(frame)
+            case Tell():
+                context.session.tell(str(action.signal))
+            case KillRanks():
+                self.send(wire.Kill(str(run.run_id), _SIGKILL))
+            case Forget():
+                self.on_forgotten(context)
+
+    def _keep(self, context: RunContext) -> None:
+        try:
+            self._store.save_run(context.kept)
+        except OSError as error:
+            _log.error("a run's record could not be kept", run=str(context.run.run_id), error=str(error))
+            if not context.run.is_over:
+                self.on_disk_fault(context, error)
+
+    def _conclude(self, context: RunContext) -> None:
+        """It has ended here: the last lines, the last reports, no process left."""
+        run = context.run
+        context.session.finish(context.places.unsent)
+        context.tail.end(last_words(context.kept))
+        context.report_source.wake(urgent=True)
+        context.log_source.wake(urgent=True)
+        self.send(wire.Kill(str(run.run_id), _SIGKILL))
+        self.send(wire.Forget(str(run.run_id)))
+        _log.info("a run ended", run=str(run.run_id), exit_code=run.exit_code, reason=run.reason)
+
+
+def last_words(kept: KeptRun) -> tuple[str, ...]:
+    return (f"run {kept.allocation.run_number}: {kept.run.reason}",) if kept.run.reason else ()
+
+
+def _nobody(_: object) -> None:
+    return None
