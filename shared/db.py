@@ -18,6 +18,7 @@ from shared.ids import SITE, TenantId
 from shared.settings import PostgresSettings
 
 _SET_TENANT = text("SELECT set_config('muster.tenant', :tenant, true)")
+_DISK_FULL = "53100"
 _RETRIED_STATES = {
     "40001",
     "40P01",
@@ -170,6 +171,10 @@ async def _translated() -> AsyncIterator[None]:
         raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None)
+        if state == _DISK_FULL:
+            raise Transient(
+                "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
+            ) from error
         if error.connection_invalidated or state in _RETRIED_STATES:
             raise Transient(f"Postgres asked to try again: {error.orig}", retry_after_s=0.1) from error
         raise
