@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from shared import telemetry
 from shared.bus import envelope as headers
 from shared.bus import streams
+from shared.bus.pipeline import Pipeline
 from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
@@ -57,6 +58,7 @@ class Bus:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._publisher: JetStreamContext | None = None
+        self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
     @classmethod
@@ -117,7 +119,7 @@ class Bus:
 
     @property
     def jetstream_publisher(self) -> JetStreamContext:
-        """One context for all pipelined publishes: it owns the inbox of their acknowledgements."""
+        """One context for single publishes that wait for their acknowledgement; many at once go by `pipeline`."""
         if self._publisher is None:
             self._publisher = self._client.jetstream(timeout=5)
         return self._publisher
@@ -185,7 +187,8 @@ class Bus:
     async def close(self) -> None:
         with contextlib.suppress(NatsError, TimeoutError, OSError):
             await self._client.flush(timeout=1)
-        await self._client.close()
+        with contextlib.suppress(NatsError, OSError):  # a server that is away resets what is flushed to it
+            await self._client.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -219,6 +222,8 @@ class Bus:
         return message
 
     async def _on_error(self, error: Exception) -> None:
+        if isinstance(error, OSError) and not self._client.is_connected:
+            return  # each try to reconnect, four a second; that the connection is lost was said
         _log.warning("nats reported an error", error=repr(error))
 
     async def _on_disconnect(self) -> None:

@@ -6,10 +6,9 @@ cannot be handled goes to the dead-letter stream with its error.
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
@@ -18,14 +17,17 @@ from nats.errors import Error as NatsError
 from pydantic import ValidationError
 from sqlalchemy import text
 
-from shared import faults, telemetry
+from shared import faults
 from shared.bus import streams
+from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, span_of
 from shared.bus.connection import Bus
+from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
 from shared.bus.pull import Pull
+from shared.bus.suspects import BEGUN_AT_MOST, Suspects
 from shared.bus.units import Unit, Units
 from shared.cancelling import leave_if_cancelled
-from shared.errors import MusterError, Transient, meaning_of
+from shared.errors import MusterError, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.base import Command, Event
 from shared.telemetry import metrics
@@ -37,18 +39,16 @@ BEFORE_ACK = faults.register("consumer.before_ack")
 Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 Handlers = Mapping[type[Event] | type[Command], Handler]
 
-_MAX_ATTEMPTS = 8
+R = TypeVar("R")
+
+_MAX_FAILURES = 8
 _ALONE_FROM_DELIVERY = 3
+_UNKNOWN_ATTEMPTS = 20
+_UNKNOWN_DELAY_S = 3.0
+_POSTGRES_LOOK_S = 0.25
+_PUT_OFF_MOST_S = 5.0
+_FAILED_REST_S = 1.0
 _log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class _Arrived:
-    """A message with what acknowledges it."""
-
-    raw: Msg
-    delivery: Delivery[Any]
-    attempts: int
 
 
 class Consumer:
@@ -71,9 +71,13 @@ class Consumer:
         self._units = units
         self._service = service
         self._handlers = {message.TYPE: (message, handler) for message, handler in handlers.items()}
-        filters = [_filter(message) for message in handlers]
+        filters = [filter_of(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
         self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters)
+        self._suspects = Suspects(units, service, schema or service)
+        self._stopping = asyncio.Event()
+        self._fetching: asyncio.Timeout | None = None
+        self._failures: Counter[UUID] = Counter()
         self._insert = text(
             f"INSERT INTO {schema or service}.inbox (tenant, consumer, message_id)"
             " SELECT :tenant, :consumer, unnest(CAST(:ids AS uuid[])) ON CONFLICT DO NOTHING RETURNING message_id"
@@ -81,156 +85,214 @@ class Consumer:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Consumes until `stopping` is set; the batch in hand is finished first, nothing more is fetched."""
+        self._stopping = stopping
         self._bus.on_reconnect.append(self._pull.ask_again)
-        waker = asyncio.create_task(self._wake_at(stopping))
+        beside = [asyncio.create_task(self._wake_at_end()), asyncio.create_task(self._pull.keep_in_hand())]
         try:
             async with self._pull.opened():
-                await self._patiently(self._ready)
+                while not stopping.is_set() and not await self._patiently(self._ready):
+                    pass
                 while not stopping.is_set():
                     await self._patiently(self._step)
         finally:
-            waker.cancel()
+            for task in beside:
+                task.cancel()
             self._bus.on_reconnect.remove(self._pull.ask_again)
 
-    async def _wake_at(self, stopping: asyncio.Event) -> None:
-        await stopping.wait()
+    async def _wake_at_end(self) -> None:
+        """Ends what waits for NATS, also where that would wait for a server that is away."""
+        await self._stopping.wait()
         self._pull.wake()
+        if self._fetching is not None:
+            self._fetching.reschedule(asyncio.get_running_loop().time())
 
-    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> None:
+    async def _patiently(self, step: Callable[[], Awaitable[None]]) -> bool:
+        """Whether the step was done; a failure of any kind ends no loop."""
         try:
             await step()
+            return True
         except Transient as error:
             _log.warning("consuming was put off", service=self._service, error=str(error))
-            await asyncio.sleep(error.retry_after_s)
+            await self._rest(error.retry_after_s)
+        except Exception:  # noqa: BLE001 - the loop outlives any one step
+            _log.exception("consuming failed", service=self._service)
+            await self._rest(_FAILED_REST_S)
         leave_if_cancelled()
+        return False
+
+    async def _rest(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+
+    async def _until_the_end(self, work: Callable[[], Awaitable[R]]) -> R | None:
+        """Awaits NATS; None when the end comes first."""
+        if self._stopping.is_set():
+            return None
+        try:
+            async with asyncio.timeout(None) as self._fetching:
+                return await work()
+        except TimeoutError:
+            return None
+        finally:
+            self._fetching = None
 
     async def _ready(self) -> None:
-        await self._bus.ensure_streams()
-        await self._pull.ensure()
+        await self._until_the_end(self._bus.ensure_streams)
+        await self._until_the_end(self._pull.ensure)
 
     async def _step(self) -> None:
-        batch = await self._pull.next_batch()
+        batch = await self._until_the_end(self._pull.next_batch)
         if not batch:
             return
-        arrived = [found for found in [await self._read(message) for message in batch] if found is not None]
+        arrived = [found for message in batch if (found := await self._read(message)) is not None]
         metrics.consumer_lag(f"{self._stream.name}.{self._service}", batch[-1].metadata.num_pending)
-        for tenant, group in _by_tenant(arrived).items():
+        for tenant, group in by_tenant(arrived).items():
             await self._deliver(tenant, group)
 
-    async def _read(self, message: Msg) -> _Arrived | None:
+    async def _read(self, message: Msg) -> Arrived | None:
         """The typed message; what cannot be read is a dead letter at once."""
+        attempts = message.metadata.num_delivered
         try:
             envelope = Envelope.from_headers(message.headers or {})
-            kind, _ = self._handlers[envelope.type]
-            body = kind.from_bytes(message.data)
-        except (MusterError, KeyError, ValidationError) as error:
+            known = self._handlers.get(envelope.type)
+            if known is None and attempts <= _UNKNOWN_ATTEMPTS:
+                # A newer replica listens to more than this one: it is for that one.
+                await message.nak(delay=_UNKNOWN_DELAY_S)
+                return None
+            if known is None:
+                raise Rejected("unknown_type", f"nobody here handles {envelope.type}")
+            return Arrived(message, Delivery(known[0].from_bytes(message.data), envelope), attempts)
+        except (MusterError, ValidationError) as error:
             await self._bury(message, f"it cannot be read: {error!r}")
             return None
-        attempts = message.metadata.num_delivered
-        if attempts > _MAX_ATTEMPTS:
-            await self._bury(message, f"it was delivered {attempts} times and never acknowledged")
-            return None
-        return _Arrived(message, Delivery(body, envelope), attempts)
 
-    async def _deliver(self, tenant: TenantId, group: Sequence[_Arrived]) -> None:
-        """Tries the group as one; when that fails, or one of it failed before, each alone."""
-        suspects = [found for found in group if found.attempts >= _ALONE_FROM_DELIVERY]
-        healthy = [found for found in group if found.attempts < _ALONE_FROM_DELIVERY]
-        if healthy and not await self._attempt(tenant, healthy, last=len(healthy) == 1):
-            suspects = [*healthy, *suspects] if len(healthy) > 1 else suspects
-        for found in suspects:
-            await self._attempt(tenant, [found], last=True)
+    async def _deliver(self, tenant: TenantId, group: Sequence[Arrived]) -> None:
+        """Tries the group as one; when that fails, each alone, and so each that was delivered often without an answer."""
+        fresh = [found for found in group if found.attempts < _ALONE_FROM_DELIVERY]
+        if fresh and not await self._attempt(tenant, fresh):
+            for found in fresh:
+                await self._attempt(tenant, [found])
+        for found in group:
+            if found.attempts >= _ALONE_FROM_DELIVERY:
+                await self._attempt_suspect(tenant, found)
 
-    async def _attempt(self, tenant: TenantId, group: Sequence[_Arrived], *, last: bool) -> bool:
-        """One transaction for the group. False: nothing happened, and unless `last` nothing was answered either."""
-        names = ",".join(sorted({found.delivery.envelope.type for found in group}))
+    async def _attempt_suspect(self, tenant: TenantId, found: Arrived) -> None:
+        """Handles a message alone under a mark that stays when this kills the process."""
+        envelope = found.delivery.envelope
         try:
-            with _span(names, group), metrics.observed(self._service, names):
-                await self._handle(tenant, group)
+            mark = await self._suspects.begin(tenant, envelope.id)
         except Transient as error:
-            _log.warning(
-                "handling was put off",
-                service=self._service,
-                types=names,
-                error=str(error),
-            )
-            await self._put_off(group, error.retry_after_s)
-            return True
-        except Exception as error:  # noqa: BLE001 - a handler may fail in any way
-            if not last:
-                return False
-            await self._fail(group[0], error)
-            return True
+            await self._put_off([found], error)
+            return
+        if mark is None:
+            await self._give_up(found, f"handling it ended {BEGUN_AT_MOST} processes")
+            return
+        await self._attempt(tenant, [found], mark)
+
+    async def _attempt(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None = None) -> bool:
+        """Transactions for the group until one is committed, or it is put off or given up. False: nothing happened, try each alone."""
+        names = ",".join(sorted({found.delivery.envelope.type for found in group}))
+        while True:
+            try:
+                with span_of(names, group), metrics.observed(self._service, names):
+                    await self._handle(tenant, group, mark)
+                break
+            except Transient as error:
+                _log.warning("handling was put off", service=self._service, types=names, error=str(error))
+                if await self._outlasted():
+                    continue
+                await self._forget(tenant, group, mark)
+                await self._put_off(group, error)
+                return True
+            except Exception as error:  # noqa: BLE001 - a handler may fail in any way
+                if len(group) > 1:
+                    return False
+                await self._forget(tenant, group, mark)
+                await self._fail(group[0], error)
+                return True
+        for found in group:
+            self._failures.pop(found.delivery.envelope.id, None)
         faults.point(BEFORE_ACK)
         with contextlib.suppress(NatsError):  # an unheard ack means a redelivery, which the inbox absorbs
             for found in group:
                 await found.raw.ack()
         return True
 
-    async def _handle(self, tenant: TenantId, group: Sequence[_Arrived]) -> None:
+    async def _outlasted(self) -> bool:
+        """Waits for a Postgres that is away, with the group in hand. False: it is there, so the trouble lies elsewhere, or the end came."""
+        if await self._units.reachable():
+            return False
+        while not self._stopping.is_set():
+            await self._rest(_POSTGRES_LOOK_S)
+            if await self._units.reachable():
+                return True
+        return False
+
+    async def _handle(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
         async with self._units.tenant(tenant) as unit:
             fresh = await self._first_seen(unit, tenant, group)
             faults.point(AFTER_INBOX)
             for kind, (_, handler) in self._handlers.items():
-                batch = [
-                    found.delivery
-                    for found in group
-                    if found.delivery.envelope.type == kind and found.delivery.envelope.id in fresh
-                ]
+                batch = [delivery for delivery in fresh if delivery.envelope.type == kind]
                 if batch:
                     await handler(unit, batch)
+            if mark is not None:
+                first = group[0].delivery.envelope.id
+                await self._suspects.end_within(unit.connection, tenant, first, [mark])
             faults.point(AFTER_HANDLERS)
 
-    async def _first_seen(self, unit: Unit, tenant: TenantId, group: Sequence[_Arrived]) -> set[UUID]:
-        ids = list({found.delivery.envelope.id for found in group})
-        parameters = {"tenant": tenant, "consumer": self._service, "ids": ids}
+    async def _first_seen(
+        self, unit: Unit, tenant: TenantId, group: Sequence[Arrived]
+    ) -> list[Delivery[Any]]:
+        """The messages that were not handled before, each once however often it is in the group."""
+        deliveries: dict[UUID, Delivery[Any]] = {}
+        for found in group:
+            deliveries.setdefault(found.delivery.envelope.id, found.delivery)
+        parameters = {"tenant": tenant, "consumer": self._service, "ids": list(deliveries)}
         inserted = await unit.connection.execute(self._insert, parameters)
-        return {row.message_id for row in inserted}
+        fresh = set(inserted.scalars())
+        return [delivery for id_, delivery in deliveries.items() if id_ in fresh]
 
-    async def _put_off(self, group: Sequence[_Arrived], delay_s: float) -> None:
+    async def _forget(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
+        """An attempt has failed and left the process alive. Where that cannot be stored, the mark counts against the message."""
+        if mark is not None:
+            with contextlib.suppress(Transient):
+                await self._suspects.end(tenant, group[0].delivery.envelope.id, [mark])
+
+    async def _put_off(self, group: Sequence[Arrived], error: Transient) -> None:
         with contextlib.suppress(NatsError):
             for found in group:
-                await found.raw.nak(delay=delay_s)
+                delay_s = min(error.retry_after_s * 1.5 ** min(found.attempts - 1, 10), _PUT_OFF_MOST_S)
+                await found.raw.nak(delay=max(delay_s, error.retry_after_s))
 
-    async def _fail(self, found: _Arrived, error: Exception) -> None:
+    async def _fail(self, found: Arrived, error: Exception) -> None:
         """A refusal is final; anything else gets some more tries, spread out, before it is a dead letter."""
-        final = isinstance(error, MusterError) and meaning_of(error).settlement == "dead_letter"
-        if final or found.attempts >= _MAX_ATTEMPTS:
-            _log.error(
-                "a message could not be handled",
-                type=found.delivery.envelope.type,
-                error=repr(error),
-            )
-            await self._bury(found.raw, repr(error))
+        kind = found.delivery.envelope.type
+        self._failures[found.delivery.envelope.id] += 1
+        failures = self._failures[found.delivery.envelope.id]
+        if failures >= _MAX_FAILURES or is_final(error):
+            _log.error("a message could not be handled", type=kind, error=repr(error))
+            await self._give_up(found, repr(error))
             return
-        _log.exception("handling failed", service=self._service, type=found.delivery.envelope.type)
+        _log.error("handling failed", service=self._service, type=kind, exc_info=error)
         with contextlib.suppress(NatsError):
-            await found.raw.nak(delay=min(0.2 * 2**found.attempts, 30.0))
+            await found.raw.nak(delay=min(0.2 * 2**failures, 30.0))
+
+    async def _give_up(self, found: Arrived, why: str) -> None:
+        """Makes it a dead letter; while that cannot be stored it stays in the stream."""
+        envelope = found.delivery.envelope
+        try:
+            if found.attempts >= _ALONE_FROM_DELIVERY:
+                await self._suspects.absolve(envelope.tenant, envelope.id)
+            await self._bury(found.raw, why)
+            self._failures.pop(envelope.id, None)
+        except Transient as error:
+            await self._put_off([found], error)
 
     async def _bury(self, message: Msg, why: str) -> None:
-        headers = dict(message.headers or {})
-        headers["Muster-Dead-Because"] = why.replace("\n", " ")[:2000]
-        headers["Muster-Dead-Subject"] = message.subject
-        headers.pop("Nats-Msg-Id", None)
-        await self._bus.bury(f"dlq.v1.{self._service}", message.data, headers)
-        await message.term()
+        letter = dead_letter(message, self._service, why)
+        await self._bus.bury(f"dlq.v1.{self._service}", message.data, letter)
         metrics.dead_letter(self._service)
-
-
-def _span(names: str, group: Sequence[_Arrived]) -> AbstractContextManager[object]:
-    """A single message goes on in its trace; a batch begins one that is linked to all of theirs."""
-    traces = [found.delivery.envelope.trace for found in group]
-    if len(traces) == 1:
-        return telemetry.span(f"handle {names}", parent=traces[0])
-    return telemetry.span(f"handle {names}", parent={}, links=traces, count=len(traces))
-
-
-def _filter(message: type[Event] | type[Command]) -> str:
-    return message.subject("*") if issubclass(message, Event) else message.subject()
-
-
-def _by_tenant(arrived: Sequence[_Arrived]) -> dict[TenantId, list[_Arrived]]:
-    groups: dict[TenantId, list[_Arrived]] = {}
-    for found in arrived:
-        groups.setdefault(found.delivery.envelope.tenant, []).append(found)
-    return groups
+        with contextlib.suppress(NatsError):
+            await message.term()

@@ -13,6 +13,8 @@ from shared.messages.base import Message
 M = TypeVar("M", bound=Message)
 
 ID = "Nats-Msg-Id"
+REPLAYED_ID = "Muster-Id"
+"""The id of a message that is sent again under another `Nats-Msg-Id`, so that the stream's duplicate window lets it through."""
 TYPE = "Muster-Type"
 VERSION = "Muster-Version"
 TENANT = "Muster-Tenant"
@@ -53,7 +55,7 @@ class Envelope:
         """Raises Rejected (`bad_envelope`) where a header is missing or cannot be read."""
         try:
             return cls(
-                id=UUID(headers[ID]),
+                id=UUID(headers.get(REPLAYED_ID) or headers[ID]),
                 type=headers[TYPE],
                 version=int(headers[VERSION]),
                 tenant=TenantId(UUID(headers[TENANT])),

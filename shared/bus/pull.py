@@ -22,6 +22,7 @@ _BATCH = 256
 _EXPIRES_S = 20.0
 _HEARTBEAT_S = 2.0
 _ACK_WAIT_S = 5.0
+_IN_PROGRESS_EVERY_S = 1.5
 _MAX_ACK_PENDING = 2000
 _CONTROL = {"100", "404", "408", "409", "503"}
 
@@ -43,6 +44,7 @@ class Pull:
         self._durable = durable
         self._filters = sorted(filters)
         self._arrived: deque[Msg] = deque()
+        self._taken: list[Msg] = []
         self._something = asyncio.Event()
         self._woken = False
         self._lost = False
@@ -52,13 +54,15 @@ class Pull:
 
     @contextlib.asynccontextmanager
     async def opened(self) -> AsyncIterator["Pull"]:
-        """Makes the consumer where it is missing, and subscribes."""
+        """Subscribes; what has arrived and was not taken is given back at the end, so that another replica has it at once."""
         subscription: Subscription = await self._client.subscribe(self._inbox, cb=self._receive)
         try:
             yield self
         finally:
             with contextlib.suppress(NatsError):
                 await subscription.unsubscribe()
+                for message in self._rest(len(self._arrived)):
+                    await message.nak()
 
     async def next_batch(self, most: int = _BATCH) -> list[Msg]:
         """Waits for at least one message and returns all that are here, at most `most`, in the stream's order; nothing when woken.
@@ -66,13 +70,15 @@ class Pull:
         Raises:
             Transient: NATS or the consumer is away; call again.
         """
+        self._taken = []
         while not self._arrived and not self._woken:
             await self._keep_asking()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_HEARTBEAT_S):
                     await self._something.wait()
             self._something.clear()
-        return self._rest(most)
+        self._taken = self._rest(most)
+        return self._taken
 
     def wake(self) -> None:
         """Ends a `next_batch` that waits."""
@@ -106,6 +112,18 @@ class Pull:
     def ask_again(self) -> None:
         """After a reconnect: what was outstanding is gone on the server."""
         self._outstanding = 0
+        self._something.set()
+
+    async def keep_in_hand(self) -> None:
+        """Runs beside: tells the server that a batch which takes long is still worked on; else it would be delivered again meanwhile."""
+        before: list[Msg] = []
+        while True:
+            await asyncio.sleep(_IN_PROGRESS_EVERY_S)
+            if self._taken and self._taken is before:
+                with contextlib.suppress(NatsError):
+                    for message in [*self._taken, *self._arrived]:
+                        await message.in_progress()
+            before = self._taken
 
     def _rest(self, most: int) -> list[Msg]:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
@@ -134,6 +152,8 @@ class Pull:
         self._heard = asyncio.get_running_loop().time()
         status = (message.headers or {}).get("Status")
         if status is None:
+            if not message.reply:
+                return  # not of a stream: nothing could acknowledge it
             self._outstanding -= 1
             self._arrived.append(message)
             self._something.set()

@@ -11,44 +11,44 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-import orjson
 import structlog
-from nats.errors import Error as NatsError
-from sqlalchemy import Row, text
 
 from shared import faults
 from shared.bus import streams
-from shared.bus.connection import Bus, StreamState
+from shared.bus.connection import Bus
+from shared.bus.outbox import Outbox, Published
+from shared.bus.pipeline import Outgoing, Stored
 from shared.bus.units import OutboxRow
 from shared.cancelling import leave_if_cancelled
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import Transient
-from shared.ids import TenantId
 from shared.telemetry import metrics
 
 BEFORE_PUBLISH = faults.register("relay.before_publish")
 BEFORE_MARK = faults.register("relay.before_mark")
 
 _BATCH = 500
+_REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
 _MARK_EVERY_S = 0.2
 _POLL_S = 1.0
 _STALE_S = 3.0
 _INSPECT_S = 10.0
-_KEEP_OUTBOX_DAYS = 7
-_KEEP_INBOX_DAYS = 14
 _CLEAN_S = 600.0
+_REFUSED_MOST_S = 15.0
+_REFUSED_OFTEN = 5
+_ROOM = 20_000
+_RECONNECT_LOOK_S = 0.05
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
-    """Where a row went: a stream (by name and creation) and the sequence in it."""
+@dataclass(slots=True)
+class _Refused:
+    """A row that could not be published: how often in a row, and until when it is left alone."""
 
-    id: UUID
-    stream: str
-    sequence: int
+    times: int = 0
+    until: float = 0.0
 
 
 class Relay:
@@ -56,18 +56,24 @@ class Relay:
 
     def __init__(self, bus: Bus, database: Database, schema: str, clock: Clock) -> None:
         self._bus = bus
-        self._database = database
+        self._outbox = Outbox(database, schema)
         self._schema = schema
         self._clock = clock
         self._waiting: asyncio.Queue[OutboxRow] = asyncio.Queue()
         self._unmarked: list[Published] = []
         self._in_hand: set[UUID] = set()
+        self._refused: dict[UUID, _Refused] = {}
         self._created: dict[str, datetime] = {}
+        self._publishing = asyncio.Lock()
+        self._marking = asyncio.Lock()
+        self._reconnected = asyncio.Event()
         self._flushed = asyncio.Event()
-        bus.on_reconnect.append(self._forget_streams)
+        bus.on_reconnect.append(self._on_reconnect)
 
     def hand_over(self, rows: list[OutboxRow]) -> None:
-        """Takes rows whose transaction has been committed; they are published in this order."""
+        """Takes rows whose transaction has been committed; they are published in this order. Beyond the room, the poll finds them."""
+        if self._waiting.qsize() > _ROOM:
+            return
         for row in rows:
             self._in_hand.add(row.id)
             self._waiting.put_nowait(row)
@@ -79,8 +85,8 @@ class Relay:
                 group.create_task(self._publish_loop()),
                 group.create_task(self._every(_MARK_EVERY_S, self._mark)),
                 group.create_task(self._every(_POLL_S, self._poll)),
-                group.create_task(self._every(_INSPECT_S, self._inspect)),
-                group.create_task(self._every(_CLEAN_S, self._clean)),
+                group.create_task(self._every(_INSPECT_S, self._inspect, self._reconnected)),
+                group.create_task(self._every(_CLEAN_S, self._outbox.drop_old)),
             ]
             await self._flushed.wait()
             for loop in loops:
@@ -90,26 +96,42 @@ class Relay:
         """Publishes and marks what is in hand, and ends `run`; what does not go now stays in the outbox for the next start."""
         try:
             async with asyncio.timeout(timeout_s):
-                while not self._waiting.empty():
-                    await self._publish(self._take())
+                await self._empty()
                 await self._mark()
         except (TimeoutError, Transient):
             _log.warning("the outbox could not be emptied before the end", rows=self._waiting.qsize())
         finally:
             self._flushed.set()
 
+    async def _empty(self) -> None:
+        """Publishes the rest; the lock is also waited for when nothing is left, because the loop may have the last rows."""
+        while True:
+            async with self._publishing:
+                rows = self._take()
+                if not rows:
+                    return
+                await self._publish(rows)
+
     async def _publish_loop(self) -> None:
         while True:
             rows = [await self._waiting.get(), *self._take(_BATCH - 1)]
             try:
-                await self._publish(rows)
+                async with self._publishing:
+                    await self._connected()
+                    await self._publish(rows)
             except Transient as error:
                 _log.warning("publishing was put off", error=str(error), rows=len(rows))
-                self._in_hand.difference_update(row.id for row in rows)
                 await asyncio.sleep(error.retry_after_s)
-                with contextlib.suppress(Transient):
-                    await self._bus.ensure_streams()
+            except Exception:  # noqa: BLE001 - the loop outlives any one batch
+                # Whatever it was, the rows lie in the outbox: the poll brings them again.
+                _log.exception("publishing failed", rows=len(rows))
+                self._in_hand.difference_update(row.id for row in rows)
+                await asyncio.sleep(_POLL_S)
             leave_if_cancelled()
+
+    async def _connected(self) -> None:
+        while not self._bus.connected:  # noqa: ASYNC110 - nothing tells when a state of nats-py changes
+            await asyncio.sleep(_RECONNECT_LOOK_S)
 
     def _take(self, most: int = _BATCH) -> list[OutboxRow]:
         rows: list[OutboxRow] = []
@@ -118,78 +140,72 @@ class Relay:
         return rows
 
     async def _publish(self, rows: Sequence[OutboxRow]) -> None:
+        """Publishes the rows; those not taken go out of hand, and the poll brings them again. Raises Transient when any was not."""
         faults.point(BEFORE_PUBLISH)
-        jetstream = self._bus.jetstream_publisher
         try:
-            async with asyncio.timeout(_ACK_TIMEOUT_S):
-                futures = [
-                    await jetstream.publish_async(row.subject, row.payload, headers=dict(row.headers))
-                    for row in rows
-                ]
-                acks = await asyncio.gather(*futures)
-        except (TimeoutError, NatsError) as error:
-            raise Transient(f"JetStream did not take {len(rows)} messages: {error!r}", 0.5) from error
-        self._unmarked.extend(
-            Published(row.id, ack.stream, ack.seq) for row, ack in zip(rows, acks, strict=True)
-        )
+            # Known before, so that a stream that is made anew in between is not credited with what the old one took.
+            created = await self._creations(rows)
+        except Transient:
+            self._in_hand.difference_update(row.id for row in rows)
+            raise
+        outgoing = [Outgoing(row.subject, row.payload, row.headers) for row in rows]
+        outcomes = await self._bus.pipeline.publish(outgoing, _ACK_TIMEOUT_S)
+        refused: list[str] = []
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if isinstance(outcome, Stored):
+                self._refused.pop(row.id, None)
+                stream = created[streams.stream_of(row.subject).name]
+                self._unmarked.append(Published(row.id, outcome.stream, stream, outcome.sequence))
+            else:
+                refused.append(outcome.why)
+                self._refuse(row, outcome.why)
+        if refused:
+            raise Transient(f"JetStream did not take {len(refused)} messages: {refused[0]}", 0.5)
+
+    async def _creations(self, rows: Sequence[OutboxRow]) -> dict[str, datetime]:
+        names = {streams.stream_of(row.subject).name for row in rows}
+        return {name: await self._stream_created(name) for name in names}
+
+    def _refuse(self, row: OutboxRow, why: str) -> None:
+        """Leaves the row alone for a while, longer each time, so that what is never taken holds up nobody."""
+        self._in_hand.discard(row.id)
+        if not self._bus.connected:
+            return
+        refused = self._refused.setdefault(row.id, _Refused())
+        refused.times += 1
+        refused.until = self._clock.monotonic() + min(0.5 * 2**refused.times, _REFUSED_MOST_S)
+        if refused.times == _REFUSED_OFTEN:
+            _log.error("a message is refused again and again", id=str(row.id), subject=row.subject, why=why)
 
     async def _mark(self) -> None:
-        published, self._unmarked = self._unmarked, []
-        if not published:
-            return
-        faults.point(BEFORE_MARK)
-        try:
-            await self._save_published(published)
-        except Transient:
-            self._unmarked.extend(published)
-            raise
-        self._in_hand.difference_update(row.id for row in published)
-
-    async def _save_published(self, published: Sequence[Published]) -> None:
-        created = {name: await self._stream_created(name) for name in {row.stream for row in published}}
-        async with self._database.system() as connection:
-            # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
-            await connection.execute(text("SET LOCAL synchronous_commit = off"))
-            await connection.execute(
-                text(
-                    f"UPDATE {self._schema}.outbox AS o SET published_at = now(), stream = p.stream,"
-                    " stream_created = p.created, stream_sequence = p.sequence FROM unnest(CAST(:ids AS uuid[]),"
-                    " CAST(:streams AS text[]), CAST(:created AS timestamptz[]), CAST(:sequences AS bigint[]))"
-                    " AS p(id, stream, created, sequence) WHERE o.id = p.id"
-                ),
-                {
-                    "ids": [row.id for row in published],
-                    "streams": [row.stream for row in published],
-                    "created": [created[row.stream] for row in published],
-                    "sequences": [row.sequence for row in published],
-                },
-            )
+        async with self._marking:
+            published, self._unmarked = self._unmarked, []
+            if not published:
+                return
+            faults.point(BEFORE_MARK)
+            try:
+                await self._outbox.save_published(published)
+            except Exception:
+                self._unmarked.extend(published)
+                raise
+            self._in_hand.difference_update(row.id for row in published)
 
     async def _poll(self) -> None:
         """Finds rows that nobody has in hand: of a process that died between commit and publication, or put off above."""
-        async with self._database.system() as connection:
-            found = await connection.execute(
-                text(
-                    f"SELECT id, tenant, subject, headers, payload, created_at FROM {self._schema}.outbox"
-                    " WHERE published_at IS NULL AND created_at < now() - make_interval(secs => :stale)"
-                    " ORDER BY position LIMIT :most"
-                ),
-                {"stale": _STALE_S, "most": _BATCH},
-            )
-            rows = found.all()
-        age_s = (self._clock.now() - rows[0].created_at).total_seconds() if rows else 0.0
+        now = self._clock.monotonic()
+        left_alone = [row for row, refused in self._refused.items() if refused.until > now]
+        rows, age_s = await self._outbox.load_waiting(_STALE_S, left_alone, _BATCH)
         metrics.outbox_age(self._schema, age_s)
-        self.hand_over([_row(row) for row in rows if row.id not in self._in_hand])
+        self.hand_over([row for row in rows if row.id not in self._in_hand])
 
     async def _inspect(self) -> None:
         """Compares each stream with what the outbox was promised; publishes again what the stream has lost."""
-        self._forget_streams()
         await self._bus.ensure_streams()
         since = self._clock.now()
         for stream in streams.ALL:
             state = await self._bus.stream_state(stream.name)
             self._created[stream.name] = state.created
-            lost = await self._load_lost(stream.name, state, since)
+            lost = await self._outbox.load_lost(stream.name, state, since, _REFILL)
             if lost:
                 _log.warning(
                     "a stream lost messages; they are published again",
@@ -198,70 +214,38 @@ class Relay:
                 )
                 self.hand_over([row for row in lost if row.id not in self._in_hand])
 
-    async def _load_lost(self, stream: str, state: StreamState, since: datetime) -> list[OutboxRow]:
-        # Rows marked after the look at the stream may rightly lie beyond what it had then.
-        async with self._database.system() as connection:
-            found = await connection.execute(
-                text(
-                    f"SELECT id, tenant, subject, headers, payload FROM {self._schema}.outbox"
-                    " WHERE stream = :stream AND published_at < :since"
-                    " AND (stream_created <> :created OR stream_sequence > :last)"
-                    " ORDER BY position LIMIT :most"
-                ),
-                {
-                    "stream": stream,
-                    "since": since,
-                    "created": state.created,
-                    "last": state.last_sequence,
-                    "most": 20 * _BATCH,
-                },
-            )
-            return [_row(row) for row in found.all()]
-
-    async def _clean(self) -> None:
-        async with self._database.system() as connection:
-            await connection.execute(
-                text(
-                    f"DELETE FROM {self._schema}.outbox WHERE published_at IS NOT NULL"
-                    " AND created_at < now() - make_interval(days => :days)"
-                ),
-                {"days": _KEEP_OUTBOX_DAYS},
-            )
-            await connection.execute(
-                text(
-                    f"DELETE FROM {self._schema}.inbox"
-                    " WHERE received_at < now() - make_interval(days => :days)"
-                ),
-                {"days": _KEEP_INBOX_DAYS},
-            )
-
     async def _stream_created(self, name: str) -> datetime:
         if name not in self._created:
+            await self._bus.ensure_streams()
             self._created[name] = (await self._bus.stream_state(name)).created
         return self._created[name]
 
-    def _forget_streams(self) -> None:
+    def _on_reconnect(self) -> None:
+        """The server may have come back with another store: looked at now, not at the next turn."""
         self._created.clear()
+        self._refused.clear()
+        self._reconnected.set()
 
-    async def _every(self, seconds: float, step: Callable[[], Awaitable[None]]) -> None:
+    async def _every(
+        self, seconds: float, step: Callable[[], Awaitable[None]], sooner: asyncio.Event | None = None
+    ) -> None:
+        """Repeats a step for ever, whatever happens in it; `sooner` cuts the pause short."""
         while True:
             try:
                 await step()
             except Transient as error:
-                _log.warning(
-                    "a step of the relay was put off",
-                    step=getattr(step, "__name__", ""),
-                    error=str(error),
-                )
+                _log.warning("a step of the relay was put off", step=step.__name__, error=str(error))
+            except Exception:  # noqa: BLE001 - a loop that ended would end for good
+                _log.exception("a step of the relay failed", step=step.__name__)
             leave_if_cancelled()
-            await asyncio.sleep(seconds)
+            await _pause(seconds, sooner)
 
 
-def _row(row: Row[tuple[UUID, UUID, str, str, bytes]]) -> OutboxRow:
-    return OutboxRow(
-        row.id,
-        TenantId(row.tenant),
-        row.subject,
-        orjson.loads(row.headers),
-        bytes(row.payload),
-    )
+async def _pause(seconds: float, sooner: asyncio.Event | None) -> None:
+    if sooner is None:
+        await asyncio.sleep(seconds)
+        return
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await sooner.wait()
+    sooner.clear()

@@ -19,12 +19,16 @@ class Stream:
     max_bytes: int
     max_age_s: float
     duplicate_window_s: float = 120.0
+    deletable: bool = False
     replicas: int = 1
 
 
 EVENTS = Stream("EVT", ("evt.v1.>",), api.RetentionPolicy.LIMITS, 2048 * _MIB, _DAY_S)
 COMMANDS = Stream("CMD", ("cmd.v1.>",), api.RetentionPolicy.WORK_QUEUE, 256 * _MIB, 7 * _DAY_S)
-DEAD_LETTERS = Stream("DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S)
+DEAD_LETTERS = Stream(
+    "DLQ", ("dlq.v1.>",), api.RetentionPolicy.LIMITS, 256 * _MIB, 30 * _DAY_S, deletable=True
+)
+"""An operator settles its messages one by one; no service has the permission."""
 ALL = (EVENTS, COMMANDS, DEAD_LETTERS)
 
 
@@ -58,7 +62,7 @@ async def _create(jetstream: JetStreamContext, stream: Stream, replicas: int) ->
                 max_age=stream.max_age_s,
                 duplicate_window=stream.duplicate_window_s,
                 num_replicas=replicas,
-                deny_delete=True,
+                deny_delete=not stream.deletable,
                 deny_purge=True,
             )
         )

@@ -1,5 +1,6 @@
 """The unit of work: one transaction that holds state, inbox and outbox together, and what happens right after its commit."""
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,12 +18,15 @@ from shared import faults, telemetry
 from shared.bus.envelope import Delivery, Envelope
 from shared.clock import Clock
 from shared.db import Database
-from shared.errors import Broken
+from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId, derived_id, new_id
 from shared.messages.base import Command, Event
 
 BEFORE_COMMIT = faults.register("unit.before_commit")
 AFTER_COMMIT = faults.register("unit.after_commit")
+_PROBE_S = 3.0
+MAX_MESSAGE_BYTES = 1024 * 1024 - 16 * 1024
+"""What the server takes, less the headers."""
 _log = structlog.get_logger()
 
 
@@ -46,8 +50,11 @@ class Publisher(Protocol):
 class Unit:
     """What a handler works in. Everything emitted is stored with the state, and published once the transaction is committed."""
 
-    def __init__(self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock) -> None:
+    def __init__(
+        self, connection: AsyncConnection, tenant: TenantId | None, clock: Clock, schema: str
+    ) -> None:
         self.connection = connection
+        self._schema = schema
         self.tenant = tenant
         self.now: datetime = clock.now()
         self._clock = clock
@@ -87,13 +94,21 @@ class Unit:
             trace=_trace(cause),
         )
         subject = message.subject(tenant) if isinstance(message, Event) else message.subject()
-        return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), message.to_bytes())
+        payload = message.to_bytes()
+        if len(payload) > MAX_MESSAGE_BYTES:
+            # Refused before the commit: the bus would never take it, and it would wait in the outbox for ever.
+            raise Rejected(
+                "message_too_large",
+                f"{message.TYPE} has {len(payload)} bytes, more than the {MAX_MESSAGE_BYTES} that a message may have",
+            )
+        return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), payload)
 
     def _next_id(self, cause: Delivery[Any] | None) -> UUID:
         if cause is None:
             return new_id(self._clock)
         self._emitted[cause.envelope.id] += 1
-        return derived_id(cause.envelope.id, self._emitted[cause.envelope.id])
+        # Named after the service too: two that answer one event must not give their messages the same id.
+        return derived_id(cause.envelope.id, self._schema, self._emitted[cause.envelope.id])
 
 
 class Units:
@@ -102,6 +117,7 @@ class Units:
     def __init__(self, database: Database, publisher: Publisher, schema: str, clock: Clock) -> None:
         self._database = database
         self._publisher = publisher
+        self._schema = schema
         self._clock = clock
         self._insert = text(
             f"INSERT INTO {schema}.outbox (id, tenant, subject, headers, payload)"
@@ -117,6 +133,15 @@ class Units:
         """Over all tenants; each emitted message names its tenant."""
         return self._open(self._database.system(), None)
 
+    async def reachable(self) -> bool:
+        """Whether Postgres answers now."""
+        try:
+            async with asyncio.timeout(_PROBE_S), self._database.system() as connection:
+                await connection.execute(text("SELECT 1"))
+        except (Transient, TimeoutError):
+            return False
+        return True
+
     @asynccontextmanager
     async def _open(
         self,
@@ -124,7 +149,7 @@ class Units:
         tenant: TenantId | None,
     ) -> AsyncIterator[Unit]:
         async with transaction as connection:
-            unit = Unit(connection, tenant, self._clock)
+            unit = Unit(connection, tenant, self._clock, self._schema)
             yield unit
             if unit._rows:
                 await self._store(connection, unit._rows)

@@ -17,6 +17,9 @@ from shared.ids import ExperimentId
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
 from shared.settings import PostgresSettings
 
+POISON = "TEST_POISON"
+"""Names the experiment whose message kills the process that handles it."""
+
 
 class Statements:
     """Stands for Alembic's `op`: collects what a migration executes."""
@@ -46,6 +49,8 @@ def effect_of(schema: str, *, emits: bool) -> Any:
 
     async def handle(unit: Unit, batch: list[Delivery[Any]]) -> None:
         for delivery in batch:
+            if str(delivery.message.experiment_id) == os.environ.get(POISON):
+                os.kill(os.getpid(), signal.SIGKILL)
             statement = text(f"INSERT INTO {schema}.effects VALUES (:id, :tenant)")
             parameters = {"id": delivery.message.experiment_id, "tenant": unit.tenant}
             await unit.connection.execute(statement, parameters)

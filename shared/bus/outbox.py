@@ -1,0 +1,123 @@
+"""The outbox and inbox tables as the relay sees them: what waits, what went where, what a stream has lost, what is old."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+import orjson
+from sqlalchemy import Row, TextClause, text
+
+from shared.bus.connection import StreamState
+from shared.bus.units import OutboxRow
+from shared.db import Database
+from shared.ids import TenantId
+
+_KEEP_OUTBOX_DAYS = 7
+_KEEP_INBOX_DAYS = 14
+_OLD_BATCH = 2000
+_OLD_PAUSE_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where a row went: a stream (by name and the creation that was known before publishing) and the sequence in it."""
+
+    id: UUID
+    stream: str
+    created: datetime
+    sequence: int
+
+
+class Outbox:
+    """The queries of one service's relay."""
+
+    def __init__(self, database: Database, schema: str) -> None:
+        self._database = database
+        self._save = text(
+            f"UPDATE {schema}.outbox AS o SET published_at = now(), stream = p.stream,"
+            " stream_created = p.created, stream_sequence = p.sequence FROM unnest(CAST(:ids AS uuid[]),"
+            " CAST(:streams AS text[]), CAST(:created AS timestamptz[]), CAST(:sequences AS bigint[]))"
+            " AS p(id, stream, created, sequence) WHERE o.id = p.id"
+        )
+        self._waiting = text(
+            "SELECT id, tenant, subject, headers, payload FROM"
+            f" {schema}.outbox WHERE published_at IS NULL"
+            " AND created_at < now() - make_interval(secs => :stale)"
+            " AND id <> ALL(CAST(:left_alone AS uuid[])) ORDER BY position LIMIT :most"
+        )
+        self._age = text(
+            "SELECT CAST(extract(epoch FROM now() - created_at) AS float)"
+            f" FROM {schema}.outbox WHERE published_at IS NULL ORDER BY position LIMIT 1"
+        )
+        # Rows marked after the look at the stream may rightly lie beyond what it had then.
+        self._lost = text(
+            f"SELECT id, tenant, subject, headers, payload FROM {schema}.outbox"
+            " WHERE stream = :stream AND published_at < :since"
+            " AND (stream_created <> :created OR stream_sequence > :last)"
+            " ORDER BY position LIMIT :most"
+        )
+        self._old = (
+            (_deletion(f"{schema}.outbox", "created_at", "AND published_at IS NOT NULL"), _KEEP_OUTBOX_DAYS),
+            (_deletion(f"{schema}.inbox", "received_at"), _KEEP_INBOX_DAYS),
+        )
+
+    async def save_published(self, published: Sequence[Published]) -> None:
+        async with self._database.system() as connection:
+            # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
+            await connection.execute(text("SET LOCAL synchronous_commit = off"))
+            await connection.execute(
+                self._save,
+                {
+                    "ids": [row.id for row in published],
+                    "streams": [row.stream for row in published],
+                    "created": [row.created for row in published],
+                    "sequences": [row.sequence for row in published],
+                },
+            )
+
+    async def load_waiting(
+        self, stale_s: float, left_alone: Sequence[UUID], most: int
+    ) -> tuple[list[OutboxRow], float]:
+        """The oldest unpublished rows of at least `stale_s`, in order, and the age in seconds of the oldest of all."""
+        parameters = {"stale": stale_s, "left_alone": list(left_alone), "most": most}
+        async with self._database.system() as connection:
+            rows = (await connection.execute(self._waiting, parameters)).all()
+            age_s = await connection.scalar(self._age)
+        return [_row(row) for row in rows], age_s or 0.0
+
+    async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:
+        """Rows that were published to an earlier creation of the stream, or beyond its end."""
+        parameters = {
+            "stream": stream,
+            "since": since,
+            "created": state.created,
+            "last": state.last_sequence,
+            "most": most,
+        }
+        async with self._database.system() as connection:
+            return [_row(row) for row in (await connection.execute(self._lost, parameters)).all()]
+
+    async def drop_old(self) -> None:
+        """Deletes what is older than its time in small transactions, so that nobody waits behind them."""
+        for statement, days in self._old:
+            deleted = _OLD_BATCH
+            while deleted == _OLD_BATCH:
+                async with self._database.system() as connection:
+                    await connection.execute(text("SET LOCAL synchronous_commit = off"))
+                    found = await connection.execute(statement, {"days": days, "most": _OLD_BATCH})
+                    deleted = found.rowcount
+                await asyncio.sleep(_OLD_PAUSE_S)
+
+
+def _deletion(table: str, age: str, only: str = "") -> TextClause:
+    return text(
+        f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table}"
+        f" WHERE {age} < now() - make_interval(days => :days) {only}"
+        f" ORDER BY {age} LIMIT :most FOR UPDATE SKIP LOCKED))"
+    )
+
+
+def _row(row: Row[tuple[UUID, UUID, str, str, bytes]]) -> OutboxRow:
+    return OutboxRow(row.id, TenantId(row.tenant), row.subject, orjson.loads(row.headers), bytes(row.payload))

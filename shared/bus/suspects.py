@@ -1,0 +1,59 @@
+"""Messages that may kill their process: how often one was begun alone and never ended, kept in the inbox beside what was handled.
+
+JetStream's own count of deliveries says nothing of that: it rises with every restart and outage, also for messages that only stood
+behind the one that kills.
+"""
+
+from uuid import UUID
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared.bus.units import Units
+from shared.ids import TenantId
+
+BEGUN_AT_MOST = 3
+
+
+class Suspects:
+    """The marks of one consumer; each is a row of the inbox under a name of its own."""
+
+    def __init__(self, units: Units, service: str, schema: str) -> None:
+        self._units = units
+        self._marks = [f"{service} began {number}" for number in range(1, BEGUN_AT_MOST + 1)]
+        here = f"FROM {schema}.inbox WHERE tenant = :tenant AND message_id = :id AND consumer = ANY(:marks)"
+        self._load = text(f"SELECT consumer {here}")
+        self._remove = text(f"DELETE {here}")
+        self._insert = text(
+            f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
+            " VALUES (:tenant, :mark, :id) ON CONFLICT DO NOTHING"
+        )
+
+    async def begin(self, tenant: TenantId, message_id: UUID) -> str | None:
+        """Commits that the message is about to be handled alone, and returns the mark to remove when that has ended in any way.
+
+        None when it was begun so often without an end that it must not be tried again. Raises Transient.
+        """
+        async with self._units.tenant(tenant) as unit:
+            parameters = {"tenant": tenant, "id": message_id, "marks": self._marks}
+            taken = set((await unit.connection.execute(self._load, parameters)).scalars())
+            free = [mark for mark in self._marks if mark not in taken]
+            if not free:
+                return None
+            await unit.connection.execute(self._insert, {"tenant": tenant, "id": message_id, "mark": free[0]})
+            return free[0]
+
+    async def end(self, tenant: TenantId, message_id: UUID, marks: list[str]) -> None:
+        """Removes marks in a transaction of its own: the attempt has failed without killing anybody."""
+        async with self._units.tenant(tenant) as unit:
+            await self.end_within(unit.connection, tenant, message_id, marks)
+
+    async def end_within(
+        self, connection: AsyncConnection, tenant: TenantId, message_id: UUID, marks: list[str]
+    ) -> None:
+        """Removes marks together with the effect."""
+        await connection.execute(self._remove, {"tenant": tenant, "id": message_id, "marks": marks})
+
+    async def absolve(self, tenant: TenantId, message_id: UUID) -> None:
+        """Removes all marks: the message is a dead letter now, and a replay begins anew."""
+        await self.end(tenant, message_id, self._marks)

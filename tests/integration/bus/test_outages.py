@@ -1,0 +1,218 @@
+"""Servers go away and come back under load, handlers are slow, one row cannot be published: nothing is lost, doubled or buried."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+from shared.bus import Delivery, Unit
+from shared.errors import MusterError
+from shared.ids import DEFAULT_TENANT
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
+from tests.integration.bus.parts import (
+    Environment,
+    count,
+    dead_letters,
+    running,
+    submission,
+    submit,
+)
+from tests.integration.bus.relaying import Service, effect_of
+from tests.integration.servers import Servers, TestDatabase
+from tests.support.waiting import eventually
+
+
+def make_searcher(settings: Environment, handle: Any = None) -> Service:
+    handle = handle or effect_of("searcher", emits=False)
+    return Service(settings("searcher"), "searcher", "searcher", {SubmissionCommitted: handle})
+
+
+def make_sender(settings: Environment) -> Service:
+    return Service(settings("gateway"), "gateway", "gateway", {})
+
+
+async def as_owner(database: TestDatabase, schema: str, statement: str) -> None:
+    url = database.urls[schema].owner.replace("postgresql://", "postgresql+asyncpg://", 1)
+    engine = create_async_engine(url, poolclass=NullPool)
+    async with engine.begin() as connection:
+        await connection.execute(text(statement))
+    await engine.dispose()
+
+
+async def all_there(tables: TestDatabase, number: int) -> None:
+    async def claim() -> bool:
+        return await count(tables, "searcher", distinct=True) >= number
+
+    await eventually(claim, timeout_s=40)
+
+
+async def test_a_slow_handler_doubles_nothing(settings: Environment, tables: TestDatabase) -> None:
+    """While it takes longer than the server waits for an acknowledgement, what stands behind it arrives again."""
+    plain = effect_of("searcher", emits=False)
+    slow_ones = 1
+
+    async def handle(unit: Unit, batch: list[Delivery[Any]]) -> None:
+        nonlocal slow_ones
+        if slow_ones:
+            slow_ones -= 1
+            await asyncio.sleep(7)
+        await plain(unit, batch)
+
+    before = await count(tables, "searcher")
+    async with running(make_searcher(settings, handle)), running(sender := make_sender(settings)):
+        await eventually(lambda: sender.ready)
+        await submit(sender, 1)
+        await asyncio.sleep(1)
+        await submit(sender, 10)
+        await all_there(tables, before + 11)
+        await asyncio.sleep(1)
+    assert await count(tables, "searcher") - before == 11
+
+
+@pytest.mark.timeout(120)
+async def test_messages_wait_for_a_postgres_that_is_away_for_long(
+    settings: Environment, tables: TestDatabase, servers: Servers
+) -> None:
+    before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
+    async with running(sender := make_sender(settings)):
+        await eventually(lambda: sender.ready)
+        await submit(sender, 20)
+        await asyncio.sleep(1)
+        servers.postgres.stop()
+        async with running(make_searcher(settings)):
+            await asyncio.sleep(15)
+            servers.restart(servers.postgres)
+            await all_there(tables, before[0] + 20)
+    assert await count(tables, "searcher") - before[0] == 20
+    assert len(await dead_letters(servers, "searcher")) == before[1]
+
+
+@pytest.mark.timeout(120)
+async def test_both_servers_restarted_under_load_lose_and_double_nothing(
+    settings: Environment, tables: TestDatabase, servers: Servers
+) -> None:
+    before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
+    committed = 0
+
+    async def load(sender: Service, over: asyncio.Event) -> None:
+        nonlocal committed
+        while not over.is_set():
+            try:
+                await submit(sender, 1)
+                committed += 1
+            except MusterError:
+                await asyncio.sleep(0.1)
+
+    async with running(make_searcher(settings)), running(sender := make_sender(settings)):
+        await eventually(lambda: sender.ready)
+        over = asyncio.Event()
+        loading = asyncio.create_task(load(sender, over))
+        for server in (servers.nats, servers.postgres, servers.nats):
+            await asyncio.sleep(1)
+            await asyncio.to_thread(server.kill)
+            await asyncio.to_thread(servers.restart, server)
+        await asyncio.sleep(1)
+        over.set()
+        await loading
+        await all_there(tables, before[0] + committed)
+        await asyncio.sleep(1)
+    done = await count(tables, "searcher", distinct=True), await count(tables, "searcher")
+    assert done[0] == done[1]
+    # A commit whose answer was lost with the server counts as one that was not acknowledged.
+    assert committed <= done[0] - before[0] <= committed + 1
+    assert len(await dead_letters(servers, "searcher")) == before[1]
+
+
+async def test_the_end_is_prompt_while_nats_is_away(
+    settings: Environment, tables: TestDatabase, servers: Servers
+) -> None:
+    searcher = make_searcher(settings)
+    task = asyncio.create_task(searcher.run())
+    await eventually(lambda: hasattr(searcher, "units"))
+    await asyncio.sleep(2)
+    servers.nats.stop()
+    await asyncio.sleep(8)
+    started = time.monotonic()
+    searcher.stopping.set()
+    await task
+    took_s = time.monotonic() - started
+    servers.restart(servers.nats)
+    assert took_s < 3
+
+
+async def test_a_row_that_the_bus_never_takes_holds_up_no_other(
+    settings: Environment, tables: TestDatabase
+) -> None:
+    before = await count(tables, "searcher")
+    async with running(make_searcher(settings)), running(sender := make_sender(settings)):
+        await eventually(lambda: sender.ready)
+        await submit(sender, 5)
+        await as_owner(tables, "gateway", "ALTER TABLE gateway.outbox NO FORCE ROW LEVEL SECURITY")
+        await as_owner(
+            tables,
+            "gateway",
+            "INSERT INTO gateway.outbox (id, tenant, subject, headers, payload, created_at)"
+            f" VALUES (gen_random_uuid(), '{DEFAULT_TENANT}', 'evt.v1.x.submission.committed', '{{}}',"
+            " decode(repeat('00', 1100000), 'hex'), now() - interval '1 hour')",
+        )
+        await as_owner(
+            tables,
+            "gateway",
+            "INSERT INTO gateway.outbox (id, tenant, subject, headers, payload, created_at)"
+            " SELECT gen_random_uuid(), tenant, subject,"
+            " jsonb_set(headers::jsonb, '{Nats-Msg-Id}', to_jsonb(gen_random_uuid()))::text, payload,"
+            " now() - interval '1 hour' FROM gateway.outbox WHERE length(payload) < 1000 LIMIT 5",
+        )
+        await all_there_again(tables, before + 10)
+        await as_owner(tables, "gateway", "DELETE FROM gateway.outbox WHERE length(payload) > 1000000")
+
+
+async def all_there_again(tables: TestDatabase, number: int) -> None:
+    async def claim() -> bool:
+        return await count(tables, "searcher") >= number
+
+    await eventually(claim, timeout_s=20)
+
+
+async def test_a_relay_that_met_an_unforeseen_error_goes_on(
+    settings: Environment, tables: TestDatabase
+) -> None:
+    before = await count(tables, "searcher")
+    async with running(make_searcher(settings)), running(sender := make_sender(settings)):
+        await eventually(lambda: sender.ready)
+        await as_owner(tables, "gateway", "ALTER TABLE gateway.outbox RENAME TO away")
+        await asyncio.sleep(2.5)
+        await as_owner(tables, "gateway", "ALTER TABLE gateway.away RENAME TO outbox")
+        await submit(sender, 3)
+        await all_there(tables, before + 3)
+
+
+async def test_a_type_that_only_a_newer_replica_knows_is_left_to_it(
+    settings: Environment, tables: TestDatabase, servers: Servers
+) -> None:
+    plain = effect_of("searcher", emits=False)
+    older = make_searcher(settings)
+    newer = Service(
+        settings("searcher"), "searcher", "searcher", {SubmissionCommitted: plain, ExperimentChanged: plain}
+    )
+    before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
+    async with running(older):
+        await asyncio.sleep(1)
+        async with running(newer):
+            await asyncio.sleep(1)
+            for _ in range(8):
+                async with newer.units.tenant(DEFAULT_TENANT) as unit:
+                    experiment = submission(unit.now).experiment_id
+                    unit.emit(
+                        ExperimentChanged(
+                            experiment_id=experiment, version=1, number=1, state="active", started_at=unit.now
+                        )
+                    )
+                await asyncio.sleep(0.1)
+            await all_there(tables, before[0] + 8)
+    assert await count(tables, "searcher") - before[0] == 8
+    assert len(await dead_letters(servers, "searcher")) == before[1]
