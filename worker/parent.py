@@ -39,7 +39,7 @@ class ParentLink:
         self._waiting: list[wire.Frame] = []
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
-        self._quitting = False
+        self._ending = False
         self.is_ready = False
 
     def send(self, frame: wire.Frame) -> None:
@@ -51,8 +51,10 @@ class ParentLink:
 
     async def run(self) -> None:
         """Keep connected."""
-        while not self._quitting:
+        while not self._ending:
             reader = await self._connect()
+            if reader is None:
+                return
             try:
                 await self._listen(reader)
             except (OSError, MusterError) as error:
@@ -60,9 +62,13 @@ class ParentLink:
             self.is_ready = False
             self._writer = None
 
+    def begin_end(self) -> None:
+        """Start no parent any more; one that goes away is not looked for."""
+        self._ending = True
+
     async def quit(self) -> None:
         """End the parent and every process it holds."""
-        self._quitting = True
+        self.begin_end()
         if self._writer is not None:
             self._writer.write(wire.encode(wire.Quit()))
             with suppress(OSError):
@@ -71,9 +77,10 @@ class ParentLink:
             with suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(self._child.wait, 6)
 
-    async def _connect(self) -> asyncio.StreamReader:
+    async def _connect(self) -> asyncio.StreamReader | None:
+        """A connection, with a new parent where there is none; None once the end has begun."""
         started_at = -START_AGAIN_S
-        while True:
+        while not self._ending:
             with suppress(OSError):
                 connection = wire.connect(str(self._directory / "parent.sock"), timeout_s=2.0)
                 connection.setblocking(False)
@@ -86,6 +93,7 @@ class ParentLink:
                 started_at = now
                 self._start()
             await asyncio.sleep(CONNECT_EVERY_S)
+        return None
 
     def _start(self) -> None:
         command = [

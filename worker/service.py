@@ -84,6 +84,7 @@ class _Ending:
     heartbeat: Heartbeat
 
     async def end(self) -> None:
+        self.parent.begin_end()
         with suppress(TimeoutError):
             await self.runs.end("the worker was stopped")
         await self.heartbeat.beat(self.runs)

@@ -6,9 +6,11 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from muster.errors import MusterError, Transient
+from shared import faults
 from shared.messages.storage import Mark
 from worker.journal import Journal
 
+AFTER_MARK = faults.register("worker.after_mark")
 LINGER_S = 0.25
 FIRST_RETRY_S = 0.1
 MAX_RETRY_S = 5.0
@@ -68,6 +70,7 @@ class Source:
             first, payloads = self._journal.read_batch()
             try:
                 mark = await self._send(first, payloads)
+                faults.point(AFTER_MARK)
                 self._accept(mark, first)
             except MusterError as error:
                 await self._back_off(error)

@@ -6,7 +6,7 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
-from shared import telemetry
+from shared import faults, telemetry
 from shared.messages.specs import Signal
 from worker.context import RunContext, Tools
 from worker.core import run as core
@@ -17,6 +17,7 @@ from worker.launch import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.store import KeptRun, Store
 
+AFTER_KEEP = faults.register("worker.after_keep")
 _SIGKILL = 9
 _log = structlog.get_logger()
 
@@ -43,6 +44,7 @@ class Supervisor:
         if after.is_over and not before.is_over:
             self._conclude(context)
         self._keep(context)
+        faults.point(AFTER_KEEP)
         for action in actions:
             self.act(context, action)
         self._on_change()

@@ -12,11 +12,14 @@ import structlog
 from pydantic import BaseModel, JsonValue
 
 from muster.errors import MusterError, Rejected, Transient
+from shared import faults
 from shared.ids import CheckpointId, RunId
 from shared.messages.storage import CommitCheckpoint, Committed, FileEntry, FileLink, Upload, UploadLinks
 from worker.files.restore import check_path
 from worker.files.transfer import hash_file
 
+AFTER_PUT = faults.register("worker.after_put")
+AFTER_COMMIT = faults.register("worker.after_commit")
 MAX_RETRY_S = 10.0
 _ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
 _log = structlog.get_logger()
@@ -88,6 +91,7 @@ class Uploads:
         while True:
             while self._waiting:
                 settled = await self._settle(self._waiting[0])
+                faults.point(AFTER_COMMIT)
                 self._save(settled)
                 self._waiting.pop(0)
                 self._events.on_settled(settled)
@@ -131,6 +135,7 @@ class Uploads:
             return links.state
         for link in links.files:
             await self._put(record, link)
+        faults.point(AFTER_PUT)
         self._events.flush()
         return await self._commit(record)
 

@@ -16,9 +16,11 @@ from pydantic import ValidationError
 
 from muster import wire
 from muster.errors import Rejected
+from shared import faults
 from shared.messages.storage import Report, Validation
 from worker.journal import Journal
 
+AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 0.3
 MAX_READS = 8
 MAX_LAG_BYTES = 4 * 1024 * 1024
@@ -189,6 +191,7 @@ class RankSession:
         try:
             if records:
                 self._journal.append(records)
+                faults.point(AFTER_JOURNAL)
         except OSError as error:
             self._broken = True
             self._events.on_disk_fault(error)

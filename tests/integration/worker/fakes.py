@@ -345,6 +345,10 @@ class Daemon:
         return self._process.wait(timeout=20)
 
     @property
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
+    @property
     def pid(self) -> int | None:
         return self._process.pid if self._process else None
 

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,14 @@ def _pid(platform: FakePlatform, run) -> int:  # type: ignore[no-untyped-def]
     return int(platform.reports[run.run_id][1].values["pid"])
 
 
+def _lives(pid: int) -> bool:
+    """Whether the process runs; one that only waits to be reaped by init does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def _state(platform: FakePlatform, worker: str, run) -> str | None:  # type: ignore[no-untyped-def]
     found = platform.of(worker, run)
     return found.state if found else None
@@ -75,7 +84,7 @@ async def test_a_killed_daemon_adopts_its_run(
     incarnation = platform.observed["adopts"].incarnation
     daemon.kill()
     await asyncio.sleep(0.5)
-    assert Path(f"/proc/{pid}").exists()
+    assert _lives(pid)
     daemon.start()
     await eventually(lambda: platform.observed["adopts"].incarnation != incarnation, 20)
     await eventually(lambda: len(platform.steps(run)) > seen + 100, 20)
@@ -91,7 +100,7 @@ async def test_a_run_that_ends_while_its_daemon_is_dead_is_told_later(
     run = await _start(platform, daemon, tmp_path, script)
     pid = _pid(platform, run)
     daemon.kill()
-    await eventually(lambda: not Path(f"/proc/{pid}").exists(), 20)
+    await eventually(lambda: not _lives(pid), 20)
     daemon.start()
     await eventually(lambda: _state(platform, "late", run) == "exited", 20)
     ended = platform.of("late", run)
@@ -121,7 +130,7 @@ async def test_a_killed_warm_parent_costs_the_user_nothing(
     run = await _start(platform, daemon, tmp_path)
     pid = _pid(platform, run)
     os.kill(daemon.parent_pid, signal.SIGKILL)
-    await eventually(lambda: not Path(f"/proc/{pid}").exists())
+    await eventually(lambda: not _lives(pid))
     await eventually(lambda: _state(platform, "parent", run) == "exited", 20)
     ended = platform.of("parent", run)
     assert ended is not None
@@ -144,12 +153,32 @@ async def test_no_healthy_rank_dies_while_the_platform_is_away(
     daemon.kill()
     daemon.start()
     await asyncio.sleep(2)
-    assert Path(f"/proc/{_pid(platform, run)}").exists()
+    assert _lives(_pid(platform, run))
     platform.servers.restart(platform.servers.nats)
     platform.away = False
     stored = len(platform.steps(run))
     await eventually(lambda: len(platform.steps(run)) > stored + 100, 30)
     await _stop_and_count(platform, daemon, run)
+
+
+async def test_an_adopted_parent_and_its_daemon_may_be_ended_together(
+    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    daemon = daemons("together")
+    run = await _start(platform, daemon, tmp_path)
+    incarnation = platform.observed["together"].incarnation
+    daemon.kill()
+    daemon.start()
+    await eventually(lambda: platform.observed["together"].incarnation != incarnation, 20)
+    await asyncio.sleep(0.5)
+    pid, parent = _pid(platform, run), daemon.parent_pid
+    os.kill(parent, signal.SIGTERM)
+    begun = time.monotonic()
+    assert await asyncio.to_thread(daemon.stop) == 0
+    assert time.monotonic() - begun < 6
+    assert not _lives(pid)
+    assert not _lives(parent)
+    assert daemon.parent_pid == parent
 
 
 async def test_sigterm_ends_the_worker_and_all_it_holds(
@@ -159,8 +188,8 @@ async def test_sigterm_ends_the_worker_and_all_it_holds(
     run = await _start(platform, daemon, tmp_path)
     pid, parent = _pid(platform, run), daemon.parent_pid
     assert await asyncio.to_thread(daemon.stop) == 0
-    assert not Path(f"/proc/{pid}").exists()
-    assert not Path(f"/proc/{parent}").exists()
+    assert not _lives(pid)
+    assert not _lives(parent)
     ended = platform.of("term", run)
     assert ended is not None
     assert (ended.state, ended.fault, ended.reason) == ("exited", "machine", "the worker was stopped")
