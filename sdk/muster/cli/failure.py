@@ -8,7 +8,7 @@ import json
 import sys
 import traceback
 
-from muster.cli.output import console, out
+from muster.cli.output import console, out, printable
 from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Transient, to_problem
 
 FAILED_EXPERIMENT = 1
@@ -52,4 +52,4 @@ def print_sentence(text: str) -> None:
     """Print one red sentence on stderr."""
     from rich.text import Text
 
-    console(stderr=True).print(Text(f"muster: {text}", style="red"), soft_wrap=True)
+    console(stderr=True).print(Text(f"muster: {printable(text)}", style="red"), soft_wrap=True)

@@ -100,7 +100,9 @@ def note(template: str, *values: object) -> None:
     if not out.json:
         from rich.markup import escape
 
-        console(stderr=True).print(template.format(*[escape(str(value)) for value in values]), soft_wrap=True)
+        console(stderr=True).print(
+            template.format(*[escape(printable(str(value))) for value in values]), soft_wrap=True
+        )
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
@@ -149,7 +151,12 @@ def cell(value: object) -> str:
         case str() if value in STATE_STYLES:
             return f"[{STATE_STYLES[value]}]{escape(value)}[/]"
         case _:
-            return escape(str(value))
+            return escape(printable(str(value)))
+
+
+def printable(text: str) -> str:
+    """Return `text` with its control signs replaced: what others named must not steer this terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in text)
 
 
 def number(value: float) -> str:

@@ -87,5 +87,7 @@ def print_log_line(line: "BaseModel") -> None:
         else f"trial {line.trial_number}"
     )
     text = Text(f"{line.time:%H:%M:%S} [{who}] ", style=style)
-    text.append(line.text, style="red" if line.stream == "stderr" else "")
+    written = Text.from_ansi(line.text)  # colours stay, whatever else would steer the terminal goes
+    written.stylize_before("red" if line.stream == "stderr" else "")
+    text.append_text(written)
     console().print(text, soft_wrap=True)

@@ -1,5 +1,6 @@
 """Looking on while an experiment runs: a live table in a terminal, plain lines elsewhere."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster.cli.output import cell, console, note, out
 from muster.cli.views import trial_columns, trial_row
+from muster.errors import Transient
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -41,15 +43,11 @@ def _watch_live(
     from rich.live import Live
 
     with Live(console=console(), auto_refresh=False) as live:
-        last = 0.0
 
         def show(seen: "ExperimentDetail") -> None:
-            nonlocal last
-            if seen.final or time.monotonic() - last > REFRESH_S:
-                live.update(view(seen, client.trials.list(experiment).all(), footer), refresh=True)
-                last = time.monotonic()
+            live.update(view(seen, client.trials.list(experiment).all(), footer), refresh=True)
 
-        return client.experiments.wait(experiment, timeout_s=timeout_s, on_change=show)
+        return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_seldom(show))
 
 
 def _watch_plainly(
@@ -68,7 +66,21 @@ def _watch_plainly(
                 said[-1] = text
                 note("{}", text)
 
-    return client.experiments.wait(experiment, timeout_s=timeout_s, on_change=show)
+    return client.experiments.wait(experiment, timeout_s=timeout_s, on_look=_seldom(show))
+
+
+def _seldom(show: "Callable[[ExperimentDetail], None]") -> "Callable[[ExperimentDetail], None]":
+    """Pass on at most every REFRESH_S, and the last in any case; a platform that is away meanwhile is no error here."""
+    last = -REFRESH_S
+
+    def pass_on(seen: "ExperimentDetail") -> None:
+        nonlocal last
+        if seen.final or time.monotonic() - last >= REFRESH_S:
+            with contextlib.suppress(Transient):
+                show(seen)
+            last = time.monotonic()
+
+    return pass_on
 
 
 def _line(trial: "Trial") -> str:

@@ -116,9 +116,9 @@ class Experiments:
         experiment: Reference,
         *,
         timeout_s: float | None = None,
-        on_change: Callable[[models.ExperimentDetail], None] | None = None,
+        on_look: Callable[[models.ExperimentDetail], None] | None = None,
     ) -> models.ExperimentDetail:
-        """Return the experiment once it is final; `on_change` sees every newer state that was met on the way.
+        """Return the experiment once it is final; `on_look` is told at every look, at least once a second.
 
         A platform that is away for less than a minute is waited for.
 
@@ -137,8 +137,8 @@ class Experiments:
             patience.reset()
             if seen.version != version:
                 version, polls = seen.version, 0
-                if on_change is not None:
-                    on_change(seen)
+            if on_look is not None:
+                on_look(seen)
             if seen.final:
                 return seen
             if deadline is not None and time.monotonic() >= deadline:

@@ -3,14 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cli.output import number, size
+from muster.cli.output import cell, number, size
 from muster.cli.spans import load, summed, tree
-from muster.cli.views import flat, sketch, varying
+from muster.cli.views import flat, print_log_line, sketch, varying
 from muster.client.forking import merge_patch
-from muster.client.models import Trial
+from muster.client.models import LogLine, Trial
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
@@ -59,6 +60,16 @@ def test_numbers_and_sizes_are_short() -> None:
         "0.98", "1.234e-05", "1.235e+06", "0", "12",
     ]  # fmt: skip
     assert [size(count) for count in (0, 1536, 5 << 30)] == ["0 B", "1.5 KiB", "5.0 GiB"]
+
+
+def test_names_and_logs_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cell("a\x1b]0;evil\x07b[red]") == "a�]0;evil�b\\[red]"
+    line = {
+        "cursor": "c", "trial": "018f0000-0000-7000-8000-000000000001", "trial_number": 1, "run": 1, "rank": 0,
+        "stream": "stdout", "time": "2026-01-01T00:00:00Z", "text": "\x1b[2Jloss \x1b[31m0.5\x1b[0m [bold]",
+    }  # fmt: skip
+    print_log_line(LogLine.model_validate(line))
+    assert capsys.readouterr().out == "00:00:00 [trial 1 rank 0] loss 0.5 [bold]\n"
 
 
 def test_only_what_differs_between_trials_gets_a_column() -> None:
