@@ -111,6 +111,8 @@ class Keeper:
         assert process is not None
         if process.poll() is not None:
             self._on_end(now, process.returncode)
+        elif self.daemon.is_stuck():
+            self.daemon.stop()
         elif self._failures and now - self._since > STEADY_AFTER_S:
             self._failures = 0
 

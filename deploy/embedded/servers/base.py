@@ -104,6 +104,10 @@ class Daemon(ABC):
         """Start the process; from the main thread, with whose end it ends."""
         self.process = spawn(self.command())
 
+    def is_stuck(self) -> bool:
+        """Whether it runs but serves only after another start."""
+        return False
+
     def stop(self) -> None:
         """End the process, gently first; nothing of it stays."""
         if self.process is not None:

@@ -1,5 +1,6 @@
 """NATS in operator mode with JetStream that syncs every write; no monitoring port."""
 
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -13,6 +14,9 @@ MAX_PAYLOAD_BYTES = 1024 * 1024
 MAX_STORE = "64GB"
 """More than all streams' limits: by default the server promises three quarters of the free disk, and refuses streams beyond."""
 
+FROZEN = b"critical write error"
+ROOM_BYTES = 64 * 1024 * 1024
+
 
 class NatsServer(Daemon):
     """The message bus."""
@@ -23,6 +27,8 @@ class NatsServer(Daemon):
         super().__init__(home)
         self.port = port
         self.keys = keys
+        self._read_from = 0
+        self._is_frozen = False
 
     @property
     def url(self) -> str:
@@ -56,6 +62,20 @@ class NatsServer(Daemon):
             return False
         with socket.create_connection((LOOPBACK, self.port), timeout=1.0) as connection:
             return connection.recv(4) == b"INFO"
+
+    def start(self) -> None:
+        self._read_from = self.log.stat().st_size if self.log.exists() else 0
+        self._is_frozen = False
+        super().start()
+
+    def is_stuck(self) -> bool:
+        """Whether a stream froze at a failed write: it takes nothing more, also when there is room again."""
+        if self.log.stat().st_size != self._read_from:
+            with self.log.open("rb") as log:
+                log.seek(min(self._read_from, self.log.stat().st_size))
+                self._is_frozen = self._is_frozen or FROZEN in log.read().lower()
+                self._read_from = log.tell()
+        return self._is_frozen and shutil.disk_usage(self.home.root).free > ROOM_BYTES
 
     @property
     def _config(self) -> Path:

@@ -38,6 +38,7 @@ class FakeDaemon(Daemon):
         super().__init__(home)
         self.serves = False
         self.starts = 0
+        self.stuck = False
         self.refusal: OSError | None = None
 
     @property
@@ -57,6 +58,12 @@ class FakeDaemon(Daemon):
         if self.refusal:
             raise self.refusal
         self.process = FakeProcess()  # type: ignore[assignment]
+
+    def is_stuck(self) -> bool:
+        return self.stuck
+
+    def stop(self) -> None:
+        self.ends(0)
 
     def ends(self, code: int) -> None:
         cast("FakeProcess", self.process).returncode = code
@@ -158,3 +165,13 @@ def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
     keeper.tick(60.0, NEEDS)
     keeper.tick(60.0, NEEDS)
     assert keeper.state == "running"
+
+
+def test_what_is_stuck_is_ended_and_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
+    _run(keeper, daemon, 0.0)
+    daemon.stuck = True
+    keeper.tick(1.0, NEEDS)
+    daemon.stuck = False
+    for _ in range(3):
+        keeper.tick(1.0, NEEDS)
+    assert (keeper.state, daemon.starts, keeper.restarts) == ("running", 2, 1)
