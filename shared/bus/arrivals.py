@@ -23,6 +23,12 @@ class Arrived:
     attempts: int
 
 
+def reason_of(error: Exception) -> str:
+    """What a dead letter says of the failure."""
+    code = f" ({error.code})" if isinstance(error, MusterError) else ""
+    return f"{type(error).__name__}{code}: {error}"
+
+
 def is_final(error: Exception) -> bool:
     return isinstance(error, MusterError) and meaning_of(error).settlement == "dead_letter"
 

@@ -58,6 +58,7 @@ class Bus:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._publisher: JetStreamContext | None = None
+        self._closing = False
         self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
@@ -185,6 +186,7 @@ class Bus:
             await self._client.flush(timeout=2)
 
     async def close(self) -> None:
+        self._closing = True
         with contextlib.suppress(NatsError, TimeoutError, OSError):
             await self._client.flush(timeout=1)
         with contextlib.suppress(NatsError, OSError):  # a server that is away resets what is flushed to it
@@ -227,7 +229,8 @@ class Bus:
         _log.warning("nats reported an error", error=repr(error))
 
     async def _on_disconnect(self) -> None:
-        _log.warning("nats connection was lost")
+        if not self._closing:
+            _log.warning("nats connection was lost")
 
     async def _on_reconnect(self) -> None:
         _log.info("nats connection was restored")

@@ -19,7 +19,7 @@ from sqlalchemy import text
 
 from shared import faults
 from shared.bus import streams
-from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, span_of
+from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, reason_of, span_of
 from shared.bus.connection import Bus
 from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
@@ -164,7 +164,7 @@ class Consumer:
                 raise Rejected("unknown_type", f"nobody here handles {envelope.type}")
             return Arrived(message, Delivery(known[0].from_bytes(message.data), envelope), attempts)
         except (MusterError, ValidationError) as error:
-            await self._bury(message, f"it cannot be read: {error!r}")
+            await self._bury(message, f"it cannot be read: {reason_of(error)}")
             return None
 
     async def _deliver(self, tenant: TenantId, group: Sequence[Arrived]) -> None:
@@ -273,7 +273,7 @@ class Consumer:
         failures = self._failures[found.delivery.envelope.id]
         if failures >= _MAX_FAILURES or is_final(error):
             _log.error("a message could not be handled", type=kind, error=repr(error))
-            await self._give_up(found, repr(error))
+            await self._give_up(found, reason_of(error))
             return
         _log.error("handling failed", service=self._service, type=kind, exc_info=error)
         with contextlib.suppress(NatsError):

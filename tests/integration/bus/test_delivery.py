@@ -46,7 +46,8 @@ async def test_killed_anywhere_every_effect_happens_once(
                 return await count(tables, "gateway", distinct=True) - before[1] >= number
 
             await submit(gateway, 1)
-            await asyncio.sleep(2)
+            await eventually(lambda: arrived(1), timeout_s=30)
+            await asyncio.sleep(0.5)
             for _ in range(4):
                 await submit(gateway, 5)
                 await asyncio.sleep(0.3)

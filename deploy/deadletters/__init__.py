@@ -1,0 +1,1 @@
+"""The operator's view of dead letters: messages that a service could not handle, listed, sent again or dropped."""

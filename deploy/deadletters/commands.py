@@ -1,0 +1,54 @@
+"""`muster deadletters`: what the operator types. Heavy imports wait until a command runs."""
+
+from typing import Annotated
+
+import typer
+
+deadletters = typer.Typer(
+    help="List, replay or drop messages that a service could not handle.", no_args_is_help=True
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
+Consumer = Annotated[str | None, typer.Option(help="Only those of one service.")]
+Positions = Annotated[list[int] | None, typer.Argument(help="Positions, as `list` shows them.")]
+All = Annotated[bool, typer.Option("--all", help="Every letter, or every one of --consumer.")]
+
+
+@deadletters.command("list")
+def list_(
+    consumer: Consumer = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many, the oldest first.")] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show dead letters: message, consumer, error and age."""
+    from deploy.deadletters.desk import show_all
+
+    show_all(consumer, limit, as_json=as_json)
+
+
+@deadletters.command("show")
+def show(position: int, as_json: Json = False) -> None:
+    """Show one dead letter whole."""
+    from deploy.deadletters.desk import show_one
+
+    show_one(position, as_json=as_json)
+
+
+@deadletters.command("replay")
+def replay(
+    positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
+) -> None:
+    """Send messages again to who could not handle them; who has handled them ignores them."""
+    from deploy.deadletters.desk import replay_all
+
+    replay_all(positions or [], every, consumer, as_json=as_json)
+
+
+@deadletters.command("drop")
+def drop(
+    positions: Positions = None, every: All = False, consumer: Consumer = None, as_json: Json = False
+) -> None:
+    """Remove dead letters for good."""
+    from deploy.deadletters.desk import drop_all
+
+    drop_all(positions or [], every, consumer, as_json=as_json)

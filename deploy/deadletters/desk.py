@@ -1,0 +1,165 @@
+"""What the commands do: sign in to the platform's bus as its operator, act on letters, and say what happened and what to do."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+import structlog
+from nats.js import JetStreamContext
+from pydantic import JsonValue
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from deploy.deadletters.letters import Letter, Replayed, chosen, drop, load_letter, load_letters, replay
+from deploy.embedded.options import Options, home_to_find, load_options
+from deploy.embedded.state import load_state
+from deploy.keys.directory import Keys
+from deploy.keys.permissions import ADMIN
+from muster.errors import Rejected, Transient
+from shared.bus import Bus
+from shared.clock import SystemClock
+
+T = TypeVar("T")
+_EVERY = 100_000
+_ID_WIDTH = 36
+_WIDE = 250
+_UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
+    """Print the letters, the oldest first."""
+    letters = _run(lambda stream: load_letters(stream, consumer, limit))
+    if as_json:
+        print(json.dumps([letter.summary() for letter in letters]))
+        return
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDE)
+    if not letters:
+        console.print("no dead letters" + (f" of {consumer}" if consumer else ""))
+        return
+    console.print(_table(letters, SystemClock().now()))
+    console.print(
+        "`muster deadletters show POSITION` prints one whole; mend what its error names, then `replay` it, or `drop` it.",
+        soft_wrap=True,
+    )
+
+
+def show_one(position: int, *, as_json: bool) -> None:
+    """Print a letter with its headers and body."""
+    letter = _run(lambda stream: load_letter(stream, position))
+    if as_json:
+        print(json.dumps(letter.whole()))
+        return
+    console = Console(highlight=False)
+    facts: dict[str, JsonValue] = {**letter.summary(), **letter.headers}
+    for name, value in facts.items():
+        console.print(f"{name}: {value}", soft_wrap=True, markup=False)
+    console.print(json.dumps(letter.body(), indent=2), soft_wrap=True, markup=False)
+
+
+def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
+    """Send letters again, one after the other, saying of each what became of it."""
+
+    async def work(stream: JetStreamContext) -> None:
+        for letter in await _choose(stream, positions, every, consumer):
+            done = await replay(stream, letter)
+            print(json.dumps(asdict(done)) if as_json else _said(done, letter), flush=True)
+
+    _run(work)
+
+
+def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
+    """Remove letters, saying of each what it was."""
+
+    async def work(stream: JetStreamContext) -> None:
+        for letter in await _choose(stream, positions, every, consumer):
+            await drop(stream, letter.position)
+            said = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; its effect will not happen there"
+            print(json.dumps({"position": letter.position, "dropped": True}) if as_json else said, flush=True)
+
+    _run(work)
+
+
+async def _choose(
+    stream: JetStreamContext, positions: Sequence[int], every: bool, consumer: str | None
+) -> list[Letter]:
+    """The letters that were named; refuses to guess."""
+    if every == bool(positions):
+        raise Rejected(
+            "which_letters",
+            "name the letters" if not every else "positions and --all exclude each other",
+            hint="give positions as `muster deadletters list` shows them, or --all",
+        )
+    if every:
+        return await load_letters(stream, consumer, _EVERY)
+    return chosen([await load_letter(stream, position) for position in positions], positions)
+
+
+def _run(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
+    options = load_options(home=home_to_find())
+    url, credentials = _url(options), Keys(options.keys).credentials(ADMIN)
+    if not credentials.is_file():
+        raise Rejected(
+            "no_keys",
+            f"{credentials} does not exist, and only the operator's identity may read dead letters",
+            hint="run this where the platform was started, or set MUSTER_KEYS to its folder of keys",
+        )
+
+    # What the connection logs would stand between the lines of our answer.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+    async def connected() -> T:
+        async with await Bus.connect(url, ADMIN, credentials) as bus:
+            return await work(bus.jetstream)
+
+    return asyncio.run(connected())
+
+
+def _url(options: Options) -> str:
+    if options.nats_url:
+        return options.nats_url
+    state = load_state(options.home)
+    ports = [part.ports[0] for part in state.parts if part.name == "nats" and part.ports] if state else []
+    if state is None or not ports or not state.supervisor.is_alive():
+        raise Transient(
+            f"no platform runs in {options.home}; start it with `muster up`, or set MUSTER_NATS__URL"
+        )
+    return f"nats://127.0.0.1:{ports[0]}"
+
+
+def _said(done: Replayed, letter: Letter) -> str:
+    where = f"{done.position}: {letter.type} {done.message} to {done.subject}"
+    if done.repeated:
+        return f"already replayed {where}; it lies in {done.stream} as {done.sequence}"
+    left = "" if done.removed else "; the letter stays, because this stream was made to keep every letter"
+    return f"replayed {where}, as {done.sequence} of {done.stream}{left}; if {letter.consumer} fails again it comes back to `list`"
+
+
+def _table(letters: Sequence[Letter], now: datetime) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("position", "age"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("consumer", "type"):
+        table.add_column(name, overflow="fold")
+    table.add_column("message", no_wrap=True, min_width=_ID_WIDTH)
+    table.add_column("error", overflow="fold")
+    for letter in letters:
+        age = _age(now - letter.died_at) if letter.died_at else ""
+        table.add_row(
+            str(letter.position), age, letter.consumer, letter.type, letter.message, escape(letter.error)
+        )
+    return table
+
+
+def _age(age: timedelta) -> str:
+    seconds = max(int(age.total_seconds()), 0)
+    for unit, size in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return "now"

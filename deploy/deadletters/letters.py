@@ -1,0 +1,204 @@
+"""The dead-letter stream: read, send again, delete. Speaks to JetStream as the operator's identity, which alone may delete."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import RawStreamMsg
+from nats.js.errors import APIError, NotFoundError
+from pydantic import JsonValue
+
+from muster.errors import Broken, Conflict, NotFound, Rejected, Transient
+from shared.bus import dead, envelope
+from shared.bus.streams import DEAD_LETTERS
+
+_MOST_PAYLOAD_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One dead letter.
+
+    Attributes:
+        position: what names it; its sequence in the stream.
+        message: the Muster id of the message; empty where its headers could not be read.
+        consumer: the service that could not handle it.
+        error: why.
+        died_at: when it was buried.
+    """
+
+    position: int
+    message: str
+    type: str
+    consumer: str
+    tenant: str
+    subject: str
+    error: str
+    died_at: datetime | None
+    headers: dict[str, str]
+    payload: bytes
+
+    def summary(self) -> dict[str, JsonValue]:
+        return {
+            "position": self.position,
+            "message": self.message,
+            "type": self.type,
+            "consumer": self.consumer,
+            "tenant": self.tenant,
+            "subject": self.subject,
+            "error": self.error,
+            "died_at": self.died_at.isoformat() if self.died_at else None,
+        }
+
+    def whole(self) -> dict[str, JsonValue]:
+        """The summary with headers and body; a body that is not JSON as text."""
+        headers: dict[str, JsonValue] = dict(self.headers)
+        return {**self.summary(), "headers": headers, "body": self.body()}
+
+    def body(self) -> JsonValue:
+        try:
+            found: JsonValue = json.loads(self.payload)
+        except ValueError:
+            return self.payload.decode("utf-8", "replace")[:_MOST_PAYLOAD_CHARACTERS]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What became of a letter that was sent again.
+
+    Attributes:
+        repeated: the stream held this very replay already; nothing was sent twice.
+        removed: the letter is gone from the dead-letter stream.
+    """
+
+    position: int
+    message: str
+    subject: str
+    stream: str
+    sequence: int
+    repeated: bool
+    removed: bool
+
+
+async def load_letters(jetstream: JetStreamContext, consumer: str | None, most: int) -> list[Letter]:
+    """The oldest letters first, at most `most`; of one consumer, or of all. Raises Transient while JetStream is away."""
+    subject = f"dlq.v1.{consumer}" if consumer else DEAD_LETTERS.subjects[0]
+    letters: list[Letter] = []
+    position = 1
+    while len(letters) < most:
+        found = await _next(jetstream, position, subject)
+        if found is None:
+            break
+        letters.append(_letter(found))
+        position = letters[-1].position + 1
+    return letters
+
+
+async def load_letter(jetstream: JetStreamContext, position: int) -> Letter:
+    """Raises NotFound; Transient while JetStream is away."""
+    try:
+        return _letter(await jetstream.get_msg(DEAD_LETTERS.name, seq=position))
+    except NotFoundError as error:
+        raise NotFound(f"dead letter {position}") from error
+    except (NatsError, TimeoutError) as error:
+        raise _away(error) from error
+
+
+async def replay(jetstream: JetStreamContext, letter: Letter) -> Replayed:
+    """Publishes the message again on its own subject under its own Muster id, and removes the letter.
+
+    Whoever has handled the message ignores it; the consumer that buried it has not, and tries again. A crash in between leaves the
+    letter, and the stream takes it once only.
+
+    Raises:
+        Rejected: the letter does not say where it came from.
+        Transient: JetStream did not take it; the letter stays.
+    """
+    try:
+        again = dead.replayed(letter.headers, letter.position)
+    except KeyError as error:
+        raise Rejected(
+            "not_replayable",
+            f"dead letter {letter.position} has no {error} header, so nobody knows where it came from",
+            hint=f"look at it with `muster deadletters show {letter.position}`, then drop it",
+        ) from error
+    try:
+        stored = await jetstream.publish(again.subject, letter.payload, headers=again.headers)
+    except (NatsError, TimeoutError) as error:
+        raise _away(error) from error
+    return Replayed(
+        letter.position,
+        letter.message,
+        again.subject,
+        stored.stream,
+        stored.seq,
+        bool(stored.duplicate),
+        await _removed(jetstream, letter.position),
+    )
+
+
+async def drop(jetstream: JetStreamContext, position: int) -> None:
+    """Removes a letter for good. Raises NotFound; Conflict where the stream was made without permission to delete."""
+    await load_letter(jetstream, position)
+    if not await _removed(jetstream, position):
+        raise Conflict(
+            "not_deletable",
+            f"the stream {DEAD_LETTERS.name} of this platform was made by an earlier version and keeps every letter",
+            hint="letters go by themselves after 30 days",
+        )
+
+
+def chosen(letters: Sequence[Letter], positions: Sequence[int]) -> list[Letter]:
+    """The letters at these positions. Raises NotFound, before anything is done, for the first that is missing."""
+    by_position = {letter.position: letter for letter in letters}
+    missing = [position for position in positions if position not in by_position]
+    if missing:
+        raise NotFound(f"dead letter {missing[0]}")
+    return [by_position[position] for position in positions]
+
+
+async def _next(jetstream: JetStreamContext, position: int, subject: str) -> RawStreamMsg | None:
+    try:
+        return await jetstream.get_msg(DEAD_LETTERS.name, seq=position, subject=subject, next=True)
+    except NotFoundError:
+        return None
+    except (NatsError, TimeoutError) as error:
+        raise _away(error) from error
+
+
+async def _removed(jetstream: JetStreamContext, position: int) -> bool:
+    try:
+        return await jetstream.delete_msg(DEAD_LETTERS.name, position)
+    except NotFoundError:
+        return True
+    except APIError:
+        return False
+    except (NatsError, TimeoutError) as error:
+        raise _away(error) from error
+
+
+def _letter(found: RawStreamMsg) -> Letter:
+    if found.seq is None:
+        raise Broken("JetStream gave a message without its sequence")
+    headers = dict(found.headers or {})
+    consumer = headers.get(dead.CONSUMER) or (found.subject or "").rpartition(".")[2]
+    return Letter(
+        position=found.seq,
+        message=headers.get(dead.MESSAGE, ""),
+        type=headers.get(envelope.TYPE, ""),
+        consumer=consumer,
+        tenant=headers.get(envelope.TENANT, ""),
+        subject=headers.get(dead.SUBJECT, ""),
+        error=headers.get(dead.BECAUSE, ""),
+        died_at=found.time,
+        headers=headers,
+        payload=found.data or b"",
+    )
+
+
+def _away(error: Exception) -> Transient:
+    return Transient(f"JetStream did not answer: {error!r}", retry_after_s=1.0)
