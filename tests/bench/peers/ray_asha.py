@@ -11,24 +11,17 @@ from ray import tune
 from ray.tune.schedulers import ASHAScheduler
 
 
-class Steps(tune.Trainable):
-    def setup(self, config):
-        self.point, self.seed = config["point"], config["seed"]
-
-    def step(self):
-        noise = random.Random(f"{self.seed}:{self.point:.12f}:{self.iteration + 1}").random()
-        return {"loss": self.point + noise / (self.iteration + 2)}
-
-    def reset_config(self, config):
-        self.setup(config)
-        return True
+def steps(config):
+    for step in range(1, 10):
+        noise = random.Random(f"{config['seed']}:{config['point']:.12f}:{step}").random()
+        tune.report({"loss": config["point"] + noise / (step + 1)})
 
 
 def main():
     mode, number, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     tuner = tune.Tuner(
-        tune.with_resources(Steps, {"cpu": 1}),
+        tune.with_resources(steps, {"cpu": 1}),
         param_space={"point": tune.uniform(0.0, 1.0), "seed": seed},
         tune_config=tune.TuneConfig(
             metric="loss",
