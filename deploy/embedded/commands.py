@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-keys = typer.Typer(help="Make the keys that services and workers sign in with.", no_args_is_help=True)
+keys = typer.Typer(
+    help="Make the keys that services and workers sign in with.", no_args_is_help=True, add_completion=False
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
 

@@ -130,7 +130,7 @@ def _user_claims(name: str, key: str, permissions: Mapping[str, JsonValue]) -> C
 
 def _server_conf(directory: Path, system: str, account: str) -> str:
     return (
-        f'operator: "{directory / "operator.jwt"}"\n'
+        f'operator: "{(directory / "operator.jwt").read_text().strip()}"\n'
         f"system_account: {system}\n"
         "resolver: MEMORY\n"
         "resolver_preload: {\n"
