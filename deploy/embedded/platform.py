@@ -53,12 +53,8 @@ class Platform:
 
     def keepers(self) -> tuple[Keeper, ...]:
         """Everything that is to run, in the order of its start."""
-        names = {server.name for server in self.servers}
         servers = [Keeper(server, "server") for server in self.servers]
-        services = [
-            Keeper(service, "service", tuple(need for need in NEEDS[service.name] if need in names))
-            for service in self.services
-        ]
+        services = [Keeper(service, "service", NEEDS[service.name]) for service in self.services]
         return (*servers, *services)
 
     def prepare_keys(self) -> None:

@@ -65,7 +65,7 @@ class Supervisor:
         self._me = ProcessId.of(os.getpid())
         self._ending = False
         self._wake, self._signals = socket.socketpair()
-        self._prepared: set[str] = set(platform.external())
+        self._prepared: set[str] = set()
 
     def run(self) -> None:
         """Start everything, keep it until a signal asks for the end, and end it.
@@ -104,13 +104,16 @@ class Supervisor:
         return frozenset(self._prepared)
 
     def _prepare_stores(self) -> None:
-        """Set up each server once it runs for the first time."""
-        steps = {"postgres": self.platform.prepare_database, "s3": self.platform.prepare_bucket}
-        for keeper in self.keepers:
-            if keeper.kind == "server" and keeper.state == "running" and keeper.name not in self._prepared:
-                if step := steps.get(keeper.name):
-                    step()
-                self._prepared.add(keeper.name)
+        """Set up each server once it runs for the first time; those of others run already."""
+        running = {
+            keeper.name for keeper in self.keepers if keeper.kind == "server" and keeper.state == "running"
+        }
+        for name in (running | set(self.platform.external())) - self._prepared:
+            if step := {"postgres": self.platform.prepare_database, "s3": self.platform.prepare_bucket}.get(
+                name
+            ):
+                step()
+            self._prepared.add(name)
 
     def _settle(self) -> None:
         """Note what changed; the first time that all run, the platform is ready."""

@@ -1,11 +1,13 @@
 """What every process of the embedded platform is: prepare (may take seconds, any thread), start (the main thread), ready, stop."""
 
+import json
 import secrets
 import signal
 import subprocess
 import sysconfig
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from deploy.embedded.processes import Command, end, spawn, wait_until
 from muster.errors import Broken
 
 MARKER = "MUSTER_PART_OF"
+LAST_LINES, LAST_COLUMNS = 6, 300
 
 StopSigns = Sequence[tuple[signal.Signals, float]]
 
@@ -140,7 +143,7 @@ class Daemon(ABC):
     def last_words(self) -> str:
         """The end of its log, for an error message."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
-        return "\n".join(lines[-8:])
+        return "\n".join(_short(line) for line in lines[-LAST_LINES:])
 
 
 def executable(name: str) -> str:
@@ -173,3 +176,16 @@ def write_private(path: Path, text: str) -> None:
     path.touch(mode=0o600, exist_ok=True)
     path.chmod(0o600)
     path.write_text(text)
+
+
+def _short(line: str) -> str:
+    """A line of a log as a person reads it: of a structured event, what happened and why."""
+    with suppress(ValueError):
+        event = json.loads(line)
+        if isinstance(event, dict) and "event" in event:
+            trace = str(event.get("exception", "")).strip().splitlines()
+            why = event.get("error") or next(
+                (text for text in reversed(trace) if not text.startswith("(")), ""
+            )
+            line = f"{event['event']}: {why}" if why else str(event["event"])
+    return line if len(line) <= LAST_COLUMNS else line[:LAST_COLUMNS] + " …"
