@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.demo.platform import ROOT, Platform
-from muster.cli.output import size
+from muster.cli.output import busy, size
 from muster.cli.watch import watch
 from muster.client import Client
 from muster.client.forking import best_point, merge_patch
 from muster.client.models import ExperimentDetail, ModelVersion
-from muster.config import load_config
 
 EXAMPLE = ROOT / "examples" / "digits"
 CONFIG = EXAMPLE / "adaptive_asha.yaml"
@@ -26,6 +25,7 @@ LEAST_ACCURACY = 0.97
 TRIALS = 16
 SEARCH_TIMEOUT_S = 900.0
 TRAINING_TIMEOUT_S = 300.0
+WORKER_TIMEOUT_S = 60.0
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
@@ -46,30 +46,44 @@ class Result:
 
 
 class Machines:
-    """How many workers were seen, and when there were more than before."""
+    """How many workers were ready, one after the other."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._began = time.monotonic()
-        self.steps: list[tuple[int, float]] = []
+        self._counts: list[int] = []
 
     def line(self) -> str:
         """Count the workers that are ready and return a line that says so."""
         workers = [worker for worker in self._client.cluster.workers() if worker.state == "ready"]
-        if not self.steps or len(workers) != self.steps[-1][0]:
-            self.steps.append((len(workers), time.monotonic() - self._began))
+        if [len(workers)] != self._counts[-1:]:
+            self._counts.append(len(workers))
         used = sum(worker.used_slots for worker in workers)
         slots = sum(worker.slots for worker in workers)
         return f"{len(workers)} worker{'s' * (len(workers) != 1)}, {used} of {slots} slots in use"
 
+    def await_first(self) -> None:
+        """Return once a worker is ready: the provisioner starts the pool's least number by itself.
+
+        Raises:
+            Failed: None came within WORKER_TIMEOUT_S.
+        """
+        deadline = time.monotonic() + WORKER_TIMEOUT_S
+        while not any(worker.state == "ready" for worker in self._client.cluster.workers()):
+            if time.monotonic() > deadline:
+                raise Failed(
+                    f"no worker joined within {WORKER_TIMEOUT_S:g} s: see the provisioner's and the workers' logs "
+                    "in .muster/logs and .muster/workers"
+                )
+            time.sleep(0.1)
+
     @property
     def course(self) -> str:
         """Return `1 → 2`."""
-        return " → ".join(str(count) for count, _ in self.steps)
+        return " → ".join(map(str, self._counts))
 
     @property
     def most(self) -> int:
-        return max((count for count, _ in self.steps), default=0)
+        return max(self._counts, default=0)
 
 
 class Times:
@@ -97,6 +111,8 @@ def run(platform: Platform) -> None:
     times = Times()
     with platform.client() as client:
         machines = Machines(client)
+        with busy("waiting for the first worker"):
+            machines.await_first()
         with times.step(f"search {TRIALS} points on one worker, then two"):
             search = _search(client, machines)
         with times.step("train the best point on both workers by Horovod"):
@@ -113,9 +129,7 @@ def run(platform: Platform) -> None:
 
 
 def _search(client: Client, machines: Machines) -> ExperimentDetail:
-    text = CONFIG.read_text()
-    load_config(text)
-    made = client.experiments.create(text, EXAMPLE)
+    made = client.experiments.create(CONFIG.read_text(), EXAMPLE)
     console.print(f"experiment {made.number}: {made.searcher} by {made.metric}")
     machines.line()
     ended = watch(client, str(made.number), SEARCH_TIMEOUT_S, machines.line)
