@@ -47,8 +47,8 @@ class Platform:
         code = self._muster("up", START_TIMEOUT_S)
         if code or not self._answers():
             raise CannotStart(
-                f"the platform did not start (`muster up` ended with {code}): see the message above and "
-                f"the logs in {self.home / 'logs'}, mend it, and run `make demo` again"
+                f"the platform did not start (`muster up` ended with {code}): mend what the message above names, "
+                "and run `make demo` again"
             )
 
     def stop(self) -> None:

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from muster.cli.watch import watch
 from muster.client import Client
 from muster.client.forking import best_point, merge_patch
 from muster.client.models import ExperimentDetail, ModelVersion
+from muster.errors import MusterError
 
 EXAMPLE = ROOT / "examples" / "digits"
 CONFIG = EXAMPLE / "adaptive_asha.yaml"
@@ -132,7 +133,8 @@ def _search(client: Client, machines: Machines) -> ExperimentDetail:
     made = client.experiments.create(CONFIG.read_text(), EXAMPLE)
     console.print(f"experiment {made.number}: {made.searcher} by {made.metric}")
     machines.line()
-    ended = watch(client, str(made.number), SEARCH_TIMEOUT_S, machines.line)
+    with _killed_when_left(client, made):
+        ended = watch(client, str(made.number), SEARCH_TIMEOUT_S, machines.line)
     counts = ended.trials
     if ended.state != "completed" or counts.error or counts.completed + counts.stopped != TRIALS:
         raise Failed(
@@ -155,7 +157,8 @@ def _train_best(client: Client, search: ExperimentDetail, machines: Machines) ->
     wanted = best_point(client, search)
     wanted |= {"name": f"{MODEL}-best", "resources": {"slots_per_trial": 2}}
     made = client.experiments.fork(search.number, merge_patch(search.config, wanted))
-    ended = watch(client, str(made.number), TRAINING_TIMEOUT_S, machines.line)
+    with _killed_when_left(client, made):
+        ended = watch(client, str(made.number), TRAINING_TIMEOUT_S, machines.line)
     runs = client.trials.runs(f"{ended.number}.1").all()
     workers = {member.worker for member in runs[-1].members} if runs else set[str]()
     if ended.state != "completed" or ended.best is None:
@@ -169,6 +172,17 @@ def _train_best(client: Client, search: ExperimentDetail, machines: Machines) ->
         )
     console.print(f"two ranks on {' and '.join(sorted(workers))}: validation accuracy {ended.best.value:.4f}")
     return ended
+
+
+@contextmanager
+def _killed_when_left(client: Client, experiment: ExperimentDetail) -> Iterator[None]:
+    """Kill the experiment when the block is left early: the next demo would wait behind it."""
+    try:
+        yield
+    except BaseException:
+        with suppress(MusterError):
+            client.experiments.kill(experiment.number)
+        raise
 
 
 def _register(client: Client, best: ExperimentDetail) -> ModelVersion:
