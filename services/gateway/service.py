@@ -33,6 +33,8 @@ from shared.errors import MusterError
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.process import Process
 
+LINGER_S = 0.03
+"""Projections may be as late as nobody sees, and cost a transaction for several events instead of one each."""
 _SWEEP_S = 600.0
 _KEYS_KEPT = timedelta(hours=24)
 _CLOSE_S = 3.0
@@ -56,7 +58,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
 
-    consumer = Consumer(bus, units, "gateway", handlers_of(feed))
+    consumer = Consumer(bus, units, "gateway", handlers_of(feed), linger_s=LINGER_S)
     stopping = asyncio.Event()
     process.start("consumer", lambda: consumer.run(stopping), _setter(stopping))
     process.start("sweep", lambda: _sweep_for_ever(database, own, clock))

@@ -26,6 +26,8 @@ NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
 QUESTIONS_AT_ONCE = 256
+LINGER_S = 0.03
+"""Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 
 async def compose(settings: Settings, process: Process) -> None:
@@ -61,7 +63,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("settle", lambda: every(timedelta(seconds=wanted.settle_every_s), upkeep.settle))
     process.start("collect", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.collect))
     process.start("delete", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.delete))
-    _start(process, "events", Consumer(bus, units, NAME, EVENTS).run)
+    _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     answering = asyncio.Event()
 

@@ -57,6 +57,7 @@ class Consumer:
     Args:
         service: the durable's name, and its name in the inbox.
         handlers: by message type; one stream's types only (events, or commands).
+        linger_s: how long a batch may wait for more after its first message: fewer transactions where nobody waits for them.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Consumer:
         service: str,
         handlers: Handlers,
         schema: str | None = None,
+        linger_s: float = 0.0,
     ) -> None:
         self._bus = bus
         self._units = units
@@ -73,7 +75,7 @@ class Consumer:
         self._handlers = {message.TYPE: (message, handler) for message, handler in handlers.items()}
         filters = [filter_of(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
-        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters)
+        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, linger_s)
         self._suspects = Suspects(units, service, schema or service)
         self._stopping = asyncio.Event()
         self._fetching: asyncio.Timeout | None = None

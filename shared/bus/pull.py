@@ -37,12 +37,14 @@ class Pull:
         stream: str,
         durable: str,
         filters: Sequence[str],
+        linger_s: float = 0.0,
     ) -> None:
         self._client = client
         self._jetstream = jetstream
         self._stream = stream
         self._durable = durable
         self._filters = sorted(filters)
+        self._linger_s = linger_s
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
         self._something = asyncio.Event()
@@ -77,6 +79,8 @@ class Pull:
                 async with asyncio.timeout(_HEARTBEAT_S):
                     await self._something.wait()
             self._something.clear()
+        if self._linger_s and len(self._arrived) < most and not self._woken:
+            await asyncio.sleep(self._linger_s)
         self._taken = self._rest(most)
         return self._taken
 
