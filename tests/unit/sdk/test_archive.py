@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from muster.archive import Limits, extract, inspect, pack
 from muster.errors import Rejected
 
