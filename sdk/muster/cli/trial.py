@@ -91,7 +91,7 @@ def metrics(
 
 @verb(app, "checkpoints")
 def checkpoints(trial: TrialName) -> None:
-    """List a trial's checkpoints, newest first."""
+    """List a trial's checkpoints, oldest first."""
     from muster.client import connect
 
     with connect() as client:

@@ -17,11 +17,11 @@ class Checkpoints:
         self._transport = transport
 
     def of_trial(self, trial: Reference) -> Items[models.Checkpoint]:
-        """Return a trial's checkpoints, newest first."""
+        """Return a trial's checkpoints, oldest first."""
         return pages(self._transport, models.CheckpointPage, f"/v1/trials/{segment(trial)}/checkpoints")
 
     def of_experiment(self, experiment: Reference) -> Items[models.Checkpoint]:
-        """Return the checkpoints of all trials of an experiment, newest first."""
+        """Return the checkpoints of all trials of an experiment, oldest first."""
         path = f"/v1/experiments/{segment(experiment)}/checkpoints"
         return pages(self._transport, models.CheckpointPage, path)
 
@@ -39,7 +39,7 @@ class Checkpoints:
                 f"experiment {experiment.number} has no saved checkpoint of a validated trial",
                 hint="wait for one, or choose one with `muster trial checkpoints`",
             )
-        return next((one for one in saved if one.step == best.step), saved[0])
+        return next((one for one in saved if one.step == best.step), max(saved, key=lambda one: one.step))
 
     def get(self, checkpoint: Reference) -> models.Checkpoint:
         """Return one checkpoint."""
