@@ -1,6 +1,7 @@
 """Answers questions: queries of other services (`qry`), reports and requests of workers (`rpt`, `wrq`), shared out among replicas."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,6 +11,7 @@ import orjson
 import structlog
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
 from pydantic import BaseModel, ValidationError
 
 from shared import telemetry
@@ -22,6 +24,7 @@ from shared.telemetry import metrics
 
 MAX_REPLY_BYTES = 512 * 1024
 INBOXES = "_INBOX"
+_DRAIN_S = 3.0
 _log = structlog.get_logger()
 
 
@@ -62,12 +65,8 @@ class Responder:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Takes no further question and lets those in hand be answered."""
-        for subscription in self._subscriptions:
-            try:
-                await subscription.unsubscribe()
-            except Exception as error:  # noqa: BLE001 - a closed connection has no subscriptions left
-                _log.debug("unsubscribing failed", error=repr(error))
+        """Takes no further question and answers those that have arrived: nobody else has them."""
+        await asyncio.gather(*(_drain(self._bus, subscription) for subscription in self._subscriptions))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
 
@@ -144,9 +143,23 @@ def _worker(question: Question, subject: str) -> WorkerId:
     return WorkerId(subject.split(".")[2] if issubclass(question, WorkerRequest) else "")
 
 
+async def _drain(bus: Bus, subscription: Subscription) -> None:
+    """Ends a subscription after what it holds; always, because one that is left would be renewed at the next reconnect."""
+    try:
+        if not bus.connected:
+            await subscription.unsubscribe()
+            return
+        async with asyncio.timeout(_DRAIN_S):
+            await subscription.drain()  # type: ignore[no-untyped-call]
+    except (NatsError, OSError, TimeoutError) as error:
+        _log.debug("a subscription was not drained", error=repr(error))
+        bus.client._remove_sub(subscription._id)
+
+
 async def _refuse(message: Msg, error: MusterError) -> None:
     if not message.reply:
         return
     problem = orjson.dumps(error.to_problem()).decode().replace("\n", " ")
-    # `respond` carries no headers; errors travel in one.
-    await message._client.publish(message.reply, b"", headers={headers.ERROR: problem})
+    # `respond` carries no headers; errors travel in one. A connection that is gone has no use for it.
+    with contextlib.suppress(NatsError):
+        await message._client.publish(message.reply, b"", headers={headers.ERROR: problem})
