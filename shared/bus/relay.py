@@ -15,7 +15,7 @@ import structlog
 
 from shared import faults
 from shared.bus import streams
-from shared.bus.connection import Bus
+from shared.bus.connection import Bus, StreamState
 from shared.bus.outbox import Outbox, Published
 from shared.bus.pipeline import Outgoing, Stored
 from shared.bus.units import OutboxRow
@@ -64,6 +64,8 @@ class Relay:
         self._in_hand: set[UUID] = set()
         self._refused: dict[UUID, _Refused] = {}
         self._created: dict[str, datetime] = {}
+        self._whole: dict[str, StreamState] = {}
+        self._top: dict[str, int] = {}
         self._publishing = asyncio.Lock()
         self._marking = asyncio.Lock()
         self._reconnected = asyncio.Event()
@@ -155,6 +157,7 @@ class Relay:
             if isinstance(outcome, Stored):
                 self._refused.pop(row.id, None)
                 stream = created[streams.stream_of(row.subject).name]
+                self._top[outcome.stream] = max(self._top.get(outcome.stream, 0), outcome.sequence)
                 self._unmarked.append(Published(row.id, outcome.stream, stream, outcome.sequence))
             else:
                 refused.append(outcome.why)
@@ -189,6 +192,11 @@ class Relay:
                 self._unmarked.extend(published)
                 raise
             self._in_hand.difference_update(row.id for row in published)
+            for row in published:
+                whole = self._whole.get(row.stream)
+                if whole is not None and whole.created != row.created:
+                    # Promised by a stream that is gone, and marked after the look at its successor.
+                    del self._whole[row.stream]
 
     async def _poll(self) -> None:
         """Finds rows that nobody has in hand: of a process that died between commit and publication, or put off above."""
@@ -203,16 +211,28 @@ class Relay:
         await self._bus.ensure_streams()
         since = self._clock.now()
         for stream in streams.ALL:
+            promised = self._top.get(stream.name, 0)
             state = await self._bus.stream_state(stream.name)
             self._created[stream.name] = state.created
+            if not self._may_have_lost(stream.name, state, promised):
+                continue
+            self._top.pop(stream.name, None)
             lost = await self._outbox.load_lost(stream.name, state, since, _REFILL)
             if lost:
                 _log.warning(
-                    "a stream lost messages; they are published again",
-                    stream=stream.name,
-                    rows=len(lost),
+                    "a stream lost messages; they are published again", stream=stream.name, rows=len(lost)
                 )
                 self.hand_over([row for row in lost if row.id not in self._in_hand])
+                self._whole.pop(stream.name, None)
+            else:
+                self._whole[stream.name] = state
+
+    def _may_have_lost(self, stream: str, state: StreamState, promised: int) -> bool:
+        """Whether the outbox must be asked, which reads all of it: at the start, and when the stream is another or shorter."""
+        whole = self._whole.get(stream)
+        if whole is None or whole.created != state.created:
+            return True
+        return state.last_sequence < max(whole.last_sequence, promised)
 
     async def _stream_created(self, name: str) -> datetime:
         if name not in self._created:
