@@ -24,6 +24,8 @@ from muster.config.space import Hyperparameter, grid_size, searched
 MAX_GRID_POINTS = 100_000
 
 _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_NOT_IN_YAML = re.compile("[\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What stands as it is in JSON text and not in YAML, by which configs are read."""
 _CADENCE = "your script decides when it validates and checkpoints"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
@@ -155,13 +157,10 @@ class ExperimentConfig(Section):
     def to_json(self) -> str:
         """Return the canonical text: every key, sorted, no blanks; equal configs give equal text."""
         values = self.model_dump(mode="json")
-        return json.dumps(
-            values,
-            sort_keys=True,
-            separators=(",", ":"),
-            ensure_ascii=False,
-            allow_nan=False,
+        text = json.dumps(
+            values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
         )
+        return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
     def planned_trials(self) -> int:
         """Return how many trials the search asks for, if none is replaced."""
