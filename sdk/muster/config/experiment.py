@@ -157,9 +157,7 @@ class ExperimentConfig(Section):
     def to_json(self) -> str:
         """Return the canonical text: every key, sorted, no blanks; equal configs give equal text."""
         values = self.model_dump(mode="json")
-        text = json.dumps(
-            values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        )
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
     def planned_trials(self) -> int:
