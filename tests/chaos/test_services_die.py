@@ -30,7 +30,7 @@ def test_each_service_is_killed_under_load(platform: Breaking) -> None:
 def test_bus_and_database_are_killed_under_load(platform: Breaking) -> None:
     made = platform.create(ASHA, hyperparameters=SPACE)
     platform.until(lambda: platform.step_of(made) >= 1)
-    for server in ("nats", "postgres", "nats", "redis"):
+    for server in ("nats", "postgres", "s3", "nats", "redis"):
         platform.kill(server)
         time.sleep(2)
     assert platform.ended(made).state == "completed"

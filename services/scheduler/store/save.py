@@ -61,7 +61,7 @@ def _upsert(table: str, columns: tuple[str, ...]) -> str:
 
 
 _SAVE = text(
-    "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = :lease AND l.epoch = :epoch FOR SHARE),"
+    "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = :lease AND l.epoch = :epoch FOR KEY SHARE),"
     f" trials AS ({_upsert('trial', _TRIAL)}), runs AS ({_upsert('run', _RUN)}), workers AS ({_upsert('worker', _WORKER)})"
     " SELECT epoch FROM held"
 )
