@@ -36,7 +36,7 @@ demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
-	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile
+	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
 lint: setup ## check style, types and the borders between packages
 	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }

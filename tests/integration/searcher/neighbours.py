@@ -246,25 +246,24 @@ class Train:
             if self._wish(trial).wanted is not Wanted.RUN:
                 break
             count += 1
-            decide_at = self._wish(trial).decide_at
+            # Read before the validation goes out: its verdict may be here before the next line.
+            before = self._wish(trial)
             await self._publish(validation(wish, run, count, step, self.loss(wish.spec.trial_number, step)))
-            if decide_at is not None and step >= decide_at:
-                await self._await_verdict(run, count, trial)
+            if before.decide_at is not None and step >= before.decide_at:
+                await self._await_verdict(run, count, before)
         outcome = ANSWERS.get(self._wish(trial).wanted, "completed")
         await self._publish(run_ended(granted, count))
         await self._publish(closed(wish, outcome))
 
-    async def _await_verdict(self, run: RunId, number: int, trial: TrialId) -> None:
+    async def _await_verdict(self, run: RunId, number: int, before: TrialWanted) -> None:
         def is_answered() -> bool:
-            return any(v.run_id == run and v.validation == number for _, v in self.neighbours.heard.verdicts)
+            # A search that was ended meanwhile gives no verdicts.
+            ended = self._wish(before.trial_id).wanted in (Wanted.KILL, Wanted.CANCEL)
+            heard = self.neighbours.heard.verdicts
+            return ended or any(v.run_id == run and v.validation == number for _, v in heard)
 
-        version = self._wish(trial).version
-        await eventually(is_answered, 10, 0.002)
-        await eventually(
-            lambda: self._wish(trial).version > version or self._wish(trial).wanted is not Wanted.RUN,
-            10,
-            0.002,
-        )
+        await eventually(is_answered, 20, 0.002)
+        await eventually(lambda: self._wish(before.trial_id).version > before.version, 20, 0.002)
         self.waited += 1
 
 

@@ -13,6 +13,7 @@ from shared.messages.experiments import TrialWanted
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
 from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule, document
 from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
 
 POINTS = [
     "consumer.after_inbox:9",
@@ -41,11 +42,8 @@ def loss(trial: int, step: int) -> float:
 class Patient(Train):
     """A trial whose verdict was lost in the crash goes on by the wish, as the desired set would tell it."""
 
-    async def _await_verdict(self, run: object, number: int, trial: object) -> None:
-        before = self._wish(trial).version  # type: ignore[arg-type]
-        async with asyncio.timeout(15):
-            while self._wish(trial).version == before:  # type: ignore[arg-type]
-                await asyncio.sleep(0.005)
+    async def _await_verdict(self, run: object, number: int, before: TrialWanted) -> None:
+        await eventually(lambda: self._wish(before.trial_id).version > before.version, 30, 0.005)
 
 
 async def count_wishes(neighbours: Neighbours, experiment: ExperimentId) -> None:
