@@ -16,7 +16,7 @@ from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, median_interval, run
 
 PAIRS = 15
-STEPS = 2500
+STEPS = 200
 CONFIG = {
     "name": "overhead",
     "entrypoint": "python3 throughput.py",
