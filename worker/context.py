@@ -11,15 +11,8 @@ from muster import wire
 from shared import telemetry
 from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
-from shared.messages.storage import (
-    CommitCheckpoint,
-    Committed,
-    LogBatch,
-    Mark,
-    ReportBatch,
-    Upload,
-    UploadLinks,
-)
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.reports import LogBatch, Mark, ReportBatch
 from worker.core.run import LocalRun
 from worker.files.code import CodeCache
 from worker.files.restore import CheckpointCache

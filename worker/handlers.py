@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from muster.errors import MusterError
 from shared import telemetry
+from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.experiments import Verdict
-from shared.messages.runs import DesiredSet, ObservedSet
 from worker.runs import Runs
 
 _log = structlog.get_logger()

@@ -8,7 +8,7 @@ import structlog
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
-from shared.messages.runs import ObservedSet, Slot
+from shared.messages.allocations import ObservedSet, Slot
 from worker.core.fleet import is_orphaned
 from worker.line import Line
 from worker.runs import Runs

@@ -15,7 +15,7 @@ from shared import nats_jwt
 from shared.bus import Bus, Identity
 from shared.clock import Clock
 from shared.ids import WorkerId
-from shared.messages.runs import Credentials, Renew
+from shared.messages.workers import Credentials, Renew
 from worker.settings import WorkerSettings
 
 JOIN_TIMEOUT_S = 15

@@ -13,7 +13,7 @@ import psutil
 from muster import wire
 from muster.config.sections import Optimizations
 from muster.errors import Rejected
-from shared.messages.runs import DesiredAllocation
+from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import SlotKind, TrialSpec
 from worker.core.gang import Meeting, horovod_environment, horovod_hosts, parse_address
 from worker.core.run import LocalRun

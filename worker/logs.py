@@ -11,7 +11,7 @@ from typing import Literal
 import structlog
 
 from shared.clock import Clock
-from shared.messages.storage import LogLine
+from shared.messages.reports import LogLine
 from worker.core.lines import Level, cut_lines, guess_level
 from worker.journal import Journal
 

@@ -9,8 +9,8 @@ import structlog
 
 from muster import wire
 from shared.ids import AllocationId
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
 from shared.messages.experiments import Verdict
-from shared.messages.runs import DesiredAllocation, DesiredSet, ObservedAllocation
 from shared.messages.specs import Signal
 from worker.context import ContextEvents, RunContext, Tools, open_context
 from worker.core import run as core

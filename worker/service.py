@@ -11,8 +11,8 @@ from pathlib import Path
 from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
+from shared.messages.allocations import DesiredSet
 from shared.messages.experiments import Verdict
-from shared.messages.runs import DesiredSet
 from shared.process import Process
 from worker.context import Tools
 from worker.files.code import CodeCache

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Mapping
 
 from muster.errors import Rejected
-from shared.messages.runs import Slot
+from shared.messages.allocations import Slot
 from shared.messages.specs import SlotKind
 from worker.settings import WorkerSettings
 

@@ -7,7 +7,7 @@ import structlog
 
 from muster.errors import MusterError, Transient
 from shared import faults
-from shared.messages.storage import Mark
+from shared.messages.reports import Mark
 from worker.journal import Journal
 
 AFTER_MARK = faults.register("worker.after_mark")

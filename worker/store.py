@@ -9,7 +9,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from shared.ids import RunId
-from shared.messages.runs import DesiredAllocation
+from shared.messages.allocations import DesiredAllocation
 from worker.core.run import LocalRun
 from worker.places import Places
 

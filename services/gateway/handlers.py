@@ -13,8 +13,17 @@ from shared.bus import Delivery, Unit
 from shared.errors import Broken
 from shared.ids import SITE, TenantId
 from shared.messages import experiments as experiment_messages
-from shared.messages import instances, runs, storage
+from shared.messages import instances
 from shared.messages.base import Command, Event
+from shared.messages.checkpoints import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointDeleted,
+    CheckpointEvent,
+    CheckpointSaved,
+)
+from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
 
 E = TypeVar("E", bound=Event)
 Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
@@ -50,7 +59,7 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
-    async def on_run(self, state: str, unit: Unit, batch: list[Delivery[runs.RunState]]) -> None:
+    async def on_run(self, state: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
         """Runs as they are granted, resized and ended."""
         tenant = await self._begin(unit)
         told = [
@@ -60,9 +69,7 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
-    async def on_checkpoint(
-        self, change: str, unit: Unit, batch: list[Delivery[storage.CheckpointEvent]]
-    ) -> None:
+    async def on_checkpoint(self, change: str, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         """Checkpoints go into the feed only; who lists them asks the registry."""
         tenant = await self._begin(unit)
         told = [
@@ -71,7 +78,7 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
-    async def on_model_changed(self, unit: Unit, batch: list[Delivery[storage.ModelChanged]]) -> None:
+    async def on_model_changed(self, unit: Unit, batch: list[Delivery[ModelChanged]]) -> None:
         """Models by name."""
         tenant = await self._begin(unit)
         told = [
@@ -81,7 +88,7 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
-    async def on_version_changed(self, unit: Unit, batch: list[Delivery[storage.VersionChanged]]) -> None:
+    async def on_version_changed(self, unit: Unit, batch: list[Delivery[VersionChanged]]) -> None:
         """Model versions by number."""
         tenant = await self._begin(unit)
         told = [
@@ -127,15 +134,15 @@ def handlers_of(feed: Feed) -> Mapping[type[Event] | type[Command], Handler]:
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,
         experiment_messages.OperationRefused: on.on_refused,
-        runs.RunGranted: partial(on.on_run, "granted"),
-        runs.RunResized: partial(on.on_run, "resized"),
-        runs.RunEnded: partial(on.on_run, "ended"),
-        storage.CheckpointSaved: partial(on.on_checkpoint, "saved"),
-        storage.CheckpointAbandoned: partial(on.on_checkpoint, "abandoned"),
-        storage.CheckpointCorrupt: partial(on.on_checkpoint, "corrupt"),
-        storage.CheckpointDeleted: partial(on.on_checkpoint, "deleted"),
-        storage.ModelChanged: on.on_model_changed,
-        storage.VersionChanged: on.on_version_changed,
+        RunGranted: partial(on.on_run, "granted"),
+        RunResized: partial(on.on_run, "resized"),
+        RunEnded: partial(on.on_run, "ended"),
+        CheckpointSaved: partial(on.on_checkpoint, "saved"),
+        CheckpointAbandoned: partial(on.on_checkpoint, "abandoned"),
+        CheckpointCorrupt: partial(on.on_checkpoint, "corrupt"),
+        CheckpointDeleted: partial(on.on_checkpoint, "deleted"),
+        ModelChanged: on.on_model_changed,
+        VersionChanged: on.on_version_changed,
         instances.InstanceChanged: on.on_instance_changed,
     }
 

@@ -4,7 +4,7 @@ from services.provisioner.core.instance import Instance
 from services.provisioner.store import Provider
 from shared.ids import derived_id
 from shared.messages.instances import InstanceChanged, ProviderChanged
-from shared.messages.runs import DrainWorker
+from shared.messages.workers import DrainWorker
 
 
 def changed(one: Instance) -> InstanceChanged:

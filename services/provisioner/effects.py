@@ -28,7 +28,7 @@ from shared.db import Database
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, WorkerId
 from shared.leases import Lease
-from shared.messages.runs import IssueJoin
+from shared.messages.workers import IssueJoin
 
 BEFORE_LAUNCH = faults.register("provisioner.before_launch")
 AFTER_LAUNCH = faults.register("provisioner.after_launch")

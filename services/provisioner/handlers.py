@@ -10,7 +10,8 @@ from services.provisioner.core.instance import Instance, State, Trigger, moved
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.ids import SITE
-from shared.messages.runs import PoolDemand, WorkerDrained, WorkerJoined, WorkerLost
+from shared.messages.pools import PoolDemand
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 
 
 @dataclass(frozen=True, slots=True)

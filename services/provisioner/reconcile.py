@@ -22,7 +22,7 @@ from shared import faults
 from shared.bus import Unit
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, InstanceId, WorkerId, new_id
-from shared.messages.runs import GetCluster
+from shared.messages.pools import GetCluster
 
 BEFORE_INTENT = faults.register("provisioner.before_intent")
 AFTER_INTENT = faults.register("provisioner.after_intent")

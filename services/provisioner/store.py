@@ -28,7 +28,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.provisioner.core.instance import Instance, State
 from services.provisioner.core.sizing import Demand, Policy
 from shared.ids import InstanceId, PoolName, WorkerId
-from shared.messages.runs import PoolDemand
+from shared.messages.pools import PoolDemand
 
 METADATA = MetaData(schema="provisioner")
 _TIME = DateTime(timezone=True)

@@ -7,16 +7,16 @@ from services.registry.store.checkpoints import Checkpoint, File
 from services.registry.store.models import Model
 from shared.errors import Broken
 from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId
-from shared.messages.storage import (
+from shared.messages.checkpoints import (
     CheckpointAbandoned,
     CheckpointCorrupt,
     CheckpointDeleted,
     CheckpointEvent,
     CheckpointSaved,
     CheckpointState,
-    FileEntry,
-    ModelChanged,
 )
+from shared.messages.files import FileEntry
+from shared.messages.models import ModelChanged
 
 PUBLIC: dict[State, CheckpointState] = {
     State.announced: "uploading",

@@ -11,8 +11,8 @@ from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_met
 from services.registry.store.logs import Line
 from services.registry.store.reports import Sent
 from shared.ids import WorkerId
+from shared.messages.reports import LogBatch, LogLine, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts
-from shared.messages.storage import LogBatch, LogLine, Report, ReportBatch, Validation
 
 VALIDATION_GROUP = "validation"
 LINE_CHARACTERS = 64 * 1024

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from services.registry.store.checkpoints import File
 from shared.ids import derived_id
-from shared.messages.storage import FileEntry, FileLink
+from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore
 
 

@@ -16,27 +16,26 @@ from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, ExperimentId, TrialId
-from shared.messages.storage import (
+from shared.messages.checkpoints import (
     CheckpointPage,
     CheckpointView,
-    CompareTrials,
     FileLinks,
     GetCheckpointFiles,
-    GetLineage,
-    GetLogs,
+    ListCheckpoints,
+)
+from shared.messages.logs import GetLogs, LogPage, StoredLine
+from shared.messages.metrics import (
+    CompareTrials,
     GetSeries,
     GetSummaries,
-    Lineage,
-    ListCheckpoints,
-    LogPage,
     Point,
     Series,
     SeriesPage,
     SeriesPages,
-    StoredLine,
     TrialSummaries,
     TrialSummary,
 )
+from shared.messages.models import GetLineage, Lineage
 
 POINTS_PER_ANSWER = 6_000
 """What fits into a reply; who wants more asks by name, or for fewer points."""

@@ -26,8 +26,8 @@ from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId
+from shared.messages.reports import LogBatch, Mark, ReportBatch, ValidationStored
 from shared.messages.runs import AllocationFacts
-from shared.messages.storage import LogBatch, Mark, ReportBatch, ValidationStored
 from shared.telemetry.tracing import TRACEPARENT
 
 BEFORE_REPLY = faults.register("registry.before_reply")

@@ -23,17 +23,9 @@ from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected, Transient
 from shared.ids import CheckpointId, TenantId
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Restore, Restored, Upload, UploadLinks
+from shared.messages.files import CodeLink, GetCode
 from shared.messages.runs import AllocationFacts
-from shared.messages.storage import (
-    CodeLink,
-    CommitCheckpoint,
-    Committed,
-    GetCode,
-    Restore,
-    Restored,
-    Upload,
-    UploadLinks,
-)
 
 AFTER_VERIFY = faults.register("registry.after_verify")
 ATTEMPTS = 3

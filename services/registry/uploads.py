@@ -9,7 +9,7 @@ from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.errors import NotFound, Rejected
 from shared.ids import new_id
-from shared.messages.storage import Confirmed, ConfirmUpload, GetUploadUrl, UploadTarget
+from shared.messages.files import Confirmed, ConfirmUpload, GetUploadUrl, UploadTarget
 from shared.objects import Digest, ObjectStore
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -20,18 +20,12 @@ from services.scheduler.core.worker import Drain, Worker
 from shared import telemetry
 from shared.bus import Unit
 from shared.ids import SITE, PoolName, TrialId
-from shared.messages.runs import (
-    PoolCapacity,
-    PoolDemand,
-    RequestClosed,
-    RunEnded,
-    RunGranted,
-    Slot,
-    WorkerDrained,
-    WorkerJoined,
-    WorkerLost,
-)
+from shared.messages.allocations import Slot
+from shared.messages.pools import PoolCapacity, PoolDemand
+from shared.messages.queue import RequestClosed
+from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Member
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 
 TraceOf = Callable[[TrialId], dict[str, str]]
 

@@ -15,7 +15,7 @@ from shared.bus import Bus
 from shared.clock import Clock
 from shared.errors import MusterError
 from shared.ids import WorkerId
-from shared.messages.runs import DesiredAllocation, DesiredSet, ObservedSet
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedSet
 
 BEFORE_DESIRED = faults.register("scheduler.before_desired")
 FIRST_RETRY_S = 0.1

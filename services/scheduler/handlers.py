@@ -25,10 +25,11 @@ from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
 from shared.ids import ExperimentId, RunId, WorkerId
 from shared.messages.base import Command
+from shared.messages.checkpoints import CheckpointAbandoned, CheckpointSaved
 from shared.messages.experiments import OperationRefused, TrialWanted
 from shared.messages.instances import InstanceChanged, ProviderChanged
-from shared.messages.runs import DrainWorker, EditExperiment
-from shared.messages.storage import CheckpointAbandoned, CheckpointSaved
+from shared.messages.queue import EditExperiment
+from shared.messages.workers import DrainWorker
 
 GONE = frozenset({"gone", "lost", "failed"})
 LOWEST, HIGHEST = 1, 99

@@ -20,7 +20,7 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import Rejected
 from shared.ids import WorkerId
-from shared.messages.runs import Credentials, IssuedJoin, IssueJoin, Join, Renew
+from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, Renew
 from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
 
 LIFE = timedelta(hours=24)

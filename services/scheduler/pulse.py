@@ -16,7 +16,7 @@ from shared.bus import Ask, Bus
 from shared.clock import Clock
 from shared.errors import Transient
 from shared.ids import WorkerId
-from shared.messages.runs import ObservedAllocation, ObservedSet, Seen
+from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
 
 PULSE_S = 0.25
 

@@ -20,25 +20,19 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.runs import (
-    AllocationFacts,
-    ClusterView,
+from shared.messages.allocations import ObservedSet
+from shared.messages.pools import ClusterView, GetCluster, PoolView
+from shared.messages.queue import (
     Explain,
     Explanation,
-    GetAllocation,
-    GetCluster,
     GetQueue,
-    IssueJoin,
-    Join,
-    ObservedSet,
     Placeable,
-    PoolView,
     QueueEntry,
     QueuePage,
-    Renew,
     ValidatePlacement,
-    WorkerView,
 )
+from shared.messages.runs import AllocationFacts, GetAllocation
+from shared.messages.workers import IssueJoin, Join, Renew, WorkerView
 
 _ALLOCATION = text(
     "SELECT r.*, w.spec ->> 'code_hash' AS code_hash, w.spec ->> 'start_checkpoint' AS start_checkpoint,"

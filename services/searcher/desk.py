@@ -19,7 +19,7 @@ from shared.errors import Broken
 from shared.ids import RunId, TrialId, WorkerId
 from shared.messages.base import Event
 from shared.messages.experiments import Verdict
-from shared.messages.storage import ValidationStored
+from shared.messages.reports import ValidationStored
 
 BEFORE_VERDICT = faults.register("searcher.before_verdict")
 _log = structlog.get_logger()

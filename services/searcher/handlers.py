@@ -21,6 +21,12 @@ from shared.bus.consumer import Handlers
 from shared.errors import Conflict, MusterError, NotFound, Rejected
 from shared.ids import CheckpointId
 from shared.messages.base import Command
+from shared.messages.checkpoints import (
+    CheckpointAbandoned,
+    CheckpointCorrupt,
+    CheckpointEvent,
+    CheckpointSaved,
+)
 from shared.messages.experiments import (
     ArchiveExperiment,
     CancelExperiment,
@@ -30,15 +36,10 @@ from shared.messages.experiments import (
     ResumeExperiment,
     SubmissionCommitted,
 )
-from shared.messages.runs import RequestClosed, RunEnded, RunGranted
+from shared.messages.queue import RequestClosed
+from shared.messages.reports import ValidationStored
+from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Wanted
-from shared.messages.storage import (
-    CheckpointAbandoned,
-    CheckpointCorrupt,
-    CheckpointEvent,
-    CheckpointSaved,
-    ValidationStored,
-)
 
 ExperimentCommand = PauseExperiment | ResumeExperiment | CancelExperiment | KillExperiment | ArchiveExperiment
 

@@ -25,8 +25,8 @@ from shared.bus.pipeline import Pipeline
 from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
+from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
-from shared.messages.runs import DesiredSet, ObservedSet
 
 R = TypeVar("R", bound=BaseModel)
 Handler = Callable[[Msg], Awaitable[None]]

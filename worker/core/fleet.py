@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from shared.ids import AllocationId, RunId, WorkerId
-from shared.messages.runs import DesiredAllocation, DesiredSet
+from shared.messages.allocations import DesiredAllocation, DesiredSet
 from worker.core.gang import take_seat
 from worker.core.run import Change, LocalRun, on_desired, on_dropped
 from worker.core.state import MACHINE, Trigger

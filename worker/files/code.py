@@ -12,7 +12,7 @@ import structlog
 from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
-from shared.messages.storage import GetCode
+from shared.messages.files import GetCode
 from worker.files.transfer import Transfer
 from worker.line import Line
 

@@ -11,7 +11,8 @@ import structlog
 
 from muster.errors import Rejected, Transient
 from shared.ids import RunId
-from shared.messages.storage import FileEntry, FileLink, Restore
+from shared.messages.checkpoints import Restore
+from shared.messages.files import FileEntry, FileLink
 from worker.files.transfer import Transfer, hash_file
 from worker.line import Line
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel, JsonValue
 from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.ids import CheckpointId, RunId
-from shared.messages.storage import CommitCheckpoint, Committed, FileEntry, FileLink, Upload, UploadLinks
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.files import FileEntry, FileLink
 from worker.files.restore import check_path
 from worker.files.transfer import hash_file
 

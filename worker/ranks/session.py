@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from muster import wire
 from muster.errors import Rejected
 from shared import faults
-from shared.messages.storage import Report, Validation
+from shared.messages.reports import Report, Validation
 from worker.journal import Journal
 
 AFTER_JOURNAL = faults.register("worker.after_journal")

@@ -27,7 +27,7 @@ from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.store import access as store
 from shared.ids import PoolName, WorkerId, new_id
-from shared.messages.runs import IssueJoin, Join
+from shared.messages.workers import IssueJoin, Join
 
 
 async def get_me(call: Call, request: Empty) -> Me:

@@ -16,7 +16,7 @@ from services.gateway.operations.find import find_experiment, find_trial, parse_
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_checkpoint, render_download
 from shared.ids import CheckpointId, ExperimentId, TrialId
-from shared.messages.storage import GetCheckpointFiles, ListCheckpoints
+from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 
 
 async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:

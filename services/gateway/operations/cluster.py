@@ -20,7 +20,8 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_instance, render_pool, render_queue_entry, render_worker
 from services.gateway.store import registry
 from shared.ids import PoolName
-from shared.messages.runs import ClusterView, GetCluster, GetQueue
+from shared.messages.pools import ClusterView, GetCluster
+from shared.messages.queue import GetQueue
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:

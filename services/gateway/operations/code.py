@@ -18,7 +18,7 @@ from muster.errors import NotFound, Rejected, Transient
 from services.gateway.api.checkpoints import Code, CodeRequest, PutCodeRequest
 from services.gateway.operations.call import Call
 from services.gateway.store import registry
-from shared.messages.storage import ConfirmUpload, GetUploadUrl
+from shared.messages.files import ConfirmUpload, GetUploadUrl
 
 _CHUNK_BYTES = 256 * 1024
 _INLINE_BYTES = 64 * 1024

@@ -21,8 +21,8 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_line
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
-from shared.messages import storage
-from shared.messages.storage import GetLogs
+from shared.messages import logs as messages
+from shared.messages.logs import GetLogs, StoredLine
 
 _FOLLOWED = 500
 _TRIALS_AT_ONCE = 200
@@ -141,7 +141,7 @@ async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIter
 
 async def _ask(
     call: Call, trial: _Trial, request: LogFilter, limit: int, tail: int | None
-) -> storage.LogPage:
+) -> messages.LogPage:
     question = GetLogs(
         trial_id=TrialId(trial.id),
         after=trial.after,
@@ -153,7 +153,7 @@ async def _ask(
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
 
 
-def _line(trial: _Trial, line: storage.StoredLine) -> LogLine:
+def _line(trial: _Trial, line: StoredLine) -> LogLine:
     return render_line(line, trial.id, trial.number, f"{trial.number}.{line.cursor}")
 
 

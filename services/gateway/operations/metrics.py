@@ -15,7 +15,7 @@ from services.gateway.operations.find import experiment_in, find_trial
 from services.gateway.operations.render import render_series, render_summaries
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
-from shared.messages.storage import CompareTrials, GetSeries, GetSummaries
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 
 _COMPARED = 50
 

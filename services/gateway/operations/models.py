@@ -28,7 +28,7 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_model, render_version
 from services.gateway.store import registry
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
-from shared.messages.storage import CreateModel, CreateVersion
+from shared.messages.models import CreateModel, CreateVersion
 
 
 async def create_model(call: Call, request: CreateModelRequest) -> Model:

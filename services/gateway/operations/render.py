@@ -7,9 +7,14 @@ from uuid import UUID
 
 from services.gateway.api import checkpoints, cluster, experiments, models, trials
 from shared.messages import instances as instance_messages
-from shared.messages import runs as run_messages
-from shared.messages import storage
+from shared.messages.checkpoints import CheckpointView, FileLinks
 from shared.messages.experiments import TrialChanged
+from shared.messages.logs import StoredLine
+from shared.messages.metrics import SeriesPage, TrialSummaries
+from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.pools import PoolView
+from shared.messages.queue import QueueEntry
+from shared.messages.workers import WorkerView
 
 Row = Any
 """A row of SQLAlchemy, whose columns are attributes."""
@@ -58,7 +63,7 @@ def render_run(row: Row) -> trials.Run:
     )
 
 
-def render_series(page: storage.SeriesPage) -> trials.TrialMetrics:
+def render_series(page: SeriesPage) -> trials.TrialMetrics:
     series = [
         trials.MetricSeries(
             group=one.group,
@@ -79,7 +84,7 @@ def render_series(page: storage.SeriesPage) -> trials.TrialMetrics:
     return trials.TrialMetrics(trial=page.trial_id, series=series)
 
 
-def render_summaries(found: storage.TrialSummaries) -> trials.MetricSummaries:
+def render_summaries(found: TrialSummaries) -> trials.MetricSummaries:
     metrics = [
         trials.MetricSummary(
             group=one.group,
@@ -96,7 +101,7 @@ def render_summaries(found: storage.TrialSummaries) -> trials.MetricSummaries:
     return trials.MetricSummaries(trial=found.trial_id, metrics=metrics)
 
 
-def render_line(line: storage.StoredLine, trial: UUID, trial_number: int, cursor: str) -> trials.LogLine:
+def render_line(line: StoredLine, trial: UUID, trial_number: int, cursor: str) -> trials.LogLine:
     return trials.LogLine(
         cursor=cursor,
         trial=trial,
@@ -110,7 +115,7 @@ def render_line(line: storage.StoredLine, trial: UUID, trial_number: int, cursor
     )
 
 
-def render_checkpoint(view: storage.CheckpointView) -> checkpoints.Checkpoint:
+def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
     return checkpoints.Checkpoint(
         id=view.checkpoint_id,
         trial=view.trial_id,
@@ -127,7 +132,7 @@ def render_checkpoint(view: storage.CheckpointView) -> checkpoints.Checkpoint:
     )
 
 
-def render_download(found: storage.FileLinks) -> checkpoints.Download:
+def render_download(found: FileLinks) -> checkpoints.Download:
     files = [
         checkpoints.FileDownload(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, url=file.url)
         for file in found.files
@@ -136,7 +141,7 @@ def render_download(found: storage.FileLinks) -> checkpoints.Download:
 
 
 def render_model(row: Row) -> models.Model:
-    changed = storage.ModelChanged.model_validate(row.changed)
+    changed = ModelChanged.model_validate(row.changed)
     return models.Model(
         id=changed.model_id,
         name=changed.name,
@@ -151,7 +156,7 @@ def render_model(row: Row) -> models.Model:
 
 
 def render_version(row: Row) -> models.ModelVersion:
-    changed = storage.VersionChanged.model_validate(row.changed)
+    changed = VersionChanged.model_validate(row.changed)
     lineage = changed.lineage
     return models.ModelVersion(
         id=changed.version_id,
@@ -180,7 +185,7 @@ def render_version(row: Row) -> models.ModelVersion:
     )
 
 
-def render_worker(view: run_messages.WorkerView) -> cluster.Worker:
+def render_worker(view: WorkerView) -> cluster.Worker:
     return cluster.Worker(
         id=view.worker,
         pool=view.pool,
@@ -193,7 +198,7 @@ def render_worker(view: run_messages.WorkerView) -> cluster.Worker:
     )
 
 
-def render_pool(view: run_messages.PoolView) -> cluster.Pool:
+def render_pool(view: PoolView) -> cluster.Pool:
     return cluster.Pool(
         name=view.pool,
         slot_kind=view.slot_kind,
@@ -222,7 +227,7 @@ def render_instance(row: Row) -> cluster.InstanceRecord:
     )
 
 
-def render_queue_entry(entry: run_messages.QueueEntry) -> cluster.QueueEntry:
+def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
     return cluster.QueueEntry(
         trial=entry.trial_id,
         trial_number=entry.trial_number,

@@ -22,8 +22,8 @@ from services.gateway.store import registry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted, ValidateConfig
-from shared.messages.runs import ValidatePlacement
-from shared.messages.storage import GetUploadUrl
+from shared.messages.files import GetUploadUrl
+from shared.messages.queue import ValidatePlacement
 
 T = TypeVar("T")
 _INLINE_CHARS = 16 * 1024

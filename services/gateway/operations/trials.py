@@ -20,7 +20,7 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import finite, render_run, render_trial
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
-from shared.messages.runs import Explain
+from shared.messages.queue import Explain
 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import code, instance, model, model_version
 from shared.messages.instances import InstanceChanged
-from shared.messages.storage import ModelChanged, VersionChanged
+from shared.messages.models import ModelChanged, VersionChanged
 
 
 async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> bool:

@@ -12,8 +12,8 @@ from services.registry.handlers.trials import (
 )
 from shared.bus.consumer import Handlers
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.models import CreateModel, CreateVersion
 from shared.messages.runs import RunEnded, RunGranted, RunResized
-from shared.messages.storage import CreateModel, CreateVersion
 
 EVENTS: Handlers = {
     SubmissionCommitted: on_submission,

@@ -11,7 +11,7 @@ from shared.errors import Conflict, MusterError, NotFound, Rejected
 from shared.ids import CheckpointId, ModelId, VersionId
 from shared.messages.base import Command
 from shared.messages.experiments import OperationRefused
-from shared.messages.storage import CreateModel, CreateVersion, Lineage, VersionChanged
+from shared.messages.models import CreateModel, CreateVersion, Lineage, VersionChanged
 
 
 async def on_create_model(unit: Unit, batch: list[Delivery[CreateModel]]) -> None:

@@ -14,7 +14,7 @@ from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.driver import decode_values
 from services.registry.store.tables import models, trials, validations, versions
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
-from shared.messages.storage import Lineage
+from shared.messages.models import Lineage
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from services.searcher.core.machines import (
 )
 from services.searcher.core.sampling import Point
 from shared.ids import ExperimentId, TrialId, derived_id
-from shared.messages.runs import RequestOutcome
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
 

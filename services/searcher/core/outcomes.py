@@ -6,7 +6,7 @@ from muster.config import ExperimentConfig, Single
 from services.searcher.core.entities import Closed, Experiment, Trial
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
 from services.searcher.core.method import Ending
-from shared.messages.runs import RequestOutcome
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
 

@@ -18,8 +18,15 @@ from shared.bus.envelope import Envelope
 from shared.clock import SystemClock
 from shared.errors import NotFound
 from shared.ids import TenantId, new_id
-from shared.messages import experiments, runs, storage
+from shared.messages import experiments
 from shared.messages.base import Event
+from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.files import ConfirmUpload, GetUploadUrl
+from shared.messages.logs import GetLogs
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+from shared.messages.pools import GetCluster
+from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
+from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
 from tests.support.waiting import eventually
 
@@ -84,22 +91,22 @@ class Others:
 QUESTIONS: dict[str, tuple[type, ...]] = {
     "searcher": (experiments.ValidateConfig, experiments.GetJournal),
     "scheduler": (
-        runs.ValidatePlacement,
-        runs.GetQueue,
-        runs.Explain,
-        runs.GetCluster,
-        runs.IssueJoin,
-        runs.Join,
+        ValidatePlacement,
+        GetQueue,
+        Explain,
+        GetCluster,
+        IssueJoin,
+        Join,
     ),
     "registry": (
-        storage.GetUploadUrl,
-        storage.ConfirmUpload,
-        storage.GetSeries,
-        storage.CompareTrials,
-        storage.GetLogs,
-        storage.GetSummaries,
-        storage.ListCheckpoints,
-        storage.GetCheckpointFiles,
+        GetUploadUrl,
+        ConfirmUpload,
+        GetSeries,
+        CompareTrials,
+        GetLogs,
+        GetSummaries,
+        ListCheckpoints,
+        GetCheckpointFiles,
     ),
 }
 
@@ -113,7 +120,7 @@ async def others(servers: Servers, nats_server: object) -> AsyncIterator[Others]
     }
     found = Others(buses)
     found.say(experiments.ValidateConfig, experiments.Accepted())
-    found.say(runs.ValidatePlacement, runs.Placeable())
+    found.say(ValidatePlacement, Placeable())
     responders = [
         await Responder(buses[owner], owner, dict.fromkeys(questions, found.answer)).__aenter__()
         for owner, questions in QUESTIONS.items()

@@ -12,7 +12,9 @@ import httpx
 from services.gateway.core.tokens import derive_key, hash_token, render_token
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
-from shared.messages import experiments, runs, storage
+from shared.messages import experiments
+from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.runs import RunGranted
 from tests.integration.gateway.conftest import Others
 from tests.support.waiting import eventually
 
@@ -71,7 +73,7 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
     experiment = answer.json()
     trial = trial_changed(experiment, 1, best={"step": 5, "value": 0.3}, latest={"step": 6, "value": 0.4})
     ids = {kind: new_id(SystemClock()) for kind in ("run", "allocation", "checkpoint", "model", "version")}
-    run = runs.RunGranted(
+    run = RunGranted(
         run_id=ids["run"],
         trial_id=trial.trial_id,
         experiment_id=trial.experiment_id,
@@ -93,7 +95,7 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
         "hyperparameters": {"lr": 0.1},
         "metrics": {"loss": 0.3},
     }
-    model = storage.ModelChanged(
+    model = ModelChanged(
         model_id=ids["model"],
         version=2,
         name=f"model-{experiment['number']}",
@@ -104,7 +106,7 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
         created_at=NOW,
         by="admin",
     )
-    version = storage.VersionChanged(
+    version = VersionChanged(
         version_id=ids["version"],
         model_id=ids["model"],
         model_name=model.name,

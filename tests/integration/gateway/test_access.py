@@ -18,7 +18,7 @@ from services.gateway.rpc.server import FULL_NAME
 from services.gateway.rpc.stubs import muster_pb2
 from shared.errors import NotFound
 from shared.ids import DEFAULT_TENANT
-from shared.messages import storage
+from shared.messages.checkpoints import CheckpointPage, FileLinks, GetCheckpointFiles, ListCheckpoints
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, add_token, make_tenant, seed
 from tests.integration.servers import TestDatabase
@@ -43,13 +43,13 @@ async def seeded(gateway: Gateway, others: Others) -> Seeded:
     async def files(ask: Any, query: Any) -> Any:
         if ask.tenant != DEFAULT_TENANT:
             raise NotFound("the checkpoint")
-        return storage.FileLinks(checkpoint_id=query.checkpoint_id, step=1, files=())
+        return FileLinks(checkpoint_id=query.checkpoint_id, step=1, files=())
 
     async def checkpoints(ask: Any, query: Any) -> Any:
-        return storage.CheckpointPage(checkpoints=())
+        return CheckpointPage(checkpoints=())
 
-    others.answers[storage.GetCheckpointFiles] = files
-    others.answers[storage.ListCheckpoints] = checkpoints
+    others.answers[GetCheckpointFiles] = files
+    others.answers[ListCheckpoints] = checkpoints
     async with gateway.client() as api:
         return await seed(api, others)
 

@@ -137,19 +137,19 @@ async def test_what_the_owners_refuse_is_told_and_nothing_is_left(
     api: httpx.AsyncClient, others: Others
 ) -> None:
     from shared.errors import Rejected
-    from shared.messages import runs
+    from shared.messages.queue import Placeable, ValidatePlacement
 
     before = (await create(api))["number"]
     others.say(
-        runs.ValidatePlacement, Rejected("pool_unknown", "there is no pool 'tpu'", "resources.resource_pool")
+        ValidatePlacement, Rejected("pool_unknown", "there is no pool 'tpu'", "resources.resource_pool")
     )
     refused = await api.post("/v1/experiments", json={"config_yaml": CONFIG})
-    others.say(runs.ValidatePlacement, runs.Placeable(warnings=("slow",)))
+    others.say(ValidatePlacement, Placeable(warnings=("slow",)))
     assert refused.status_code == 422
     assert refused.json()["code"] == "pool_unknown" and refused.json()["place"] == "resources.resource_pool"
     assert (await create(api))["number"] == before + 1
     assert (await create(api))["warnings"] == ["slow"]
-    others.say(runs.ValidatePlacement, runs.Placeable())
+    others.say(ValidatePlacement, Placeable())
 
 
 async def next_command(others: Others, kind: type[Command]) -> Command:
@@ -221,13 +221,13 @@ async def test_unknown_and_malformed_ids_look_the_same(api: httpx.AsyncClient, r
 
 async def test_without_searcher_and_scheduler_submissions_are_taken(gateway: Gateway, others: Others) -> None:
     from shared.errors import Transient
-    from shared.messages import runs
+    from shared.messages.queue import Placeable, ValidatePlacement
 
-    others.say(runs.ValidatePlacement, Transient("away"))
+    others.say(ValidatePlacement, Transient("away"))
     others.say(messages.ValidateConfig, Transient("away"))
     async with gateway.client() as api:
         assert (await create(api))["state"] == "submitted"
-    others.say(runs.ValidatePlacement, runs.Placeable())
+    others.say(ValidatePlacement, Placeable())
     others.say(messages.ValidateConfig, messages.Accepted())
 
 

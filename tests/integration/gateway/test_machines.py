@@ -14,7 +14,10 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from shared.errors import Rejected
 from shared.ids import SITE
-from shared.messages import instances, runs
+from shared.messages import instances
+from shared.messages.pools import ClusterView, GetCluster, PoolView
+from shared.messages.queue import GetQueue, QueueEntry, QueuePage
+from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, WorkerView
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.test_experiments import create
 from tests.integration.servers import Servers
@@ -23,10 +26,10 @@ from tests.support.waiting import eventually
 NOW = datetime.now(UTC)
 
 
-def view(*workers: str) -> runs.ClusterView:
-    return runs.ClusterView(
+def view(*workers: str) -> ClusterView:
+    return ClusterView(
         pools=(
-            runs.PoolView(
+            PoolView(
                 pool="default",  # type: ignore[arg-type]
                 slot_kind="cpu",
                 workers=len(workers),
@@ -38,7 +41,7 @@ def view(*workers: str) -> runs.ClusterView:
             ),
         ),
         workers=tuple(
-            runs.WorkerView.model_validate(
+            WorkerView.model_validate(
                 {
                     "worker": worker,
                     "pool": "default",
@@ -56,7 +59,7 @@ def view(*workers: str) -> runs.ClusterView:
 
 
 async def test_workers_pools_and_instances_are_listed(api: httpx.AsyncClient, others: Others) -> None:
-    others.say(runs.GetCluster, view("w3", "w1", "w2"))
+    others.say(GetCluster, view("w3", "w1", "w2"))
     page = (await api.get("/v1/workers", params={"limit": 2})).json()
     assert [worker["id"] for worker in page["items"]] == ["w1", "w2"]
     rest = (await api.get("/v1/workers", params={"limit": 2, "cursor": page["next_cursor"]})).json()
@@ -98,7 +101,7 @@ async def test_the_queue_and_its_reasons_are_told(api: httpx.AsyncClient, others
         "reason": "2 slots are needed, 1 is free",
         "since": NOW,
     }
-    others.say(runs.GetQueue, runs.QueuePage(entries=(runs.QueueEntry.model_validate(entry),), next="x"))
+    others.say(GetQueue, QueuePage(entries=(QueueEntry.model_validate(entry),), next="x"))
     page = (await api.get("/v1/queue", params={"limit": 1})).json()
     assert page["items"][0]["code"] == "no_free_slots" and page["next_cursor"]
     await api.get("/v1/queue", params={"limit": 1, "cursor": page["next_cursor"]})
@@ -106,15 +109,15 @@ async def test_the_queue_and_its_reasons_are_told(api: httpx.AsyncClient, others
 
 
 async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: Others) -> None:
-    issued = runs.IssuedJoin(token="join-me", expires_at=NOW + timedelta(hours=1))
-    others.say(runs.IssueJoin, issued)
+    issued = IssuedJoin(token="join-me", expires_at=NOW + timedelta(hours=1))
+    others.say(IssueJoin, issued)
 
-    def join(ask: Any, query: runs.Join) -> runs.Credentials:
+    def join(ask: Any, query: Join) -> Credentials:
         if query.token != "join-me":
             raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
-        return runs.Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
+        return Credentials(worker=query.worker, jwt="j.w.t", nats_url="nats://x", expires_at=NOW)
 
-    others.say(runs.Join, join)
+    others.say(Join, join)
     body = {"worker": "w1", "user_key": "U" + "A" * 55, "pool": "default", "address": "10.0.0.1"}
     async with gateway.client() as api:
         token = (await api.post("/v1/join-tokens", json={"pool": "default"})).json()["token"]

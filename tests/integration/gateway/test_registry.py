@@ -13,7 +13,11 @@ from aiohttp import web
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
-from shared.messages import experiments, storage
+from shared.messages import experiments
+from shared.messages.checkpoints import FileLinks, GetCheckpointFiles
+from shared.messages.files import Confirmed, ConfirmUpload, FileLink, GetUploadUrl, UploadTarget
+from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
+from shared.messages.models import CreateModel, CreateVersion, ModelChanged
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, seed
 from tests.integration.gateway.test_bad_input import packed
@@ -35,15 +39,15 @@ class Store:
         self.objects[request.match_info["key"]] = await request.read()
         return web.Response()
 
-    def target(self, ask: Any, query: storage.GetUploadUrl) -> storage.UploadTarget:
+    def target(self, ask: Any, query: GetUploadUrl) -> UploadTarget:
         known = query.sha256 in self.known
-        return storage.UploadTarget(known=known, url=None if known else f"{self.url}/{query.sha256}")
+        return UploadTarget(known=known, url=None if known else f"{self.url}/{query.sha256}")
 
-    def confirm(self, ask: Any, query: storage.ConfirmUpload) -> storage.Confirmed:
+    def confirm(self, ask: Any, query: ConfirmUpload) -> Confirmed:
         stored = self.objects[query.sha256]
         assert hashlib.sha256(stored).hexdigest() == query.sha256 and len(stored) == query.size_bytes
         self.known.add(query.sha256)
-        return storage.Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
+        return Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
 
 
 @pytest.fixture
@@ -56,8 +60,8 @@ async def store(others: Others) -> AsyncIterator[Store]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    others.say(storage.GetUploadUrl, found.target)
-    others.say(storage.ConfirmUpload, found.confirm)
+    others.say(GetUploadUrl, found.target)
+    others.say(ConfirmUpload, found.confirm)
     yield found
     await runner.cleanup()
 
@@ -102,15 +106,13 @@ async def test_a_store_that_refuses_is_told(api: httpx.AsyncClient, store: Store
 async def test_metrics_are_shown_with_what_json_cannot_say_as_null(
     api: httpx.AsyncClient, others: Others, seeded: Seeded
 ) -> None:
-    points = tuple(
-        storage.Point(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan")))
-    )
-    page = storage.SeriesPage(
+    points = tuple(Point(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan"))))
+    page = SeriesPage(
         trial_id=seeded.trial,  # type: ignore[arg-type]
-        series=(storage.Series(group="validation", name="loss", count=2, points=points),),
+        series=(Series(group="validation", name="loss", count=2, points=points),),
     )
-    others.say(storage.GetSeries, page)
-    others.say(storage.CompareTrials, storage.SeriesPages(trials=(page,)))
+    others.say(GetSeries, page)
+    others.say(CompareTrials, SeriesPages(trials=(page,)))
     found = (
         await api.get(f"/v1/trials/{seeded.experiment['number']}.1/metrics", params={"name": "loss"})
     ).json()
@@ -128,9 +130,9 @@ async def test_a_model_is_created_versioned_and_downloaded(
     asking = asyncio.create_task(
         api.post("/v1/models", json={"name": "digits", "metadata": {"a": 1}}, headers=key)
     )
-    command = await next_command(others, storage.CreateModel)
-    assert isinstance(command, storage.CreateModel) and command.by == "admin"
-    changed = storage.ModelChanged(
+    command = await next_command(others, CreateModel)
+    assert isinstance(command, CreateModel) and command.by == "admin"
+    changed = ModelChanged(
         model_id=command.model_id,
         version=1,
         name=command.name,
@@ -151,7 +153,7 @@ async def test_a_model_is_created_versioned_and_downloaded(
 
     wish = {"checkpoint": str(seeded.checkpoint)}
     asking = asyncio.create_task(api.post("/v1/models/digits/versions", json=wish))
-    command = await next_command(others, storage.CreateVersion)
+    command = await next_command(others, CreateVersion)
     refusal = experiments.OperationRefused(
         operation_id=command.operation_id, code="checkpoint_not_saved", message="it is being uploaded"
     )
@@ -168,9 +170,9 @@ async def test_versions_are_found_by_number_alias_and_latest(
         assert found.status_code == 200 and found.json()["id"] == str(seeded.version), reference
     for reference in ("2", "0", "best", "-1"):
         assert (await api.get(f"/v1/models/{seeded.model}/versions/{reference}")).status_code == 404
-    file = storage.FileLink(path="model.pt", size_bytes=3, sha256="0" * 64, url="http://store/x?signature")
-    links = storage.FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))  # type: ignore[arg-type]
-    others.say(storage.GetCheckpointFiles, links)
+    file = FileLink(path="model.pt", size_bytes=3, sha256="0" * 64, url="http://store/x?signature")
+    links = FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))  # type: ignore[arg-type]
+    others.say(GetCheckpointFiles, links)
     download = (await api.get(f"/v1/models/{seeded.model}/versions/1/files")).json()
     assert download["checkpoint"] == str(seeded.checkpoint) and download["files"][0]["path"] == "model.pt"
 

@@ -14,7 +14,7 @@ import pytest
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
-from shared.messages import storage
+from shared.messages.logs import GetLogs, LogPage, StoredLine
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
@@ -129,12 +129,12 @@ class Log:
         self.lines: dict[UUID, list[str]] = {}
         self.ended: set[UUID] = set()
 
-    def page(self, ask: Any, query: storage.GetLogs) -> storage.LogPage:
+    def page(self, ask: Any, query: GetLogs) -> LogPage:
         lines = self.lines.get(query.trial_id, [])
         after = query.after if query.tail is None else max(query.after, len(lines) - query.tail)
         shown = lines[after : after + query.limit]
         stored = tuple(
-            storage.StoredLine(
+            StoredLine(
                 cursor=after + index + 1,
                 run_number=1,
                 rank=0,
@@ -145,7 +145,7 @@ class Log:
             for index, text in enumerate(shown)
         )
         ended = query.trial_id in self.ended and after + len(shown) == len(lines)
-        return storage.LogPage(lines=stored, next=after + len(shown), ended=ended)
+        return LogPage(lines=stored, next=after + len(shown), ended=ended)
 
 
 async def with_trials(api: httpx.AsyncClient, others: Others, count: int) -> tuple[dict[str, Any], list[Any]]:
@@ -165,7 +165,7 @@ async def test_a_log_is_paged_and_followed_to_its_end(api: httpx.AsyncClient, ot
     made, (trial,) = await with_trials(api, others, 1)
     log = Log()
     log.lines[trial.trial_id] = ["one", "two", "three"]
-    others.say(storage.GetLogs, log.page)
+    others.say(GetLogs, log.page)
     path = f"/v1/trials/{made['number']}.1/logs"
     page = (await api.get(path, params={"limit": 2})).json()
     assert [line["text"] for line in page["items"]] == ["one", "two"]
@@ -197,7 +197,7 @@ async def test_an_experiments_log_is_that_of_its_trials(api: httpx.AsyncClient, 
     for trial in trials:
         log.lines[trial.trial_id] = [f"{trial.number}.{index}" for index in range(3)]
         log.ended.add(trial.trial_id)
-    others.say(storage.GetLogs, log.page)
+    others.say(GetLogs, log.page)
     texts: list[str] = []
     params: dict[str, Any] = {"limit": 2}
     while True:

@@ -23,16 +23,14 @@ from shared.bus import Ask, Bus, Envelope, Responder
 from shared.clock import SystemClock
 from shared.errors import Rejected
 from shared.ids import SITE, PoolName, WorkerId, new_id
+from shared.messages.allocations import Slot
 from shared.messages.base import Event
 from shared.messages.instances import InstanceChanged, ProviderChanged
-from shared.messages.runs import (
-    ClusterView,
+from shared.messages.pools import ClusterView, GetCluster, PoolDemand
+from shared.messages.workers import (
     DrainWorker,
-    GetCluster,
     IssuedJoin,
     IssueJoin,
-    PoolDemand,
-    Slot,
     WorkerDrained,
     WorkerJoined,
     WorkerLost,

@@ -30,6 +30,7 @@ from shared.ids import (
     new_id,
 )
 from shared.messages.base import Command, Event
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Restore, Restored, Upload, UploadLinks
 from shared.messages.experiments import (
     ExperimentChanged,
     GetReferences,
@@ -37,23 +38,10 @@ from shared.messages.experiments import (
     TrialChanged,
     TrialWanted,
 )
+from shared.messages.files import FileEntry
+from shared.messages.reports import LogBatch, LogLine, Mark, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts, GetAllocation, RunEnded, RunGranted, RunOutcome
 from shared.messages.specs import Member, Signal, TrialSpec, Wanted
-from shared.messages.storage import (
-    CommitCheckpoint,
-    Committed,
-    FileEntry,
-    LogBatch,
-    LogLine,
-    Mark,
-    Report,
-    ReportBatch,
-    Restore,
-    Restored,
-    Upload,
-    UploadLinks,
-    Validation,
-)
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from tests.integration.servers import Servers, TestDatabase
 

@@ -9,19 +9,15 @@ import urllib3
 
 from muster.errors import Conflict, NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, CheckpointId, TenantId, WorkerId, derived_id, new_id
-from shared.messages.storage import (
+from shared.messages.checkpoints import (
     CommitCheckpoint,
     Committed,
-    ConfirmUpload,
-    FileEntry,
-    FileLink,
     GetCheckpointFiles,
-    GetCode,
-    GetUploadUrl,
     ListCheckpoints,
     Upload,
     UploadLinks,
 )
+from shared.messages.files import ConfirmUpload, FileEntry, FileLink, GetCode, GetUploadUrl
 from tests.integration.registry.platform import (
     CLOCK,
     Platform,

@@ -4,13 +4,8 @@ import pytest
 
 from muster.errors import Conflict
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
-from shared.messages.storage import (
-    CreateModel,
-    CreateVersion,
-    GetCheckpointFiles,
-    GetLineage,
-    ListCheckpoints,
-)
+from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.models import CreateModel, CreateVersion, GetLineage
 from tests.integration.registry.platform import (
     CLOCK,
     Platform,

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from shared.ids import CheckpointId, new_id
-from shared.messages.storage import Mark
+from shared.messages.reports import Mark
 from tests.integration.registry.platform import CLOCK, Platform, Registry, Run, report, validation
 from tests.integration.registry.test_checkpoints import FILES, manifest, send
 from tests.support.waiting import eventually

@@ -7,15 +7,8 @@ import pytest
 
 from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, WorkerId, derived_id
-from shared.messages.storage import (
-    CompareTrials,
-    GetLogs,
-    GetSeries,
-    GetSummaries,
-    LogPage,
-    SeriesPage,
-    TrialSummaries,
-)
+from shared.messages.logs import GetLogs, LogPage
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries, SeriesPage, TrialSummaries
 from tests.integration.registry.platform import (
     Platform,
     Registry,

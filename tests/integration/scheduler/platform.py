@@ -29,18 +29,11 @@ from shared.ids import (
     WorkerId,
     new_id,
 )
+from shared.messages.allocations import DesiredSet, ObservedAllocation, ObservedSet, Slot
 from shared.messages.base import Command, Event, Query
 from shared.messages.experiments import TrialWanted
-from shared.messages.runs import (
-    Credentials,
-    DesiredSet,
-    IssueJoin,
-    Join,
-    ObservedAllocation,
-    ObservedSet,
-    Slot,
-)
 from shared.messages.specs import Share, Signal, Slots, TrialSpec, Wanted
+from shared.messages.workers import Credentials, IssueJoin, Join
 from shared.nats_jwt import KeyKind, credentials_text, new_seed, public_key
 from tests.integration.servers import Servers, TestDatabase
 from tests.support.waiting import eventually
@@ -237,7 +230,7 @@ class Platform:
         return await self.bus.ask(query, tenant, timeout_s=3.0)
 
     async def is_led(self) -> bool:
-        from shared.messages.runs import GetCluster
+        from shared.messages.pools import GetCluster
 
         try:
             await self.bus.ask(GetCluster(), SITE, timeout_s=0.5)

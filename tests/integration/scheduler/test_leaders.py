@@ -5,7 +5,9 @@ import signal
 
 import pytest
 
-from shared.messages.runs import RequestClosed, RunEnded, RunGranted, WorkerJoined, WorkerLost
+from shared.messages.queue import RequestClosed
+from shared.messages.runs import RunEnded, RunGranted
+from shared.messages.workers import WorkerJoined, WorkerLost
 from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 

@@ -6,24 +6,11 @@ import pytest
 
 from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, PoolName, WorkerId, new_id
-from shared.messages.runs import (
-    DrainWorker,
-    EditExperiment,
-    Explain,
-    GetAllocation,
-    GetCluster,
-    GetQueue,
-    IssueJoin,
-    Join,
-    PoolDemand,
-    RequestClosed,
-    RunEnded,
-    RunGranted,
-    ValidatePlacement,
-    WorkerDrained,
-    WorkerJoined,
-)
+from shared.messages.pools import GetCluster, PoolDemand
+from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClosed, ValidatePlacement
+from shared.messages.runs import GetAllocation, RunEnded, RunGranted
 from shared.messages.specs import Signal, Wanted
+from shared.messages.workers import DrainWorker, IssueJoin, Join, WorkerDrained, WorkerJoined
 from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial
 from tests.support.waiting import eventually
 

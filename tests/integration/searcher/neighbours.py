@@ -37,9 +37,10 @@ from shared.messages.experiments import (
     TrialWanted,
     Verdict,
 )
-from shared.messages.runs import RequestClosed, RequestOutcome, RunEnded, RunGranted
+from shared.messages.queue import RequestClosed, RequestOutcome
+from shared.messages.reports import ValidationStored
+from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Member, Wanted
-from shared.messages.storage import ValidationStored
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[3]

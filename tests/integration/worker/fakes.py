@@ -19,33 +19,13 @@ from shared import nats_jwt
 from shared.bus import Ask, Bus, Responder
 from shared.errors import NotFound, Transient
 from shared.ids import DEFAULT_TENANT, AllocationId, CheckpointId, ExperimentId, RunId, TrialId, WorkerId
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, ObservedSet, Seen
+from shared.messages.checkpoints import CommitCheckpoint, Committed, Restore, Restored, Upload, UploadLinks
 from shared.messages.experiments import Verdict
-from shared.messages.runs import (
-    Credentials,
-    DesiredAllocation,
-    DesiredSet,
-    ObservedAllocation,
-    ObservedSet,
-    Renew,
-    Seen,
-)
+from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode
+from shared.messages.reports import LogBatch, Mark, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
-from shared.messages.storage import (
-    CodeLink,
-    CommitCheckpoint,
-    Committed,
-    FileEntry,
-    FileLink,
-    GetCode,
-    LogBatch,
-    Mark,
-    ReportBatch,
-    Restore,
-    Restored,
-    Upload,
-    UploadLinks,
-    Validation,
-)
+from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
 
 NAMESPACE = UUID("00000000-0000-4000-8000-0000000000aa")

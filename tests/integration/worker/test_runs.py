@@ -5,8 +5,8 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
+from shared.messages.reports import Validation
 from shared.messages.specs import Member, Signal
-from shared.messages.storage import Validation
 from tests.integration.worker.fakes import Daemon, FakePlatform
 from tests.support.waiting import eventually
 

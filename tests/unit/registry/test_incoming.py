@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from services.registry.core.names import METRICS_PER_REPORT
 from services.registry.incoming import Incoming, read_batch
 from shared.ids import DEFAULT_TENANT, ExperimentId, RunId, TrialId, WorkerId, derived_id
+from shared.messages.reports import JournalRecord, LogLine, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts
-from shared.messages.storage import JournalRecord, LogLine, Report, ReportBatch, Validation
 
 RUN = RunId(derived_id(DEFAULT_TENANT, "run"))
 WORKER = WorkerId("w-1")

@@ -14,7 +14,7 @@ from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.turn import Turn
 from shared.ids import ExperimentId
-from shared.messages.runs import RequestOutcome
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

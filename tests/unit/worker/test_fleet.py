@@ -6,7 +6,7 @@ import pytest
 
 from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
-from shared.messages.runs import DesiredAllocation, DesiredSet
+from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import Gate, apply_desired, is_orphaned, pass_gate
 from worker.core.gang import (

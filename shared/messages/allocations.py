@@ -1,0 +1,94 @@
+"""The desired and the observed set: what the scheduler wants on a machine, and what the worker has there."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import BaseModel, Field
+
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
+from shared.messages.base import Record, ToWorker, WorkerRequest
+from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
+
+
+class DesiredAllocation(Record):
+    """What the worker should have running. `spec` is carried until the worker's reply names the allocation."""
+
+    allocation_id: AllocationId
+    run_id: RunId
+    run_number: int
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    tenant: UUID
+    token: int
+    generation: int
+    wanted: Signal
+    decide_at: float | None = None
+    members: tuple[Member, ...]
+    rendezvous: str | None = None
+    preemption_timeout_s: float = 3600.0
+    spec: TrialSpec | None = None
+    traceparent: str | None = None
+
+
+class DesiredSet(ToWorker, kind="desired"):
+    """scheduler → worker, a core request answered by an ObservedSet; resent until observed equals desired. A lower epoch is refused."""
+
+    worker: WorkerId
+    epoch: int
+    sequence: int
+    allocations: tuple[DesiredAllocation, ...]
+
+
+class ObservedAllocation(Record):
+    """What the worker has of an allocation. An ended one stays until the desired set drops it."""
+
+    allocation_id: AllocationId
+    run_id: RunId
+    token: int
+    generation: int
+    state: Literal["preparing", "running", "exited"]
+    wanted: Signal = Signal.RUN
+    decide_at: float | None = None
+    rendezvous: str | None = None
+    acknowledged: Signal | None = None
+    forced: bool = False
+    exit_code: int | None = None
+    fault: Literal["user", "machine"] | None = None
+    reason: str | None = None
+    validations: int = 0
+    checkpoints: int = 0
+    step: int = 0
+
+
+class Slot(Record):
+    id: int
+    kind: SlotKind
+    name: str = ""
+    memory_bytes: int | None = None
+
+
+class Seen(BaseModel):
+    """The leader's answer to a heartbeat: its epoch; `known` false asks the worker to send everything again."""
+
+    epoch: int
+    known: bool = True
+
+
+class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
+    """worker → scheduler: the heartbeat (1 s), sent at once on a change; the same model answers a desired set.
+
+    `incarnation` is new at each start of the daemon; `sequence` rises with each set sent; `epoch` is the highest seen, kept on disk.
+    """
+
+    worker: WorkerId
+    incarnation: UUID
+    sequence: int
+    epoch: int
+    pool: PoolName
+    address: str
+    slots: tuple[Slot, ...]
+    allocations: tuple[ObservedAllocation, ...] = ()
+    drained: bool = True
+    isolated_user: bool = False
+    version: str = ""
+    labels: dict[str, str] = Field(default_factory=dict)

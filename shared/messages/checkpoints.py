@@ -1,0 +1,125 @@
+"""Checkpoints: announced, uploaded, committed, restored from, collected."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
+from shared.messages.base import Event, Query, Record, WorkerRequest
+from shared.messages.files import FileEntry, FileLink
+
+CheckpointState = Literal["uploading", "saved", "abandoned", "corrupt", "deleted"]
+
+
+class Restored(BaseModel):
+    checkpoint_id: CheckpointId | None = None
+    step: int = 0
+    files: tuple[FileLink, ...] = ()
+
+
+class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
+    """The newest good checkpoint of the run's trial (else its start checkpoint); from its step on, older runs' points are superseded."""
+
+    run_id: RunId
+
+
+class UploadLinks(BaseModel):
+    files: tuple[FileLink, ...]
+    state: CheckpointState = "uploading"
+
+
+class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
+    """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures."""
+
+    run_id: RunId
+    checkpoint_id: CheckpointId
+    number: int
+    step: int
+    files: tuple[FileEntry, ...]
+
+
+class Committed(BaseModel):
+    state: CheckpointState
+    retry_after_s: float | None = None
+    reason: str | None = None
+
+
+class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"):
+    """The manifest: commits when the reports mark has reached `after_report` and every object has its size and hash."""
+
+    run_id: RunId
+    checkpoint_id: CheckpointId
+    after_report: int
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class CheckpointEvent(Event):
+    checkpoint_id: CheckpointId
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    run_id: RunId
+    run_number: int
+    token: int
+    version: int
+    number: int
+    step: int
+    state: CheckpointState
+    files: int
+    size_bytes: int
+    created_at: datetime
+    reason: str | None = None
+
+
+class CheckpointSaved(CheckpointEvent, entity="checkpoint", happened="saved"):
+    """registry → searcher, scheduler, gateway: its manifest is committed; it can be restored from."""
+
+
+class CheckpointAbandoned(CheckpointEvent, entity="checkpoint", happened="abandoned"):
+    """It was announced and will never be committed."""
+
+
+class CheckpointCorrupt(CheckpointEvent, entity="checkpoint", happened="corrupt"):
+    """What is stored is not what was announced; it is never restored from."""
+
+
+class CheckpointDeleted(CheckpointEvent, entity="checkpoint", happened="deleted"):
+    """Collected by the retention rule or by a person."""
+
+
+class CheckpointView(Record):
+    checkpoint_id: CheckpointId
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    run_number: int
+    step: int
+    state: CheckpointState
+    files: tuple[FileEntry, ...]
+    size_bytes: int
+    metrics: dict[str, float] = Field(default_factory=dict)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    created_at: datetime
+    reason: str | None = None
+
+
+class CheckpointPage(BaseModel):
+    checkpoints: tuple[CheckpointView, ...]
+    next: str | None = None
+
+
+class ListCheckpoints(Query[CheckpointPage], owner="registry", name="checkpoints"):
+    trial_id: TrialId | None = None
+    experiment_id: ExperimentId | None = None
+    checkpoint_id: CheckpointId | None = None
+    after: str | None = None
+    limit: int = 100
+
+
+class FileLinks(BaseModel):
+    checkpoint_id: CheckpointId
+    step: int
+    files: tuple[FileLink, ...]
+
+
+class GetCheckpointFiles(Query[FileLinks], owner="registry", name="checkpoint_files"):
+    checkpoint_id: CheckpointId

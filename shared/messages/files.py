@@ -1,0 +1,60 @@
+"""Files and archives: what a stored file is, and how the code of an experiment goes in and out."""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from shared.ids import RunId
+from shared.messages.base import Query, Record, WorkerRequest
+
+
+class FileEntry(Record):
+    """A file of a checkpoint or archive: relative path with forward slashes, no `..`, no links."""
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+class FileLink(FileEntry):
+    """A file with a URL signed for one method and a short life."""
+
+    url: str
+
+
+class CodeLink(BaseModel):
+    sha256: str
+    size_bytes: int
+    url: str
+
+
+class GetCode(WorkerRequest[CodeLink], owner="registry", kind="code"):
+    run_id: RunId
+
+
+class UploadTarget(BaseModel):
+    """`known`: nothing needs to be sent. Otherwise PUT the bytes to `url`, then confirm."""
+
+    known: bool
+    url: str | None = None
+
+
+class GetUploadUrl(Query[UploadTarget], owner="registry", name="upload_url"):
+    """Where a content-addressed artifact of the tenant goes (`code`: the deterministic archive of a model folder)."""
+
+    kind: Literal["code"] = "code"
+    sha256: str
+    size_bytes: int
+
+
+class Confirmed(BaseModel):
+    sha256: str
+    size_bytes: int
+
+
+class ConfirmUpload(Query[Confirmed], owner="registry", name="confirm_upload"):
+    """The registry reads what was sent, and keeps it when size and hash are right; otherwise Rejected. Repeatable."""
+
+    kind: Literal["code"] = "code"
+    sha256: str
+    size_bytes: int

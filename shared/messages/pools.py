@@ -1,0 +1,52 @@
+"""Pools: what they need, what they have, and the view of the whole cluster."""
+
+from pydantic import BaseModel
+
+from shared.ids import PoolName
+from shared.messages.base import Event, Query, Record
+from shared.messages.specs import SlotKind
+from shared.messages.workers import WorkerView
+
+
+class PoolDemand(Event, entity="pool", happened="demanded"):
+    """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need."""
+
+    pool: PoolName
+    version: int
+    waiting_slots: int
+    used_slots: int
+    idle_slots: int
+    largest_single_node: int = 0
+    slot_kind: SlotKind | None = None
+    soon_slots: int = 0
+
+
+class PoolCapacity(Event, entity="pool", happened="measured"):
+    """scheduler → searcher, gateway."""
+
+    pool: PoolName
+    version: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    expected_slots: int = 0
+
+
+class PoolView(Record):
+    pool: PoolName
+    slot_kind: SlotKind | None
+    workers: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    preemption: bool
+    exclusive: bool
+
+
+class ClusterView(BaseModel):
+    pools: tuple[PoolView, ...]
+    workers: tuple[WorkerView, ...]
+
+
+class GetCluster(Query[ClusterView], owner="scheduler", name="snapshot"):
+    """Pools and workers, without any tenant's content."""

@@ -1,0 +1,89 @@
+"""The queue: how a request ends or is edited, why it waits, and whether it could ever be placed."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, Field, JsonValue
+
+from shared.ids import ExperimentId, PoolName, TrialId
+from shared.messages.base import Command, Event, Query, Record
+from shared.messages.specs import SlotKind
+
+RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
+
+
+class RequestClosed(Event, entity="request", happened="closed"):
+    """scheduler → searcher: the one end of `trial.wanted` number `request`, even if no run existed."""
+
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    version: int
+    request: int
+    outcome: RequestOutcome
+    runs: int
+    reason: str | None = None
+
+
+class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
+    experiment_id: ExperimentId
+    priority: int | None = None
+    weight: float | None = None
+    max_slots: int | None = None
+    pool: PoolName | None = None
+
+
+class QueueEntry(Record):
+    """A waiting or running request. Work of other tenants is never listed, only counted in the reasons."""
+
+    trial_id: TrialId
+    experiment_id: ExperimentId
+    experiment_number: int
+    trial_number: int
+    pool: PoolName
+    priority: int
+    slots: int
+    state: Literal["waiting", "running"]
+    position: int | None = None
+    code: str | None = None
+    reason: str | None = None
+    since: datetime
+
+
+class QueuePage(BaseModel):
+    entries: tuple[QueueEntry, ...]
+    next: str | None = None
+
+
+class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
+    pool: PoolName | None = None
+    after: str | None = None
+    limit: int = 200
+
+
+class Explanation(BaseModel):
+    """Why a trial waits or runs: a stable code, a sentence, and the facts as data."""
+
+    trial_id: TrialId
+    state: Literal["waiting", "running", "closed", "unknown"]
+    code: str
+    message: str
+    facts: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Explain(Query[Explanation], owner="scheduler", name="explain"):
+    trial_id: TrialId
+
+
+class Placeable(BaseModel):
+    warnings: tuple[str, ...] = ()
+
+
+class ValidatePlacement(Query[Placeable], owner="scheduler", name="validate"):
+    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, …) with the place in the config."""
+
+    pool: PoolName
+    min_slots: int
+    max_slots: int
+    kind: SlotKind | None = None
+    single_node: bool = False
+    priority: int | None = None

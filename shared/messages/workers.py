@@ -1,0 +1,97 @@
+"""Workers: how they come, are emptied and go, and the credentials they come with."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from shared.ids import PoolName, WorkerId
+from shared.messages.allocations import Slot
+from shared.messages.base import Command, Event, Query, Record, WorkerRequest
+from shared.messages.specs import SlotKind
+
+
+class WorkerJoined(Event, entity="worker", happened="joined"):
+    """scheduler → gateway, provisioner: the worker answers and its slots can be granted. Also sent again when it changes (slots, draining)."""
+
+    worker: WorkerId
+    version: int
+    pool: PoolName
+    address: str
+    slots: tuple[Slot, ...]
+    state: Literal["ready", "draining"]
+    used_slots: int = 0
+    joined_at: datetime
+    isolated_user: bool = False
+
+
+class WorkerLost(Event, entity="worker", happened="lost"):
+    worker: WorkerId
+    version: int
+    pool: PoolName
+    reason: str
+    lost_at: datetime
+
+
+class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
+    """provisioner, gateway → scheduler. `reclaim` false waits for its runs; true preempts them. `undo` takes it back."""
+
+    worker: WorkerId
+    reclaim: bool = False
+    undo: bool = False
+
+
+class WorkerDrained(Event, entity="worker", happened="drained"):
+    """scheduler → provisioner: nothing runs there, its journal and uploads are empty, and nothing will be granted."""
+
+    worker: WorkerId
+    version: int
+    pool: PoolName
+    drained_at: datetime
+
+
+class IssuedJoin(BaseModel):
+    token: str
+    expires_at: datetime
+
+
+class IssueJoin(Query[IssuedJoin], owner="scheduler", name="issue_join"):
+    """A join token for one worker, kept as a hash, good once until it expires."""
+
+    pool: PoolName
+    worker: WorkerId | None = None
+    life_s: float = 3600.0
+
+
+class Credentials(BaseModel):
+    """A worker's user JWT for NATS; its nkey seed never leaves the machine."""
+
+    worker: WorkerId
+    jwt: str
+    nats_url: str
+    expires_at: datetime
+
+
+class Join(Query[Credentials], owner="scheduler", name="join"):
+    token: str
+    worker: WorkerId
+    user_key: str
+    pool: PoolName
+    address: str
+
+
+class Renew(WorkerRequest[Credentials], owner="scheduler", kind="renew"):
+    worker: WorkerId
+    user_key: str
+
+
+class WorkerView(Record):
+    worker: WorkerId
+    pool: PoolName
+    address: str
+    state: Literal["ready", "draining", "lost"]
+    slots: int
+    used_slots: int
+    slot_kind: SlotKind | None
+    last_heard: datetime
+    isolated_user: bool = False
