@@ -146,6 +146,7 @@ def _ended(fact: Ended) -> RunEnded:
         granted_at=run.granted_at,
         ended_at=run.ended_at or run.granted_at,
         outcome=ending.outcome,
+        forced=exited.forced if exited else False,
         acknowledged=exited.acknowledged if exited else None,
         validations=exited.validations if exited else None,
         checkpoints=exited.checkpoints if exited else None,

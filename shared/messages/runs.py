@@ -49,10 +49,14 @@ class RunResized(RunState, entity="run", happened="resized"):
 
 
 class RunEnded(RunState, entity="run", happened="ended"):
-    """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run)."""
+    """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run).
+
+    `forced`: the run was ended without its consent, so its token is stale from here on, whatever the outcome is called.
+    """
 
     ended_at: datetime
     outcome: RunOutcome
+    forced: bool = False
     acknowledged: Signal | None = None
     validations: int | None = None
     checkpoints: int | None = None

@@ -118,14 +118,9 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
 
 
 def _ending(message: RunEnded) -> Ending:
-    """A run that was forced after its preemption timeout counts as ordinary here: its successor's token fences it."""
-    match message.outcome:
-        case "lost":
-            return Ending.lost
-        case "killed":
-            return Ending.forced
-        case _:
-            return Ending.ordinary
+    if message.outcome == "lost":
+        return Ending.lost
+    return Ending.forced if message.forced else Ending.ordinary
 
 
 def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:

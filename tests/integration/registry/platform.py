@@ -297,12 +297,18 @@ def granted(run: Run) -> RunGranted:
 
 
 def ended(
-    run: Run, outcome: RunOutcome = "completed", checkpoints: int | None = 0, ago_s: float = 0.0
+    run: Run,
+    outcome: RunOutcome = "completed",
+    checkpoints: int | None = 0,
+    ago_s: float = 0.0,
+    *,
+    forced: bool = False,
 ) -> RunEnded:
     return RunEnded(
         **_state(run, 2),
         ended_at=CLOCK.now() - timedelta(seconds=ago_s),
         outcome=outcome,
+        forced=forced,
         acknowledged=Signal.STOP if outcome == "stopped" else None,
         checkpoints=checkpoints,
         next="closed",

@@ -18,6 +18,7 @@ from shared.messages.checkpoints import (
     UploadLinks,
 )
 from shared.messages.files import ConfirmUpload, FileEntry, FileLink, GetCode, GetUploadUrl
+from shared.messages.runs import RunOutcome
 from tests.integration.registry.platform import (
     CLOCK,
     Platform,
@@ -180,6 +181,22 @@ async def test_a_lost_run_s_checkpoints_are_given_up_at_once(around: Platform) -
     await around.publish("scheduler", ended(run, "lost", checkpoints=None))
     await eventually(lambda: _happened(around, "abandoned", checkpoint))
     assert (await around.commit(run, checkpoint)).state == "abandoned"
+
+
+@pytest.mark.parametrize("outcome", ["preempted", "stopped", "killed"])
+async def test_a_forced_run_s_late_commit_is_refused_whatever_its_end_is_called(
+    around: Platform, outcome: RunOutcome
+) -> None:
+    run = around.scheduler.grant()
+    kept, late = await save(around, run, 1, 10), CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, late, 2, 20, manifest(FILES))
+    await send(links.files, FILES)
+    await around.publish("scheduler", ended(run, outcome, checkpoints=2, forced=True))
+    await eventually(lambda: _happened(around, "abandoned", late))
+    assert (await around.commit(run, late)).state == "abandoned"
+    never_seen = await around.upload(run, CheckpointId(new_id(CLOCK)), 3, 30, manifest(FILES))
+    assert (never_seen.files, never_seen.state) == ((), "abandoned")
+    assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == kept
 
 
 async def test_what_was_announced_and_not_committed_is_abandoned_after_the_timeout(around: Platform) -> None:

@@ -174,6 +174,22 @@ async def test_a_lost_run_is_stale_without_a_successor(around: Platform) -> None
     assert [e["stale"] for e in await around.emitted("validation.stored", run_id=run.id)] == [True]
 
 
+async def test_a_forced_run_s_late_data_is_stored_and_decides_nothing(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, loss=1.0) for step in (1, 2)])
+    await around.publish("scheduler", ended(run, "preempted", forced=True))
+    await eventually(lambda: _stale(around, run))
+    await around.reports(run, 3, [validation(1, 3, loss=2.0)])
+    assert [e["stale"] for e in await around.emitted("validation.stored", run_id=run.id)] == [True]
+    successor = around.scheduler.grant(run)
+    assert (await around.restore(successor)).checkpoint_id is None
+    await around.reports(run, 4, [report(4, loss=3.0)])
+    await around.reports(successor, 1, [report(1, loss=9.0)])
+    series = (await around.ask(GetSeries(trial_id=run.trial, group="training"))).series
+    assert [(p.step, p.value, p.run_number) for p in series[0].points] == [(1, 9.0, 2)]
+    assert await points(around, run) == 4
+
+
 async def test_an_ordinary_end_leaves_what_was_journaled_valid(around: Platform) -> None:
     run = around.scheduler.grant()
     await around.publish("scheduler", ended(run, "completed"))

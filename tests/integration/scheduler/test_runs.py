@@ -204,3 +204,16 @@ async def test_a_drain_can_be_taken_back(around: Platform, workers):
     await eventually(lambda: all(trial in worker.running for worker in workers))
     for worker in workers:
         await worker.exit(trial)
+
+
+async def test_an_end_says_whether_it_was_forced(around: Platform, workers):
+    forced, willing = new_trial(), new_trial()
+    for trial in (forced, willing):
+        await around.want(trial)
+    await eventually(lambda: {forced, willing} <= {t for worker in workers for t in worker.running})
+    for worker in workers:
+        await worker.exit(forced, exit_code=-9, forced=True)
+        await worker.exit(willing)
+    for trial, told in ((forced, True), (willing, False)):
+        await eventually(lambda trial=trial: around.told(RunEnded, trial))
+        assert around.told(RunEnded, trial)[0].forced is told
