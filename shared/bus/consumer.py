@@ -110,9 +110,10 @@ class Consumer:
 
     async def _patiently(self, step: Callable[[], Awaitable[None]]) -> bool:
         """Whether the step was done; a failure of any kind ends no loop."""
+        done = False
         try:
             await step()
-            return True
+            done = True
         except Transient as error:
             _log.warning("consuming was put off", service=self._service, error=str(error))
             await self._rest(error.retry_after_s)
@@ -120,7 +121,7 @@ class Consumer:
             _log.exception("consuming failed", service=self._service)
             await self._rest(_FAILED_REST_S)
         leave_if_cancelled()
-        return False
+        return done
 
     async def _rest(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
