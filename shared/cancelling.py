@@ -5,6 +5,11 @@ forgets the cancellation: a loop would then go on for ever, and its process neve
 """
 
 import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+AGAIN_S = 2.0
+"""How long a cancelled task may take to tidy up before it is taken for one that lost its cancellation."""
 
 
 def leave_if_cancelled() -> None:
@@ -12,3 +17,12 @@ def leave_if_cancelled() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
+
+
+async def see_ended(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Wait until cancelled tasks have ended, cancelling again those that stay: one lost its cancellation, the next finds it."""
+    staying = set(tasks)
+    while staying:
+        _, staying = await asyncio.wait(staying, timeout=AGAIN_S)
+        for task in staying:
+            task.cancel()

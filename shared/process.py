@@ -19,6 +19,7 @@ import structlog
 import uvloop
 
 from shared import logs, telemetry
+from shared.cancelling import see_ended
 from shared.errors import MusterError, Rejected
 from shared.settings import ServiceSettings, load
 from shared.side_port import side_port
@@ -100,7 +101,12 @@ class Process:
         self._ending.set()
 
     async def _end_in_order(self, composing: asyncio.Task[None]) -> None:
-        await self._ending.wait()
+        try:
+            await self._ending.wait()
+        except asyncio.CancelledError:
+            # A task crashed, and the group cancels the others once: one that lost it would keep the process for ever.
+            await see_ended([composing, *(started.task for started in self._started)])
+            raise
         _log.info("the process is ending")
         composing.cancel()
         for started in reversed(self._started):
@@ -167,7 +173,7 @@ async def _finish(started: _Started) -> None:
         except MusterError as error:
             _log.warning("a task could not finish what it had in hand", task=started.name, error=str(error))
     started.task.cancel()
-    await asyncio.wait({started.task})
+    await see_ended({started.task})
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

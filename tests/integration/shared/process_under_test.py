@@ -57,13 +57,24 @@ async def crash() -> None:
     raise RuntimeError("the index is corrupt")
 
 
+async def stay() -> None:
+    """Loses its first cancellation, as nats-py does when an answer has just come."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        say("lost a cancellation")
+    await asyncio.Event().wait()
+
+
 async def compose(_: ServiceSettings, process: Process) -> None:
     await process.enter(part("database"))
     await process.enter(part("bus"))
     mode = os.environ["MODE"]
     if mode == "refuse":
         raise Transient("the database does not answer")
-    if mode == "crash":
+    if mode in ("stay", "stay and crash"):
+        process.start("stayer", stay)
+    if mode in ("crash", "stay and crash"):
         process.start("index", crash)
     relayed = Relay()
     process.start("relay", relayed.run, stop=relayed.stop)

@@ -102,6 +102,21 @@ def test_a_crashed_task_ends_the_process_and_closes_everything(start: Start) -> 
     assert "the index is corrupt" in logged
 
 
+def test_a_task_that_loses_its_cancellation_does_not_keep_a_crashed_process(start: Start) -> None:
+    told, _ = (child := start("stay and crash")).communicate(timeout=30)
+    assert child.returncode == 1
+    assert told.splitlines() == ["lost a cancellation", "closed the bus", "closed the database"]
+
+
+def test_a_task_that_loses_its_cancellation_does_not_keep_a_process_from_its_end(start: Start) -> None:
+    child = start("stay")
+    port_of(child)
+    child.send_signal(signal.SIGTERM)
+    told, _ = child.communicate(timeout=30)
+    assert child.returncode == 0
+    assert "lost a cancellation" in told and told.endswith("closed the bus\nclosed the database\n")
+
+
 def test_a_failing_start_says_why_and_closes_what_was_opened(start: Start) -> None:
     told, logged = (child := start("refuse")).communicate(timeout=10)
     assert child.returncode == 1
