@@ -48,14 +48,14 @@ class Database:
             async with self.system() as connection:
                 yield connection
             return
-        async with _translated(), self._tenant.begin() as connection:
+        async with translated(), self._tenant.begin() as connection:
             await connection.execute(_SET_TENANT, {"tenant": str(tenant)})
             yield connection
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[AsyncConnection]:
         """A transaction over all tenants: for relay, cycle and reconcile modules, and for the site's own entities."""
-        async with _translated(), self._system.begin() as connection:
+        async with translated(), self._system.begin() as connection:
             yield connection
 
     async def close(self) -> None:
@@ -73,7 +73,7 @@ async def migrate(settings: PostgresSettings, service: str) -> None:
     """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one."""
     engine = create_async_engine(_driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:
-        async with _translated(), engine.connect() as connection:
+        async with translated(), engine.connect() as connection:
             key = {"key": f"muster:{service}"}
             await connection.execute(text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key)
             await connection.commit()
@@ -126,6 +126,26 @@ def delivery_tables(op: Any, schema: str) -> None:
         protect(op, schema, table)
 
 
+@asynccontextmanager
+async def translated() -> AsyncIterator[None]:
+    """Turns driver trouble that may pass into Transient."""
+    try:
+        yield
+    except (OSError, ConnectionError, TimeoutError) as error:
+        raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
+    except (OperationalError, InterfaceError) as error:
+        raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None)
+        if state == _DISK_FULL:
+            raise Transient(
+                "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
+            ) from error
+        if error.connection_invalidated or state in _RETRIED_STATES:
+            raise Transient(f"Postgres asked to try again: {error.orig}", retry_after_s=0.1) from error
+        raise
+
+
 def _engine(url: str, size: int, service: str) -> AsyncEngine:
     arguments = {
         "server_settings": {"application_name": f"muster-{service}", "jit": "off"},
@@ -159,22 +179,3 @@ def _upgrade(connection: Any, service: str) -> None:
     config.attributes["connection"] = connection
     config.attributes["schema"] = service
     command.upgrade(config, "head")
-
-
-@asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
-    try:
-        yield
-    except (OSError, ConnectionError, TimeoutError) as error:
-        raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
-    except (OperationalError, InterfaceError) as error:
-        raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
-    except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None)
-        if state == _DISK_FULL:
-            raise Transient(
-                "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
-            ) from error
-        if error.connection_invalidated or state in _RETRIED_STATES:
-            raise Transient(f"Postgres asked to try again: {error.orig}", retry_after_s=0.1) from error
-        raise

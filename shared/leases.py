@@ -16,9 +16,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from shared.clock import Clock
 from shared.db import Database, open_to_system
 from shared.errors import Conflict, Transient
+from shared.outages import Outages
 from shared.telemetry import metrics
 
 NOT_LEADER = "not_leader"
+_ASKING = "asking for a lease"
 _log = structlog.get_logger()
 
 
@@ -54,6 +56,7 @@ class Lease:
         self._clock = clock
         self._life_s = life_s
         self._held: Held | None = None
+        self._outages = Outages(lease=name)
 
     @property
     def epoch(self) -> int:
@@ -162,8 +165,9 @@ class Lease:
                 )
                 epoch = found.scalar_one_or_none()
         except (Transient, TimeoutError) as error:
-            _log.warning("a lease could not be asked for", lease=self._name, error=repr(error))
+            self._outages.failed(_ASKING, error)
             return False
+        self._outages.worked(_ASKING)
         self._held = Held(self._name, epoch, asked + self._life_s) if epoch is not None else None
         return self._held is not None
 
@@ -189,8 +193,9 @@ class Lease:
                 )
                 renewed = found.scalar_one_or_none() is not None
         except (Transient, TimeoutError) as error:
-            _log.warning("a lease could not be renewed", lease=self._name, error=repr(error))
+            self._outages.failed(_ASKING, error)
             return False
+        self._outages.worked(_ASKING)
         self._held = Held(held.name, held.epoch, asked + self._life_s) if renewed else None
         return renewed
 

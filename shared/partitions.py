@@ -4,27 +4,23 @@ A partitioned table has a column `day date`; the partition of a day is called `<
 is how old rows go: no DELETE, no vacuum.
 """
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-import structlog
 from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from shared.clock import Clock
+from shared.db import translated
+from shared.loops import repeat
 from shared.settings import PostgresSettings
 
 AHEAD_DAYS = 3
 EVERY = timedelta(hours=1)
-AGAIN = timedelta(seconds=20)
 _LOCK = 7_240_511
 """Advisory lock: replicas take turns, and the later one finds nothing to do."""
-
-_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,25 +118,14 @@ class Partitions:
         await self._engine.dispose()
 
     async def apply(self) -> None:
-        """Make and drop what today asks for; raises what the driver raises."""
+        """Make and drop what today asks for; raises Transient while Postgres is away."""
         for table in self._tables:
-            async with self._engine.begin() as connection:
+            async with translated(), self._engine.begin() as connection:
                 await apply_partitions(connection, table, self._clock.now().date())
 
     async def run(self) -> None:
-        """Make and drop partitions every hour; while Postgres is away, sooner again. Days ahead leave time for that."""
-        pause = EVERY
-        while True:
-            await asyncio.sleep(pause.total_seconds())
-            pause = EVERY if await self._applied() else AGAIN
-
-    async def _applied(self) -> bool:
-        try:
-            await self.apply()
-        except (SQLAlchemyError, OSError) as error:
-            _log.warning("partitions could not be brought up to date", error=repr(error))
-            return False
-        return True
+        """Make and drop partitions every hour. Days ahead leave time for an outage."""
+        await repeat(self.apply, EVERY)
 
 
 def _making(table: Partitioned, day: date) -> list[str]:

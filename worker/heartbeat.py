@@ -3,12 +3,11 @@
 import asyncio
 from uuid import UUID
 
-import structlog
-
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import ObservedSet, Slot
+from shared.outages import Outages
 from worker.core.fleet import is_orphaned
 from worker.line import Line
 from worker.runs import Runs
@@ -16,7 +15,7 @@ from worker.settings import WorkerSettings
 
 EVERY_S = 1.0
 ANSWER_S = 2.0
-_log = structlog.get_logger()
+BEATING = "telling the scheduler what runs"
 
 
 class Heartbeat:
@@ -33,7 +32,7 @@ class Heartbeat:
         self._sequence = 0
         self._changed = asyncio.Event()
         self._heard_at = clock.monotonic()
-        self._was_silent = False
+        self._outages = Outages()
 
     def notice(self) -> None:
         """Something changed: say so at once."""
@@ -79,9 +78,7 @@ class Heartbeat:
         try:
             await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:
-            if not self._was_silent:
-                _log.warning("the scheduler does not answer", error=str(error))
-            self._was_silent = True
+            self._outages.failed(BEATING, error)
             return
-        self._was_silent = False
+        self._outages.worked(BEATING)
         self.heard()

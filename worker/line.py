@@ -13,6 +13,7 @@ from shared.bus import Bus
 from shared.clock import Clock
 from shared.ids import WorkerId
 from shared.messages.base import WorkerRequest
+from shared.outages import Outages
 from worker.identity import Badge, join, renew
 from worker.settings import Settings
 
@@ -20,6 +21,7 @@ R = TypeVar("R", bound=BaseModel)
 
 MAX_WAIT_S = 2.0
 RENEW_RETRY_S = 30.0
+_REACHING = "reaching the platform"
 _log = structlog.get_logger()
 
 
@@ -67,12 +69,16 @@ class Line:
                 await self._bus.close()
 
     async def _connect(self) -> Bus:
+        outages = Outages()
         while True:
             try:
                 await join(self._badge, self._settings.worker, self._clock)
                 told = self._badge.credentials.nats_url if self._badge.credentials else ""
                 url = self._settings.nats_url(told)
-                return await Bus.connect(url, self._worker, identity=self._badge.identity())
+                bus = await Bus.connect(url, self._worker, identity=self._badge.identity())
             except Transient as error:
-                _log.warning("the platform is not there yet", error=str(error))
+                outages.failed(_REACHING, error)
                 await asyncio.sleep(min(error.retry_after_s, MAX_WAIT_S))
+                continue
+            outages.worked(_REACHING)
+            return bus

@@ -2,15 +2,14 @@
 
 import asyncio
 
-import structlog
-
 from muster.errors import Transient
 from shared import telemetry
+from shared.outages import Outages
 from worker.context import RunContext
 from worker.launch import spec_of, write_trial_file
 
 MAX_RETRY_S = 5.0
-_log = structlog.get_logger()
+_FETCHING = "fetching a run's files"
 
 
 async def prepare(context: RunContext) -> None:
@@ -21,13 +20,15 @@ async def prepare(context: RunContext) -> None:
         OSError: The disk is full or broken.
     """
     retry_s = 0.1
+    outages = Outages(run=str(context.run.run_id))
     while not context.run.is_over:
         try:
             with telemetry.span("prepare run", parent=context.trace, run=context.run.run_id):
                 await _fetch(context)
+            outages.worked(_FETCHING)
             return
         except Transient as error:
-            _log.warning("a run waits for its files", run=str(context.run.run_id), error=str(error))
+            outages.failed(_FETCHING, error)
             await asyncio.sleep(max(retry_s, min(error.retry_after_s, 1.0)))
             retry_s = min(retry_s * 2, MAX_RETRY_S)
 

@@ -3,18 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import structlog
-
 from muster.errors import MusterError, Transient
 from shared import faults
 from shared.messages.reports import Mark
+from shared.outages import Outages
 from worker.journal import Journal
 
 AFTER_MARK = faults.register("worker.after_mark")
 LINGER_S = 0.25
 FIRST_RETRY_S = 0.1
 MAX_RETRY_S = 5.0
-_log = structlog.get_logger()
+_SENDING = "sending reports; they wait in the journal"
 
 Send = Callable[[int, list[bytes]], Awaitable[Mark]]
 
@@ -30,6 +29,7 @@ class Source:
         self._urgent = asyncio.Event()
         self._sent_at = -LINGER_S
         self._retry_s = 0.0
+        self._outages = Outages()
         if not journal.is_drained:
             self._filled.set()
 
@@ -83,11 +83,12 @@ class Source:
         if mark.next <= first:
             raise Transient(f"the registry expects record {mark.next}, the journal begins at {first}")
         self._retry_s = 0.0
+        self._outages.worked(_SENDING)
         self._journal.commit(mark.next)
 
     async def _back_off(self, error: MusterError) -> None:
         asked_s = error.retry_after_s if isinstance(error, Transient) else MAX_RETRY_S
         self._retry_s = min(max(FIRST_RETRY_S, self._retry_s * 2), MAX_RETRY_S)
         if self._retry_s >= 1:
-            _log.warning("reports wait in the journal", error=str(error))
+            self._outages.failed(_SENDING, error)
         await asyncio.sleep(min(max(self._retry_s, min(asked_s, 1.0)), MAX_RETRY_S))

@@ -4,7 +4,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from typing import cast
 
-import structlog
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -13,11 +12,12 @@ from services.gateway.core.buckets import Bucket, Rate, take
 from services.gateway.operations.operation import RateClass
 from shared.clock import Clock
 from shared.ids import TenantId
+from shared.outages import Outages
 
 _LOCAL_SHARE = 0.5
 _AWAY_S = 1.0
 _MOST = 10_000
-_log = structlog.get_logger()
+_REDIS = "asking redis; local limits apply"
 
 # Returns the milliseconds to wait, 0 when a token was taken. The clock is Redis's: replicas share it.
 _TAKE = """
@@ -44,6 +44,7 @@ class Limiter:
         self._clock = clock
         self._local: OrderedDict[str, Bucket] = OrderedDict()
         self._away_until_s = 0.0
+        self._outages = Outages()
 
     async def take(self, tenant: TenantId, rate_class: RateClass) -> None:
         """Raises Transient (`rate_limited`) with the time to wait."""
@@ -63,11 +64,13 @@ class Limiter:
             return None
         try:
             answer = self._script(keys=[key], args=[rate.per_s, rate.burst])
-            return float(await cast(Awaitable[int], answer)) / 1000
+            wait_s = float(await cast(Awaitable[int], answer)) / 1000
         except (RedisError, OSError, TimeoutError) as error:
             self._away_until_s = self._clock.monotonic() + _AWAY_S
-            _log.warning("redis did not answer, local limits apply", error=repr(error))
+            self._outages.failed(_REDIS, error)
             return None
+        self._outages.worked(_REDIS)
+        return wait_s
 
     def _alone(self, key: str, rate: Rate) -> float:
         bucket, wait_s = take(self._local.get(key), rate, self._clock.monotonic())

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -29,13 +30,13 @@ from services.gateway.store import access, events
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
-from shared.errors import MusterError
 from shared.ids import DEFAULT_TENANT, derived_id
+from shared.loops import repeat
 from shared.process import Process
 
 LINGER_S = 0.03
 """Projections may be as late as nobody sees, and cost a transaction for several events instead of one each."""
-_SWEEP_S = 600.0
+_SWEEP_EVERY = timedelta(minutes=10)
 _KEYS_KEPT = timedelta(hours=24)
 _CLOSE_S = 3.0
 _log = structlog.get_logger()
@@ -61,7 +62,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     consumer = Consumer(bus, units, "gateway", handlers_of(feed), linger_s=LINGER_S)
     stopping = asyncio.Event()
     process.start("consumer", lambda: consumer.run(stopping), _setter(stopping))
-    process.start("sweep", lambda: _sweep_for_ever(database, own, clock))
+    process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=600, sock_connect=5))
@@ -196,12 +197,7 @@ def _setter(event: asyncio.Event) -> Callable[[], Awaitable[None]]:
     return set_it
 
 
-async def _sweep_for_ever(database: Database, own: GatewaySection, clock: Clock) -> None:
+async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Drops events, keys and refusals that are past their time."""
-    while True:
-        try:
-            async with database.system() as connection:
-                await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
-        except MusterError as error:
-            _log.warning("a sweep failed", error=str(error))
-        await asyncio.sleep(_SWEEP_S)
+    async with database.system() as connection:
+        await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)

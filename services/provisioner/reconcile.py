@@ -23,6 +23,7 @@ from shared.bus import Unit
 from shared.errors import MusterError, Transient
 from shared.ids import SITE, InstanceId, WorkerId, new_id
 from shared.messages.pools import GetCluster
+from shared.outages import Outages
 
 BEFORE_INTENT = faults.register("provisioner.before_intent")
 AFTER_INTENT = faults.register("provisioner.after_intent")
@@ -42,6 +43,7 @@ class Reconciler:
     _idleness: Idleness = field(default_factory=Idleness)
     _sampled_at: float = float("-inf")
     _strangers: set[WorkerId] = field(default_factory=set)
+    _outages: Outages = field(default_factory=Outages)
 
     async def run(self, ended: asyncio.Event) -> None:
         """Passes until the term has ended. Raises Conflict (`not_leader`) when the lease was lost."""
@@ -50,8 +52,9 @@ class Reconciler:
             pause_s = EVERY_S
             try:
                 await self.reconcile()
+                self._outages.worked("reconciling")
             except Transient as error:
-                _log.warning("reconciling was put off", error=str(error))
+                self._outages.failed("reconciling", error)
                 pause_s = error.retry_after_s
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.woken.wait(), pause_s)

@@ -12,12 +12,13 @@ from services.registry.queries import Queries
 from services.registry.reports import Reports
 from services.registry.requests import Requests
 from services.registry.settings import RegistrySettings, Settings
-from services.registry.upkeep import Upkeep, every
+from services.registry.upkeep import Upkeep
 from services.registry.uploads import Uploads
 from services.registry.verifier import Verifier
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.clock import SystemClock
 from shared.db import Database, migrate
+from shared.loops import repeat
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
@@ -28,6 +29,8 @@ WRITERS = ("registry_tenant",)
 QUESTIONS_AT_ONCE = 256
 LINGER_S = 0.03
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
+
+SWEEP_EVERY = timedelta(hours=1)
 
 
 async def compose(settings: Settings, process: Process) -> None:
@@ -46,7 +49,7 @@ async def compose(settings: Settings, process: Process) -> None:
     units = Units(database, relay, NAME, clock)
     links = Links(objects, timedelta(seconds=wanted.link_life_s))
     facts, hints = AskedFacts(bus, clock), Hints(bus)
-    verifier = Verifier(objects, wanted.hash_up_to_bytes)
+    verifier = Verifier(objects, clock, wanted.hash_up_to_bytes)
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)
     queries = Queries(units, links)
@@ -60,9 +63,10 @@ async def compose(settings: Settings, process: Process) -> None:
 
     process.start("relay", relay.run, relay.flush)
     process.start("partitions", partitions.run)
-    process.start("settle", lambda: every(timedelta(seconds=wanted.settle_every_s), upkeep.settle))
-    process.start("collect", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.collect))
-    process.start("delete", lambda: every(timedelta(seconds=wanted.collect_every_s), upkeep.delete))
+    process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
+    process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
+    process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))
+    process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     answering = asyncio.Event()

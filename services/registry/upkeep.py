@@ -4,7 +4,6 @@ Each is idempotent and guarded, so that replicas may run them side by side. No o
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -14,12 +13,12 @@ import structlog
 from services.registry import events, fences
 from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
 from services.registry.core.collect import Pins, plan_collection
+from services.registry.links import INCOMING, kept_prefix, upload_prefix
 from services.registry.store import checkpoints, collection, models, trials
 from services.registry.store.collection import Due
 from shared import faults
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
-from shared.errors import MusterError
 from shared.ids import CheckpointId, TenantId, derived_id
 from shared.messages.experiments import GetReferences
 from shared.objects import ObjectStore
@@ -28,19 +27,9 @@ BEFORE_DELETE = faults.register("registry.before_delete")
 BEFORE_DELETED = faults.register("registry.before_deleted")
 AT_ONCE = 100
 ASK_S = 5.0
+INCOMING_FOR = timedelta(hours=24)
+"""An upload is committed within this time, or sent again."""
 _log = structlog.get_logger()
-
-
-async def every(period: timedelta, step: Callable[[], Awaitable[None]]) -> None:
-    """Do a step again and again; one that fails is told and tried at the next turn."""
-    while True:
-        try:
-            await step()
-        except MusterError as error:
-            _log.warning("upkeep was put off", step=getattr(step, "__name__", "?"), error=str(error))
-        except Exception:  # noqa: BLE001 - a loop goes on, whatever one turn met
-            _log.exception("upkeep failed", step=getattr(step, "__name__", "?"))
-        await asyncio.sleep(period.total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +69,10 @@ class Upkeep:
         while True:
             async with self.units.system() as unit:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
-                files = await checkpoints.load_files(unit.connection, [one.id for one in due])
             faults.point(BEFORE_DELETE)
-            await asyncio.gather(
-                *[self.objects.delete(file.key) for found in files.values() for file in found]
-            )
+            for one in due:
+                await self._delete_below(upload_prefix(one.tenant, one.id))
+                await self._delete_below(kept_prefix(one.tenant, one.id))
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
                 gone = sorted(one.id for one in due if one.tenant == tenant)
@@ -93,6 +81,14 @@ class Upkeep:
                         await _say_deleted(unit, checkpoint)
             if len(due) < AT_ONCE:
                 return
+
+    async def sweep(self) -> None:
+        """Delete what signed URLs left behind: uploads never committed, and what was sent again after a commit."""
+        await self._delete_below(INCOMING, self.clock.now() - INCOMING_FOR)
+
+    async def _delete_below(self, prefix: str, before: datetime | None = None) -> None:
+        found = [one async for one in self.objects.list(prefix) if before is None or one.modified < before]
+        await asyncio.gather(*[self.objects.delete(one.key) for one in found])
 
     async def _collect(self, due: Due) -> None:
         tenant = TenantId(due.tenant)

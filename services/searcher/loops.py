@@ -1,11 +1,7 @@
 """What the searcher does by the clock: telling progress, and ending trials whose last reports never come."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-
-import structlog
 
 from services.searcher import events
 from services.searcher.desk import Desk, Done
@@ -14,9 +10,7 @@ from services.searcher.store import entities, news
 from services.searcher.store.news import Overdue
 from shared.bus import Units
 from shared.clock import Clock
-from shared.errors import Transient
-
-_log = structlog.get_logger()
+from shared.loops import repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +25,11 @@ class Loops:
     async def announce(self) -> None:
         """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
         every = timedelta(seconds=self.settings.announce_every_s)
-        await _repeat(self.announce_once, every)
+        await repeat(self.announce_once, every)
 
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
-        await _repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
+        await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
 
     async def announce_once(self) -> None:
         every = timedelta(seconds=self.settings.announce_every_s * 0.9)
@@ -59,12 +53,3 @@ class Loops:
                 loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
                 turn.settle_anyway(locked.trials[0].number)
                 await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
-
-
-async def _repeat(step: Callable[[], Awaitable[None]], every: timedelta) -> None:
-    while True:
-        try:
-            await step()
-        except Transient as error:
-            _log.warning("a round was put off", step=getattr(step, "__name__", ""), error=str(error))
-        await asyncio.sleep(every.total_seconds())

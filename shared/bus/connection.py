@@ -27,11 +27,13 @@ from shared.errors import Transient, from_problem
 from shared.ids import TenantId, WorkerId
 from shared.messages.allocations import DesiredSet, ObservedSet
 from shared.messages.base import Hint, Query, ToWorker, WorkerRequest
+from shared.outages import Outages
 
 R = TypeVar("R", bound=BaseModel)
 Handler = Callable[[Msg], Awaitable[None]]
 
 MAX_PAYLOAD_BYTES = 1024 * 1024
+_CONNECTION = "the connection to nats"
 _PENDING_BYTES = 32 * 1024 * 1024
 _log = structlog.get_logger()
 
@@ -59,6 +61,7 @@ class Bus:
         self._client = client
         self._publisher: JetStreamContext | None = None
         self._closing = False
+        self._outages = Outages()
         self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
@@ -230,10 +233,10 @@ class Bus:
 
     async def _on_disconnect(self) -> None:
         if not self._closing:
-            _log.warning("nats connection was lost")
+            self._outages.failed(_CONNECTION, "the server is gone or silent")
 
     async def _on_reconnect(self) -> None:
-        _log.info("nats connection was restored")
+        self._outages.worked(_CONNECTION)
         for callback in self.on_reconnect:
             callback()
 

@@ -15,7 +15,6 @@ import structlog
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from pydantic import ValidationError
-from sqlalchemy import text
 
 from shared import faults
 from shared.bus import streams
@@ -23,13 +22,15 @@ from shared.bus.arrivals import Arrived, by_tenant, filter_of, is_final, reason_
 from shared.bus.connection import Bus
 from shared.bus.dead import dead_letter
 from shared.bus.envelope import Delivery, Envelope
-from shared.bus.pull import Pull
+from shared.bus.inbox import Inbox
+from shared.bus.pull import CONSUMING, Pull
 from shared.bus.suspects import BEGUN_AT_MOST, Suspects
 from shared.bus.units import Unit, Units
 from shared.cancelling import leave_if_cancelled
 from shared.errors import MusterError, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.base import Command, Event
+from shared.outages import Outages
 from shared.telemetry import metrics
 
 AFTER_INBOX = faults.register("consumer.after_inbox")
@@ -41,6 +42,7 @@ Handlers = Mapping[type[Event] | type[Command], Handler]
 
 R = TypeVar("R")
 
+_HANDLING = "handling"
 _MAX_FAILURES = 8
 _ALONE_FROM_DELIVERY = 3
 _UNKNOWN_ATTEMPTS = 20
@@ -75,15 +77,15 @@ class Consumer:
         self._handlers = {message.TYPE: (message, handler) for message, handler in handlers.items()}
         filters = [filter_of(message) for message in handlers]
         self._stream = streams.stream_of(filters[0])
-        self._pull = Pull(bus.client, bus.jetstream, self._stream.name, service, filters, linger_s)
+        self._outages = Outages(consumer=f"{self._stream.name}.{service}")
+        self._pull = Pull(
+            bus.client, bus.jetstream, self._stream.name, service, filters, self._outages, linger_s
+        )
+        self._inbox = Inbox(service, schema or service)
         self._suspects = Suspects(units, service, schema or service)
         self._stopping = asyncio.Event()
         self._fetching: asyncio.Timeout | None = None
         self._failures: Counter[UUID] = Counter()
-        self._insert = text(
-            f"INSERT INTO {schema or service}.inbox (tenant, consumer, message_id)"
-            " SELECT :tenant, :consumer, unnest(CAST(:ids AS uuid[])) ON CONFLICT DO NOTHING RETURNING message_id"
-        )
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Consumes until `stopping` is set; the batch in hand is finished first, nothing more is fetched."""
@@ -115,7 +117,7 @@ class Consumer:
             await step()
             done = True
         except Transient as error:
-            _log.warning("consuming was put off", service=self._service, error=str(error))
+            self._outages.failed(CONSUMING, error)
             await self._rest(error.retry_after_s)
         except Exception:  # noqa: BLE001 - the loop outlives any one step
             _log.exception("consuming failed", service=self._service)
@@ -202,7 +204,7 @@ class Consumer:
                     await self._handle(tenant, group, mark)
                 break
             except Transient as error:
-                _log.warning("handling was put off", service=self._service, types=names, error=str(error))
+                self._outages.failed(_HANDLING, error)
                 if await self._outlasted():
                     continue
                 await self._forget(tenant, group, mark)
@@ -214,6 +216,7 @@ class Consumer:
                 await self._forget(tenant, group, mark)
                 await self._fail(group[0], error)
                 return True
+        self._outages.worked(_HANDLING)
         for found in group:
             self._failures.pop(found.delivery.envelope.id, None)
         faults.point(BEFORE_ACK)
@@ -234,7 +237,7 @@ class Consumer:
 
     async def _handle(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
         async with self._units.tenant(tenant) as unit:
-            fresh = await self._first_seen(unit, tenant, group)
+            fresh = await self._inbox.take(unit, tenant, group)
             faults.point(AFTER_INBOX)
             for kind, (_, handler) in self._handlers.items():
                 batch = [delivery for delivery in fresh if delivery.envelope.type == kind]
@@ -244,18 +247,6 @@ class Consumer:
                 first = group[0].delivery.envelope.id
                 await self._suspects.end_within(unit.connection, tenant, first, [mark])
             faults.point(AFTER_HANDLERS)
-
-    async def _first_seen(
-        self, unit: Unit, tenant: TenantId, group: Sequence[Arrived]
-    ) -> list[Delivery[Any]]:
-        """The messages that were not handled before, each once however often it is in the group."""
-        deliveries: dict[UUID, Delivery[Any]] = {}
-        for found in group:
-            deliveries.setdefault(found.delivery.envelope.id, found.delivery)
-        parameters = {"tenant": tenant, "consumer": self._service, "ids": list(deliveries)}
-        inserted = await unit.connection.execute(self._insert, parameters)
-        fresh = set(inserted.scalars())
-        return [delivery for id_, delivery in deliveries.items() if id_ in fresh]
 
     async def _forget(self, tenant: TenantId, group: Sequence[Arrived], mark: str | None) -> None:
         """An attempt has failed and left the process alive. Where that cannot be stored, the mark counts against the message."""

@@ -17,7 +17,10 @@ from nats.js import JetStreamContext, api
 from nats.js.errors import BadRequestError, NotFoundError
 
 from shared.errors import Transient
+from shared.outages import Outages
 
+CONSUMING = "consuming"
+"""What is told as an outage where nothing can be fetched; it has ended when the server is heard."""
 _BATCH = 256
 _EXPIRES_S = 20.0
 _HEARTBEAT_S = 2.0
@@ -37,6 +40,7 @@ class Pull:
         stream: str,
         durable: str,
         filters: Sequence[str],
+        outages: Outages,
         linger_s: float = 0.0,
     ) -> None:
         self._client = client
@@ -44,6 +48,7 @@ class Pull:
         self._stream = stream
         self._durable = durable
         self._filters = sorted(filters)
+        self._outages = outages
         self._linger_s = linger_s
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
@@ -154,6 +159,7 @@ class Pull:
 
     async def _receive(self, message: Msg) -> None:
         self._heard = asyncio.get_running_loop().time()
+        self._outages.worked(CONSUMING)
         status = (message.headers or {}).get("Status")
         if status is None:
             if not message.reply:

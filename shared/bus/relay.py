@@ -5,10 +5,9 @@ store (another creation, or fewer messages than we were promised) is filled agai
 """
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -23,6 +22,8 @@ from shared.cancelling import leave_if_cancelled
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import Transient
+from shared.loops import repeat
+from shared.outages import Outages
 from shared.telemetry import metrics
 
 BEFORE_PUBLISH = faults.register("relay.before_publish")
@@ -31,11 +32,12 @@ BEFORE_MARK = faults.register("relay.before_mark")
 _BATCH = 500
 _REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
-_MARK_EVERY_S = 0.2
-_POLL_S = 1.0
+_MARK_EVERY = timedelta(milliseconds=200)
+_POLL_EVERY = timedelta(seconds=1)
 _STALE_S = 3.0
-_INSPECT_S = 10.0
-_CLEAN_S = 600.0
+_INSPECT_EVERY = timedelta(seconds=10)
+_CLEAN_EVERY = timedelta(minutes=10)
+_FAILED_REST_S = 1.0
 _REFUSED_MOST_S = 15.0
 _REFUSED_OFTEN = 5
 _ROOM = 20_000
@@ -63,6 +65,7 @@ class Relay:
         self._unmarked: list[Published] = []
         self._in_hand: set[UUID] = set()
         self._refused: dict[UUID, _Refused] = {}
+        self._outages = Outages()
         self._created: dict[str, datetime] = {}
         self._whole: dict[str, StreamState] = {}
         self._top: dict[str, int] = {}
@@ -85,10 +88,10 @@ class Relay:
         async with asyncio.TaskGroup() as group:
             loops = [
                 group.create_task(self._publish_loop()),
-                group.create_task(self._every(_MARK_EVERY_S, self._mark)),
-                group.create_task(self._every(_POLL_S, self._poll)),
-                group.create_task(self._every(_INSPECT_S, self._inspect, self._reconnected)),
-                group.create_task(self._every(_CLEAN_S, self._outbox.drop_old)),
+                group.create_task(repeat(self._mark, _MARK_EVERY)),
+                group.create_task(repeat(self._poll, _POLL_EVERY)),
+                group.create_task(repeat(self._inspect, _INSPECT_EVERY, self._reconnected)),
+                group.create_task(repeat(self._outbox.drop_old, _CLEAN_EVERY)),
             ]
             await self._flushed.wait()
             for loop in loops:
@@ -121,14 +124,15 @@ class Relay:
                 async with self._publishing:
                     await self._connected()
                     await self._publish(rows)
+                self._outages.worked("publishing")
             except Transient as error:
-                _log.warning("publishing was put off", error=str(error), rows=len(rows))
+                self._outages.failed("publishing", error)
                 await asyncio.sleep(error.retry_after_s)
             except Exception:  # noqa: BLE001 - the loop outlives any one batch
                 # Whatever it was, the rows lie in the outbox: the poll brings them again.
                 _log.exception("publishing failed", rows=len(rows))
                 self._in_hand.difference_update(row.id for row in rows)
-                await asyncio.sleep(_POLL_S)
+                await asyncio.sleep(_FAILED_REST_S)
             leave_if_cancelled()
 
     async def _connected(self) -> None:
@@ -245,27 +249,3 @@ class Relay:
         self._created.clear()
         self._refused.clear()
         self._reconnected.set()
-
-    async def _every(
-        self, seconds: float, step: Callable[[], Awaitable[None]], sooner: asyncio.Event | None = None
-    ) -> None:
-        """Repeats a step for ever, whatever happens in it; `sooner` cuts the pause short."""
-        while True:
-            try:
-                await step()
-            except Transient as error:
-                _log.warning("a step of the relay was put off", step=step.__name__, error=str(error))
-            except Exception:  # noqa: BLE001 - a loop that ended would end for good
-                _log.exception("a step of the relay failed", step=step.__name__)
-            leave_if_cancelled()
-            await _pause(seconds, sooner)
-
-
-async def _pause(seconds: float, sooner: asyncio.Event | None) -> None:
-    if sooner is None:
-        await asyncio.sleep(seconds)
-        return
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await sooner.wait()
-    sooner.clear()

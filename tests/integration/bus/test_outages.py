@@ -2,12 +2,15 @@
 
 import asyncio
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from shared.bus import Delivery, Unit
 from shared.errors import MusterError
@@ -47,7 +50,16 @@ async def all_there(tables: TestDatabase, number: int) -> None:
     async def claim() -> bool:
         return await count(tables, "searcher", distinct=True) >= number
 
-    await eventually(claim, timeout_s=40)
+    await eventually(claim)
+
+
+def told_once(told: list[EventDict]) -> bool:
+    """Whether each outage was told at its begin and at its end, and nothing of it between."""
+    began = [(line["of"], line.get("consumer")) for line in told if line["event"] == "an outage began"]
+    ended = [(line["of"], line.get("consumer")) for line in told if line["event"] == "an outage ended"]
+    assert began and max(Counter(began).values()) <= 2, "one for each of the two services"
+    assert sum(line["log_level"] == "warning" for line in told) == len(began)
+    return sorted(began, key=str) == sorted(ended, key=str)
 
 
 async def test_a_slow_handler_doubles_nothing(settings: Environment, tables: TestDatabase) -> None:
@@ -83,10 +95,12 @@ async def test_messages_wait_for_a_postgres_that_is_away_for_long(
         await submit(sender, 20)
         await asyncio.sleep(1)
         servers.postgres.stop()
-        async with running(make_searcher(settings)):
-            await asyncio.sleep(15)
-            servers.restart(servers.postgres)
-            await all_there(tables, before[0] + 20)
+        with capture_logs() as told:
+            async with running(make_searcher(settings)):
+                await asyncio.sleep(15)
+                servers.restart(servers.postgres)
+                await all_there(tables, before[0] + 20)
+                await eventually(lambda: told_once(told))
     assert await count(tables, "searcher") - before[0] == 20
     assert len(await dead_letters(servers, "searcher")) == before[1]
 
@@ -175,7 +189,7 @@ async def all_there_again(tables: TestDatabase, number: int) -> None:
     async def claim() -> bool:
         return await count(tables, "searcher") >= number
 
-    await eventually(claim, timeout_s=20)
+    await eventually(claim)
 
 
 async def test_a_relay_that_met_an_unforeseen_error_goes_on(
