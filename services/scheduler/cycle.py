@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler.announce import Announcer, demanded
-from services.scheduler.core import ends, grants, wishes
 from services.scheduler.core.cluster import Changes, Cluster
-from services.scheduler.core.grants import NewRun
-from services.scheduler.core.plan import Demand, Plan, plan
+from services.scheduler.core.plan import Demand, Plan
 from services.scheduler.core.refusals import Reason
+from services.scheduler.core.turn import Event as TurnEvent
+from services.scheduler.core.turn import postpone, take_turn
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
 from shared import faults
 from shared.bus import Unit, Units
 from shared.clock import Clock
-from shared.ids import SITE, AllocationId, PoolName, RunId, TrialId, WorkerId, derived_id
+from shared.ids import SITE, PoolName, TrialId, WorkerId
 from shared.leases import Lease
 
 BEFORE_SAVE = faults.register("scheduler.before_save")
@@ -95,22 +95,18 @@ class Cycle:
         """The story of one cycle."""
         # 1. A leader that may have lost its lease decides nothing.
         _ = self._lease.epoch
-        # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time.
-        self._advance()
-        # 3. Plan the pools in which anything changed.
-        planned = plan(self.cluster, self.cluster.changes.pools)
-        # 4. Make the plan part of the world: runs with tokens, slots occupied, signals given.
-        self._carry_out(planned)
-        # 5. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
-        changes = self.cluster.take_changes()
-        self.term.demands |= planned.demand
-        demands = self._due_demands()
+        # 2. Advance the world by what has happened: wishes, observed sets, silences, drains, and the passing of time;
+        #    plan the pools in which anything changed, and make the plan part of the world.
+        turn = take_turn(self.cluster, self._take_events(), self._next_token, self.clock.now())
+        # 3. Keep what it said: who waits for what, what more could be used.
+        self._remember(turn.plan)
+        # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
+        changes, demands = turn.changes, self._due_demands()
         if changes.facts or changes.trials or changes.runs or changes.workers or demands:
             await self._save_and_tell(changes, demands)
         else:
-            self.cluster.changes.lazy_trials |= changes.lazy_trials
-            self.cluster.changes.lazy_runs |= changes.lazy_runs
-        # 6. Send the new desired sets out, at once.
+            postpone(self.cluster, changes)
+        # 5. Send the new desired sets out, at once.
         self._send(changes.desired)
 
     def trace_of(self, trial: TrialId) -> dict[str, str]:
@@ -140,27 +136,15 @@ class Cycle:
             self.term.carried.pop(trial_id, None)
             self.term.run_traces.pop(trial_id, None)
 
-    def _advance(self) -> None:
+    def _take_events(self) -> list[TurnEvent]:
         events, self._events = self._events, []
-        for event in events:
-            event(self)
-        now = self.clock.now()
-        wishes.on_tick(self.cluster, now)
-        ends.on_tick(self.cluster, now)
+        return [_bound(event, self) for event in events]
 
-    def _carry_out(self, planned: Plan) -> None:
-        now = self.clock.now()
+    def _remember(self, planned: Plan) -> None:
         for grant in planned.grants:
-            number = self.cluster.trials[grant.trial].runs + 1
-            run = RunId(derived_id(grant.trial, "run", number))
-            new = NewRun(run, AllocationId(derived_id(run, "allocation")), self._next_token())
-            grants.on_granted(self.cluster, grant.trial, grant.placement, new, now)
             self.term.refusals.pop(grant.trial, None)
-        for signal in planned.signals:
-            grants.on_preempted(self.cluster, signal.run)
         self.term.refusals |= planned.refusals
-        # What the plan itself has changed is planned already.
-        self.cluster.changes.pools.clear()
+        self.term.demands |= planned.demand
 
     def _due_demands(self) -> dict[PoolName, Demand]:
         """Demands that differ from what was told: a greater need at once, anything else once a second."""
@@ -206,3 +190,7 @@ class Cycle:
     def _next_token(self) -> int:
         token, self.term.next_token = self.term.next_token, self.term.next_token + 1
         return token
+
+
+def _bound(event: Event, cycle: Cycle) -> TurnEvent:
+    return lambda cluster, now: event(cycle)

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from uuid import UUID, uuid5
+from uuid import UUID
 
-from services.scheduler.core import ends, grants, heard, wishes
-from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.grants import NewRun
+from services.scheduler.core import ends, heard, wishes
+from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.trial import Needs, Trial, Wish
-from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from services.scheduler.core.turn import take_turn
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -35,13 +35,14 @@ def experiment_id(number: int = 0) -> ExperimentId:
 
 @dataclass
 class World:
-    """A cluster with a clock and a counter of tokens; `cycle` plans and carries the plan out, as the service does."""
+    """A cluster with a clock and a counter of tokens."""
 
     policy: PoolPolicy = field(default_factory=lambda: PoolPolicy(POOL))
     now: datetime = NOW
     tokens: int = 0
     places: int = 0
     cluster: Cluster = field(default_factory=Cluster)
+    told: Changes = field(default_factory=Changes)
 
     def __post_init__(self) -> None:
         self.cluster.put_pool(self.policy)
@@ -82,17 +83,15 @@ class World:
         return plan(self.cluster, list(self.cluster.pools))
 
     def cycle(self) -> list[Run]:
-        """One plan, carried out; the runs it made."""
-        planned, made = self.plan(), []
-        for grant in planned.grants:
-            self.tokens += 1
-            number = self.cluster.trials[grant.trial].runs + 1
-            run = RunId(uuid5(grant.trial, f"run{number}"))
-            new = NewRun(run, AllocationId(uuid5(run, "allocation")), self.tokens)
-            made.append(grants.on_granted(self.cluster, grant.trial, grant.placement, new, self.now))
-        for signal in planned.signals:
-            grants.on_preempted(self.cluster, signal.run)
-        return made
+        """One turn, as the service takes it; the runs it made. `told` is what it changed."""
+        before = self.tokens
+        turn = take_turn(self.cluster, (), self.next_token, self.now)
+        self.told = turn.changes
+        return [self.cluster.runs[run] for run in turn.changes.runs if self.cluster.runs[run].token > before]
+
+    def next_token(self) -> int:
+        self.tokens += 1
+        return self.tokens
 
     def exit(self, number: int, how: Exit | None = None, workers: tuple[str, ...] | None = None) -> None:
         run = self.run(number)

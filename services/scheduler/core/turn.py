@@ -1,0 +1,64 @@
+"""One turn of the world, as service and simulator both take it: advance by events, tick, plan, carry out, hand over the changes.
+
+    turn = take_turn(cluster, events, next_token, now)
+    turn.plan     what was decided (and is part of the cluster now)
+    turn.changes  what must be saved, told and sent; the cluster collects anew from here
+
+Saving, telling and sending are the caller's. What a turn changed and the caller did not save is put back by `postpone`.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.scheduler.core import ends, grants, wishes
+from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.grants import NewRun
+from services.scheduler.core.plan import Plan, plan
+from shared.ids import AllocationId, RunId, derived_id
+
+Event = Callable[[Cluster, datetime], None]
+"""Something that has happened: it advances the cluster, and cannot fail for reasons outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one turn has decided and changed."""
+
+    plan: Plan
+    changes: Changes
+
+
+def take_turn(
+    cluster: Cluster, events: Iterable[Event], next_token: Callable[[], int], now: datetime
+) -> Turn:
+    """Applies what has happened, in order, plans the pools in which anything changed, and makes the plan part of the world.
+
+    Args:
+        next_token: gives the token of each new run; it must be above all given before.
+    """
+    for event in events:
+        event(cluster, now)
+    wishes.on_tick(cluster, now)
+    ends.on_tick(cluster, now)
+    planned = plan(cluster, cluster.changes.pools)
+    _carry_out(cluster, planned, next_token, now)
+    return Turn(planned, cluster.take_changes())
+
+
+def postpone(cluster: Cluster, changes: Changes) -> None:
+    """Hands back changes of which none is worth a transaction: they are saved with the next that is."""
+    cluster.changes.lazy_trials |= changes.lazy_trials
+    cluster.changes.lazy_runs |= changes.lazy_runs
+
+
+def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], now: datetime) -> None:
+    """Runs with tokens, slots occupied, signals given. What the plan itself has changed is planned already."""
+    for grant in planned.grants:
+        number = cluster.trials[grant.trial].runs + 1
+        run = RunId(derived_id(grant.trial, "run", number))
+        new = NewRun(run, AllocationId(derived_id(run, "allocation")), next_token())
+        grants.on_granted(cluster, grant.trial, grant.placement, new, now)
+    for signal in planned.signals:
+        grants.on_preempted(cluster, signal.run)
+    cluster.changes.pools.clear()
