@@ -10,6 +10,8 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
+UNCATEGORIZED = "Uncategorized"
+"""The workspace and project of an experiment that names none."""
 
 
 class Wanted(StrEnum):

@@ -24,6 +24,7 @@ from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted, ValidateConfig
 from shared.messages.files import GetUploadUrl
 from shared.messages.queue import ValidatePlacement
+from shared.messages.specs import UNCATEGORIZED
 
 T = TypeVar("T")
 _INLINE_CHARS = 16 * 1024
@@ -166,8 +167,8 @@ def _values(
         "number": number,
         "name": name,
         "description": config.description or None,
-        "workspace": config.workspace or "Uncategorized",
-        "project": config.project or "Uncategorized",
+        "workspace": config.workspace or UNCATEGORIZED,
+        "project": config.project or UNCATEGORIZED,
         "labels": list(submission.labels),
         "owner": call.caller.name,
         "searcher": config.searcher.name,

@@ -39,6 +39,8 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
         request=trial.wish.request,
         shares=shares,
         granted_at=now,
+        workspace=trial.wish.workspace,
+        owner=trial.wish.owner,
     )
     trial = replace(trial.moved(RequestTrigger.GRANTED, now), runs=run.number, run=run.id)
     cluster.put_run(run)

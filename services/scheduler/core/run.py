@@ -9,7 +9,7 @@ from typing import Literal
 from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
-from shared.messages.specs import Signal, Wanted
+from shared.messages.specs import UNCATEGORIZED, Signal, Wanted
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
@@ -118,6 +118,8 @@ class Run:
     request: int
     shares: tuple[Share, ...]
     granted_at: datetime
+    workspace: str = UNCATEGORIZED
+    owner: str = ""
     generation: int = 1
     version: int = 1
     state: RunState = RUN.initial

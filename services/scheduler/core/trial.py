@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
-from shared.messages.specs import SlotKind, Wanted
+from shared.messages.specs import UNCATEGORIZED, SlotKind, Wanted
 
 
 class RequestState(StrEnum):
@@ -64,7 +64,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the searcher wants of a trial now; the newest version wins."""
+    """What the searcher wants of a trial now; the newest version wins. `workspace` and `owner` (a user) are whom it counts for."""
 
     trial: TrialId
     tenant: TenantId
@@ -79,6 +79,8 @@ class Wish:
     upload_timeout: timedelta
     number: int = 0
     experiment_number: int = 0
+    workspace: str = UNCATEGORIZED
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
