@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from services.registry.store.checkpoints import File
+from services.registry.store.checkpoints import Checkpoint, File
 from shared.ids import derived_id
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore
+
+INCOMING = "incoming/"
+"""All that signed URLs write to; what stays there is swept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +38,26 @@ class Links:
         return tuple(_link(file, self.write(file.key)) for file in files)
 
 
-def checkpoint_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:
-    """Where a file of a checkpoint goes. The same file asked for again goes to the same place, a changed one elsewhere."""
+def upload_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:
+    """Where a file of a checkpoint is sent. The same file asked for again goes to the same place, a changed one elsewhere."""
     name = derived_id(checkpoint, worker, entry.path, entry.sha256, entry.size_bytes)
-    return f"tenants/{tenant}/checkpoints/{checkpoint}/{name}"
+    return f"{upload_prefix(tenant, checkpoint)}{name}"
+
+
+def upload_prefix(tenant: UUID, checkpoint: UUID) -> str:
+    """Where a checkpoint's files are sent."""
+    return f"{INCOMING}{tenant}/{checkpoint}/"
+
+
+def kept_key(checkpoint: Checkpoint, attempt: UUID, file: File) -> str:
+    """Where an attempt to commit puts its copy; nobody is ever given a URL that writes there."""
+    prefix = kept_prefix(checkpoint.tenant, checkpoint.id)
+    return f"{prefix}{attempt}/{derived_id(checkpoint.id, file.worker, file.path)}"
+
+
+def kept_prefix(tenant: UUID, checkpoint: UUID) -> str:
+    """Where every attempt's copies of a checkpoint are."""
+    return f"tenants/{tenant}/checkpoints/{checkpoint}/"
 
 
 def artifact_key(tenant: UUID, kind: str, name: UUID) -> str:
@@ -48,7 +67,7 @@ def artifact_key(tenant: UUID, kind: str, name: UUID) -> str:
 
 def incoming_key(tenant: UUID, kind: str, sha256: str, size_bytes: int) -> str:
     """Where an artifact is sent before it is verified."""
-    return f"tenants/{tenant}/incoming/{kind}-{sha256}-{size_bytes}"
+    return f"{INCOMING}{tenant}/{kind}-{sha256}-{size_bytes}"
 
 
 def _link(file: File, url: str) -> FileLink:

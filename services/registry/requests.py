@@ -12,12 +12,12 @@ from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.names import refuse_manifest
 from services.registry.core.supersede import NOTHING, Attempt, plan_boundaries
 from services.registry.facts import Facts
-from services.registry.links import Links, checkpoint_key
+from services.registry.links import Links, upload_key
 from services.registry.store import artifacts, checkpoints, trials
 from services.registry.store.checkpoints import Checkpoint, File
 from services.registry.store.reports import load_next
 from services.registry.store.trials import StoredRun
-from services.registry.verifier import Verifier
+from services.registry.verifier import Taken, Verifier
 from shared import faults
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
@@ -108,7 +108,7 @@ class Requests:
                 File(
                     entry.path,
                     ask.worker,
-                    checkpoint_key(facts.tenant, checkpoint.id, ask.worker, entry),
+                    upload_key(facts.tenant, checkpoint.id, ask.worker, entry),
                     entry.size_bytes,
                     entry.sha256,
                 )
@@ -141,12 +141,15 @@ class Requests:
                 return begun
             files = (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
         try:
-            mismatch = await self._verifier.mismatch(begun.id, begun.version, files, VERIFY_WAIT_S)
+            taken = await self._verifier.take(begun, files, VERIFY_WAIT_S)
         except Transient as error:
             return Committed(state="uploading", retry_after_s=error.retry_after_s, reason=error.message)
         faults.point(AFTER_VERIFY)
         async with self._units.tenant(tenant) as unit:
-            return await self._end_commit(unit, facts, begun, mismatch)
+            committed = await self._end_commit(unit, facts, begun, taken)
+            kept = (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
+        self._verifier.drop({*files, *taken.files} - {*kept})
+        return committed
 
     async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> Checkpoint | None:
         """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""
@@ -199,7 +202,7 @@ class Requests:
         return await checkpoints.move_checkpoint(unit.connection, checkpoint, Trigger.commit_asked, unit.now)
 
     async def _end_commit(
-        self, unit: Unit, facts: AllocationFacts, begun: Checkpoint, mismatch: str | None
+        self, unit: Unit, facts: AllocationFacts, begun: Checkpoint, taken: Taken
     ) -> Committed:
         """Judge under the locks what was read without them: fence and manifest may have changed meanwhile."""
         run, _ = await fences.locked_run(unit, facts)
@@ -210,8 +213,13 @@ class Requests:
             return _committed(checkpoint)
         if not is_allowed(run.fence, Effect.commit):
             return _committed(await _give_up(unit, checkpoint, Trigger.fenced, STALE))
-        if mismatch is not None:
-            return await _refuse(unit, checkpoint, mismatch)
+        if checkpoint.version != begun.version:
+            return Committed(
+                state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
+            )
+        if taken.mismatch is not None:
+            return await _refuse(unit, checkpoint, taken.mismatch)
+        await checkpoints.save_keys(unit.connection, checkpoint.id, taken.files)
         saved = await checkpoints.move_checkpoint(
             unit.connection, checkpoint, Trigger.verified, unit.now, reason=None
         )

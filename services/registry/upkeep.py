@@ -71,8 +71,8 @@ class Upkeep:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
             faults.point(BEFORE_DELETE)
             for one in due:
-                await self._delete_below(upload_prefix(one.tenant, one.id))
-                await self._delete_below(kept_prefix(one.tenant, one.id))
+                for prefix in (upload_prefix(one.tenant, one.id), kept_prefix(one.tenant, one.id)):
+                    await _delete_below(self.objects, prefix)
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
                 gone = sorted(one.id for one in due if one.tenant == tenant)
@@ -83,12 +83,8 @@ class Upkeep:
                 return
 
     async def sweep(self) -> None:
-        """Delete what signed URLs left behind: uploads never committed, and what was sent again after a commit."""
-        await self._delete_below(INCOMING, self.clock.now() - INCOMING_FOR)
-
-    async def _delete_below(self, prefix: str, before: datetime | None = None) -> None:
-        found = [one async for one in self.objects.list(prefix) if before is None or one.modified < before]
-        await asyncio.gather(*[self.objects.delete(one.key) for one in found])
+        """Delete what signed URLs left behind."""
+        await sweep_incoming(self.objects, self.clock.now())
 
     async def _collect(self, due: Due) -> None:
         tenant = TenantId(due.tenant)
@@ -128,6 +124,16 @@ class Upkeep:
         await checkpoints.move_checkpoint(
             unit.connection, locked, Trigger.collected, unit.now, reason="collected"
         )
+
+
+async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:
+    """Delete uploads that nobody committed, and what was sent again after a commit, once they are old."""
+    await _delete_below(objects, INCOMING, now - INCOMING_FOR)
+
+
+async def _delete_below(objects: ObjectStore, prefix: str, before: datetime | None = None) -> None:
+    found = [one async for one in objects.list(prefix) if before is None or one.modified < before]
+    await asyncio.gather(*[objects.delete(one.key) for one in found])
 
 
 async def _say_deleted(unit: Unit, checkpoint: UUID) -> None:

@@ -1,66 +1,143 @@
-"""Reads back what was uploaded. A long reading outlives the request that asked for it: the next one finds its result."""
+"""Takes over what was uploaded: copies it to where no signed URL writes, and reads the copy back.
+
+Only the copy is judged and kept: whoever holds a URL may write to the upload's place again, also while it is read.
+A long reading outlives the request that asked for it: the next one finds its result.
+"""
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
+import structlog
+
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.store.checkpoints import File
-from shared.errors import Transient
-from shared.objects import ObjectStore
+from services.registry.links import kept_key
+from services.registry.store.checkpoints import Checkpoint, File
+from shared.clock import Clock
+from shared.errors import MusterError, NotFound, Rejected, Transient
+from shared.ids import new_id
+from shared.objects import ObjectStore, read_all
 
 AT_ONCE = 4
+CARRIED_BYTES = 256 * 1024
+"""Up to here reading and writing is quicker than a copy by the store and reading that. Measured."""
+UNCLAIMED_S = 60.0
+"""So long a result waits for the request that asks again; another replica may have answered it."""
+_log = structlog.get_logger()
+
+Attempt = tuple[UUID, int]
+"""A checkpoint and the version of its row, which tells manifests apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The copies of an upload, none when they are not what the manifest says: `mismatch` is the reason."""
+
+    files: tuple[File, ...]
+    mismatch: str | None = None
 
 
 class Verifier:
-    """Compares objects with their manifest, each content once at a time.
+    """Copies and compares uploads, each content once at a time.
 
     Args:
         hash_up_to_bytes: larger files are compared by size alone; None reads all of them.
     """
 
-    def __init__(self, objects: ObjectStore, hash_up_to_bytes: int | None) -> None:
+    def __init__(self, objects: ObjectStore, clock: Clock, hash_up_to_bytes: int | None) -> None:
         self._objects = objects
+        self._clock = clock
         self._hash_up_to_bytes = hash_up_to_bytes
         self._free = asyncio.Semaphore(AT_ONCE)
-        self._running: dict[tuple[UUID, int], asyncio.Task[str | None]] = {}
+        self._running: dict[Attempt, asyncio.Task[Taken]] = {}
+        self._dropping: set[asyncio.Task[None]] = set()
 
-    async def mismatch(
-        self, checkpoint: UUID, version: int, files: Sequence[File], wait_s: float
-    ) -> str | None:
-        """Return why the objects are not what the manifest says, or None when they are.
+    async def take(self, checkpoint: Checkpoint, files: Sequence[File], wait_s: float) -> Taken:
+        """Return the upload's verified copies, under keys that no other attempt uses.
 
         Args:
-            version: of the checkpoint's row, so that a manifest sent anew is read anew.
+            checkpoint: one of another version is read anew.
             wait_s: raises `Transient` after it while the reading goes on.
         """
-        key = checkpoint, version
+        key = checkpoint.id, checkpoint.version
         task = self._running.get(key)
         if task is None:
-            task = asyncio.create_task(self._read(files))
+            task = asyncio.create_task(self._take(checkpoint, files))
             self._running[key] = task
+            task.add_done_callback(partial(self._await_claim, key))
         done, _ = await asyncio.wait({task}, timeout=wait_s)
         if not done:
             raise Transient("the upload is being verified", retry_after_s=0.5)
         self._running.pop(key, None)
         return await task
 
+    def drop(self, files: Iterable[File]) -> None:
+        """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
+        task = asyncio.create_task(self._delete([file.key for file in files]))
+        self._dropping.add(task)
+        task.add_done_callback(self._dropping.discard)
+
     async def close(self) -> None:
-        """Stop reading."""
+        """Stop reading; deletions are finished."""
         for task in self._running.values():
             task.cancel()
+        await asyncio.gather(*self._dropping, return_exceptions=True)
 
-    async def _read(self, files: Sequence[File]) -> str | None:
-        reasons = await asyncio.gather(*[self._compare(file) for file in files])
-        return next((reason for reason in reasons if reason), None)
+    async def _take(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken:
+        attempt = new_id(self._clock)
+        copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in files)
+        pairs = zip(files, copies, strict=True)
+        reasons = await asyncio.gather(*[self._copy(file, copy) for file, copy in pairs])
+        mismatch = next((reason for reason in reasons if reason), None)
+        if mismatch is not None:
+            self.drop(copies)
+            return Taken((), mismatch)
+        return Taken(copies)
 
-    async def _compare(self, file: File) -> str | None:
+    async def _copy(self, file: File, copy: File) -> str | None:
         wanted = file.size_bytes, file.sha256
+        move = self._carry if file.size_bytes <= CARRIED_BYTES else self._have_copied
         async with self._free:
-            if self._hash_up_to_bytes is not None and file.size_bytes > self._hash_up_to_bytes:
-                stat = await self._objects.stat(file.key)
-                return describe_mismatch(file.path, wanted, (stat.size_bytes, file.sha256) if stat else None)
-            digest = await self._objects.digest(file.key)
-            return describe_mismatch(
-                file.path, wanted, (digest.size_bytes, digest.sha256) if digest else None
-            )
+            try:
+                return describe_mismatch(file.path, wanted, await move(file, copy))
+            except NotFound:
+                return describe_mismatch(file.path, wanted, None)
+            except Rejected:
+                return f"{file.path}: more than {file.size_bytes} bytes in the store"
+
+    async def _carry(self, file: File, copy: File) -> tuple[int, str]:
+        """A small file is read here once, and what was read is what is kept."""
+        content = await read_all(self._objects, file.key, file.size_bytes)
+        await self._objects.put(copy.key, content)
+        return len(content), hashlib.sha256(content).hexdigest()
+
+    async def _have_copied(self, file: File, copy: File) -> tuple[int, str] | None:
+        """A large one is copied by the store; its size first, so that nobody makes it copy more than was announced."""
+        sent = await self._objects.stat(file.key)
+        if sent is None or sent.size_bytes != file.size_bytes:
+            return (sent.size_bytes, file.sha256) if sent else None
+        await self._objects.copy(file.key, copy.key)
+        if self._hash_up_to_bytes is not None and file.size_bytes > self._hash_up_to_bytes:
+            stat = await self._objects.stat(copy.key)
+            return (stat.size_bytes, file.sha256) if stat else None
+        digest = await self._objects.digest(copy.key)
+        return (digest.size_bytes, digest.sha256) if digest else None
+
+    def _await_claim(self, key: Attempt, task: asyncio.Task[Taken]) -> None:
+        asyncio.get_running_loop().call_later(UNCLAIMED_S, self._drop_unclaimed, key, task)
+
+    def _drop_unclaimed(self, key: Attempt, task: asyncio.Task[Taken]) -> None:
+        if self._running.get(key) is not task:
+            return
+        del self._running[key]
+        if not task.cancelled() and task.exception() is None:
+            self.drop(task.result().files)
+
+    async def _delete(self, keys: Sequence[str]) -> None:
+        try:
+            await asyncio.gather(*[self._objects.delete(key) for key in keys])
+        except MusterError as error:
+            _log.warning("objects were left for the next sweep", objects=len(keys), error=str(error))

@@ -87,6 +87,15 @@ class ObjectStoreContract:
         await store.delete("a/source")
         assert await read_all(store, "b/target", 10) == b"copied"
 
+    async def test_a_copy_stays_what_it_was_when_a_url_writes_its_source_again(
+        self, store: ObjectStore
+    ) -> None:
+        url = store.presign_put("incoming/a", MINUTE)
+        assert await self.send(store, url, PAYLOAD) == 200
+        await store.copy("incoming/a", "kept/a")
+        assert await self.send(store, url, b"written again: a signed URL is good until it ends") == 200
+        assert await store.digest("kept/a") == Digest(len(PAYLOAD), hashlib.sha256(PAYLOAD).hexdigest())
+
     async def test_a_prefix_lists_its_keys_in_order(self, store: ObjectStore) -> None:
         keys = [f"list/{number:02d}/file" for number in range(12)]
         await asyncio.gather(*[store.put(key, b"x") for key in reversed(keys)])

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, or_, select, tuple_, update
+from sqlalchemy import delete, func, or_, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -168,6 +168,12 @@ async def save_files(
     )
 
 
+async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:
+    """Set where the files of a locked checkpoint lie."""
+    given = {"paths": [file.path for file in files], "keys": [file.key for file in files]}
+    await connection.execute(_SAVE_KEYS, {"checkpoint": checkpoint, **given})
+
+
 async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, list[File]]:
     """Return the files of these checkpoints, each by path."""
     rows = await connection.execute(
@@ -234,3 +240,10 @@ def _checkpoint(row: Any) -> Checkpoint:
     values["state"] = State(values["state"])
     values["waits_for"] = tuple(values["waits_for"] or ())
     return Checkpoint(**values)
+
+
+_SAVE_KEYS = text(
+    "UPDATE registry.checkpoint_files f SET key = n.key"
+    " FROM unnest(CAST(:paths AS text[]), CAST(:keys AS text[])) AS n(path, key)"
+    " WHERE f.checkpoint = :checkpoint AND f.path = n.path"
+)

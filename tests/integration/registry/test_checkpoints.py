@@ -135,6 +135,19 @@ async def test_what_never_fits_is_corrupt_and_the_one_before_is_restored(around:
     assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == good
 
 
+async def test_what_was_committed_cannot_be_overwritten_by_whoever_holds_its_urls(around: Platform) -> None:
+    run = around.scheduler.grant()
+    files = FILES | {"large.bin": b"large" * 100_000}
+    checkpoint = CheckpointId(new_id(CLOCK))
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    await send(links.files, files)
+    assert (await around.commit(run, checkpoint)).state == "saved"
+    await send(links.files, dict.fromkeys(files, b"evil"))
+    assert (await around.commit(run, checkpoint)).state == "saved"
+    restored = await around.restore(around.scheduler.grant(run))
+    assert {link.path: await fetch(link.url) for link in restored.files} == files
+
+
 async def test_a_missing_file_is_refused(around: Platform) -> None:
     run = around.scheduler.grant()
     checkpoint = CheckpointId(new_id(CLOCK))

@@ -1,0 +1,97 @@
+"""What is kept of an upload: verified copies, out of reach of whoever may still write to its place."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from services.registry.core.checkpoint import State
+from services.registry.links import INCOMING
+from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.upkeep import INCOMING_FOR, sweep_incoming
+from services.registry.verifier import CARRIED_BYTES, Verifier
+from shared.clock import SystemClock
+from shared.objects import read_all
+from shared.objects.memory import MemoryObjects
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SMALL, LARGE = b"small", b"L" * (CARRIED_BYTES + 1)
+CHECKPOINT = Checkpoint(
+    UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5), 1, 1, 1, 10, State.committing,
+    3, 0, 1, 1, (), {}, None, NOW, NOW,
+)  # fmt: skip
+
+
+class Hostile(MemoryObjects):
+    """Its uploads change as soon as they have been looked at."""
+
+    async def get(self, key: str) -> AsyncIterator[bytes]:
+        async for piece in super().get(key):
+            yield piece
+        await self.rewrite(key)
+
+    async def copy(self, source: str, target: str) -> None:
+        await super().copy(source, target)
+        await self.rewrite(source)
+
+    async def rewrite(self, key: str) -> None:
+        if key.startswith(INCOMING):
+            sent = await self.stat(key)
+            await self.put(key, b"E" * (sent.size_bytes if sent else 0))
+
+
+def file(content: bytes) -> File:
+    return File("a.bin", "w-1", f"{INCOMING}t/a", len(content), hashlib.sha256(content).hexdigest())
+
+
+async def keys(objects: MemoryObjects) -> list[str]:
+    return [found.key async for found in objects.list("")]
+
+
+@pytest.mark.parametrize("content", [SMALL, LARGE, b""])
+async def test_what_is_kept_is_what_was_judged(content: bytes) -> None:
+    objects = Hostile(SystemClock())
+    sent = file(content)
+    await objects.put(sent.key, content)
+    taken = await Verifier(objects, SystemClock(), None).take(CHECKPOINT, [sent], 5)
+    (kept,) = taken.files
+    assert taken.mismatch is None and not kept.key.startswith(INCOMING)
+    assert kept == replace(sent, key=kept.key)
+    assert await read_all(objects, kept.key, len(content)) == content
+
+
+@pytest.mark.parametrize("content", [SMALL, LARGE])
+@pytest.mark.parametrize("wrong", [b"", b"x", b"longer than was said" * 20_000, None])
+async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | None) -> None:
+    objects = MemoryObjects(SystemClock())
+    sent = file(content)
+    if wrong is not None:
+        await objects.put(sent.key, wrong)
+    verifier = Verifier(objects, SystemClock(), None)
+    taken = await verifier.take(CHECKPOINT, [sent], 5)
+    await verifier.close()
+    assert taken.files == () and (taken.mismatch or "").startswith("a.bin: ")
+    assert await keys(objects) == ([] if wrong is None else [sent.key])
+
+
+async def test_two_attempts_never_write_to_one_place() -> None:
+    objects = MemoryObjects(SystemClock())
+    sent = file(SMALL)
+    await objects.put(sent.key, SMALL)
+    first, second = [
+        await Verifier(objects, SystemClock(), None).take(CHECKPOINT, [sent], 5) for _ in range(2)
+    ]
+    assert first.files[0].key != second.files[0].key
+
+
+async def test_the_sweep_takes_old_uploads_and_nothing_else() -> None:
+    objects = MemoryObjects(SystemClock())
+    for key in (f"{INCOMING}t/old", "tenants/t/checkpoints/c/kept"):
+        await objects.put(key, b"x")
+    await sweep_incoming(objects, SystemClock().now() + INCOMING_FOR - timedelta(minutes=1))
+    assert len(await keys(objects)) == 2
+    await sweep_incoming(objects, SystemClock().now() + INCOMING_FOR + timedelta(minutes=1))
+    assert await keys(objects) == ["tenants/t/checkpoints/c/kept"]
