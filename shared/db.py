@@ -19,7 +19,10 @@ from shared.settings import PostgresSettings
 
 _SET_TENANT = text("SELECT set_config('muster.tenant', :tenant, true)")
 _DISK_FULL = "53100"
+_IDLE_MOST_MS = 10_000
+"""A process that is frozen or cut off in a transaction keeps its locks no longer, a leader's lease among them."""
 _RETRIED_STATES = {
+    "25P03",
     "40001",
     "40P01",
     "55P03",
@@ -112,10 +115,11 @@ def delivery_tables(op: Any, schema: str) -> None:
         " id uuid PRIMARY KEY, position bigint GENERATED ALWAYS AS IDENTITY, tenant uuid NOT NULL,"
         " subject text NOT NULL, headers text NOT NULL, payload bytea NOT NULL,"
         " created_at timestamptz NOT NULL DEFAULT now(), published_at timestamptz,"
-        " stream text, stream_created timestamptz, stream_sequence bigint)"
+        " stream text, stream_created timestamptz, stream_sequence bigint, entity text)"
     )
     op.execute(f"CREATE INDEX outbox_waiting ON {schema}.outbox (position) WHERE published_at IS NULL")
     op.execute(f"CREATE INDEX outbox_age ON {schema}.outbox (created_at)")
+    remember_entities(op, schema)
     op.execute(
         f"CREATE TABLE {schema}.inbox ("
         " tenant uuid NOT NULL, consumer text NOT NULL, message_id uuid NOT NULL,"
@@ -146,9 +150,21 @@ async def translated() -> AsyncIterator[None]:
         raise
 
 
+def remember_entities(op: Any, schema: str) -> None:
+    """In a migration: which entity's state an outbox row holds, so that the newest of each can be kept. Repeating it changes nothing."""
+    op.execute(f"ALTER TABLE {schema}.outbox ADD COLUMN IF NOT EXISTS entity text")
+    op.execute(
+        f"CREATE INDEX IF NOT EXISTS outbox_entity ON {schema}.outbox (entity, position) WHERE entity IS NOT NULL"
+    )
+
+
 def _engine(url: str, size: int, service: str) -> AsyncEngine:
     arguments = {
-        "server_settings": {"application_name": f"muster-{service}", "jit": "off"},
+        "server_settings": {
+            "application_name": f"muster-{service}",
+            "jit": "off",
+            "idle_in_transaction_session_timeout": str(_IDLE_MOST_MS),
+        },
         "timeout": 10,
     }
     return create_async_engine(

@@ -142,7 +142,6 @@ class Lease:
         return self._held.until - self._clock.monotonic() if self._held is not None else 0.0
 
     async def _take(self) -> bool:
-        asked = self._clock.monotonic()
         parameters = {"name": self._name, "holder": self._holder, "life": self._life_s}
         try:
             async with asyncio.timeout(self._life_s), self._database.system() as connection:
@@ -153,13 +152,15 @@ class Lease:
                     ),
                     {"name": self._name},
                 )
+                # Counted from here, by both clocks: a lease that was waited for is not spent when it comes.
+                asked = self._clock.monotonic()
                 found = await connection.execute(
                     text(
                         f"INSERT INTO {self._schema}.lease AS l (name, holder, epoch, expires_at)"
-                        " VALUES (:name, :holder, 1, now() + make_interval(secs => :life))"
+                        " VALUES (:name, :holder, 1, clock_timestamp() + make_interval(secs => :life))"
                         " ON CONFLICT (name) DO UPDATE SET holder = :holder, epoch = l.epoch + 1,"
-                        " expires_at = now() + make_interval(secs => :life) WHERE l.expires_at < now()"
-                        " RETURNING epoch"
+                        " expires_at = clock_timestamp() + make_interval(secs => :life)"
+                        " WHERE l.expires_at < now() RETURNING epoch"
                     ),
                     parameters,
                 )

@@ -5,20 +5,29 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable
 
+PATIENCE_S = 60.0
+"""The end of waiting where something is certain to come: far beyond what it takes on a busy machine, and free where it comes."""
 
-async def eventually(
-    claim: Callable[[], bool | Awaitable[bool]], timeout_s: float = 10.0, every_s: float = 0.05
-) -> None:
-    """Returns once the claim holds; fails with the claim's name when it does not in time."""
+Claim = Callable[[], object | Awaitable[object]]
+
+
+async def eventually(claim: Claim, timeout_s: float = PATIENCE_S, every_s: float = 0.05) -> None:
+    """Returns once the claim holds; fails with the claim's name when it does not in time.
+
+    A claim about something that is not there yet (IndexError, KeyError) does not hold yet.
+    """
     end = time.monotonic() + timeout_s
-    while True:
-        found = claim()
-        if inspect.isawaitable(found):
-            found = await found
-        if found:
-            return
+    while not await _holds(claim):
         if time.monotonic() > end:
             raise AssertionError(
                 f"{getattr(claim, '__qualname__', claim)} did not hold within {timeout_s:g} s"
             )
         await asyncio.sleep(every_s)
+
+
+async def _holds(claim: Claim) -> bool:
+    try:
+        found = claim()
+        return bool(await found if inspect.isawaitable(found) else found)
+    except LookupError:
+        return False

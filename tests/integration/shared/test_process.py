@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import PATIENCE_S
+
 SCRIPT = Path(__file__).with_name("process_under_test.py")
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -63,7 +65,7 @@ def test_a_signal_ends_it_in_order(start: Start, number: signal.Signals) -> None
     child = start("run")
     port_of(child)
     child.send_signal(number)
-    told, _ = child.communicate(timeout=10)
+    told, _ = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0
     assert told.splitlines() == [
         "stopped fetching",
@@ -96,14 +98,14 @@ def test_metrics_stay_behind_the_token(start: Start) -> None:
 
 
 def test_a_crashed_task_ends_the_process_and_closes_everything(start: Start) -> None:
-    told, logged = (child := start("crash")).communicate(timeout=10)
+    told, logged = (child := start("crash")).communicate(timeout=PATIENCE_S)
     assert child.returncode == 1
     assert told.splitlines()[-2:] == ["closed the bus", "closed the database"]
     assert "the index is corrupt" in logged
 
 
 def test_a_task_that_loses_its_cancellation_does_not_keep_a_crashed_process(start: Start) -> None:
-    told, _ = (child := start("stay and crash")).communicate(timeout=30)
+    told, _ = (child := start("stay and crash")).communicate(timeout=PATIENCE_S)
     assert child.returncode == 1
     assert told.splitlines() == ["lost a cancellation", "closed the bus", "closed the database"]
 
@@ -112,13 +114,13 @@ def test_a_task_that_loses_its_cancellation_does_not_keep_a_process_from_its_end
     child = start("stay")
     port_of(child)
     child.send_signal(signal.SIGTERM)
-    told, _ = child.communicate(timeout=30)
+    told, _ = child.communicate(timeout=PATIENCE_S)
     assert child.returncode == 0
     assert "lost a cancellation" in told and told.endswith("closed the bus\nclosed the database\n")
 
 
 def test_a_failing_start_says_why_and_closes_what_was_opened(start: Start) -> None:
-    told, logged = (child := start("refuse")).communicate(timeout=10)
+    told, logged = (child := start("refuse")).communicate(timeout=PATIENCE_S)
     assert child.returncode == 1
     assert told.splitlines() == ["closed the bus", "closed the database"]
     assert json.loads(logged.splitlines()[-1])["error"] == "the database does not answer"
@@ -126,19 +128,21 @@ def test_a_failing_start_says_why_and_closes_what_was_opened(start: Start) -> No
 
 def test_a_port_in_use_is_named(start: Start) -> None:
     port = port_of(start("run"))
-    _, logged = (second := start("run", MUSTER_SIDE__PORT=str(port))).communicate(timeout=10)
+    _, logged = (second := start("run", MUSTER_SIDE__PORT=str(port))).communicate(timeout=PATIENCE_S)
     assert second.returncode == 1
     assert f"'127.0.0.1', {port}" in logged
 
 
 def test_settings_are_shown_masked(start: Start) -> None:
-    told, _ = (child := start("run", "--print-settings", MUSTER_SIDE__TOKEN="hush")).communicate(timeout=10)
+    told, _ = (child := start("run", "--print-settings", MUSTER_SIDE__TOKEN="hush")).communicate(
+        timeout=PATIENCE_S
+    )
     assert child.returncode == 0
     assert json.loads(told)["nats"]["url"] == "nats://127.0.0.1:4222"
     assert "hush" not in told
 
 
 def test_bad_settings_are_named_and_refused(start: Start) -> None:
-    _, logged = (child := start("run", MUSTER_NATS__URLL="x")).communicate(timeout=10)
+    _, logged = (child := start("run", MUSTER_NATS__URLL="x")).communicate(timeout=PATIENCE_S)
     assert child.returncode == 2
     assert "MUSTER_NATS__URLL is no setting of Muster" in logged
