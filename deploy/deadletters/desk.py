@@ -1,14 +1,10 @@
 """What the commands do: sign in to the platform's bus as its operator, act on letters, and say what happened and what to do."""
 
-import asyncio
 import json
-import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TypeVar
 
-import structlog
 from nats.js import JetStreamContext
 from pydantic import JsonValue
 from rich.console import Console
@@ -16,15 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from deploy.deadletters.letters import Letter, Replayed, chosen, drop, load_letter, load_letters, replay
-from deploy.embedded.options import Options, home_to_find, load_options
-from deploy.embedded.state import load_state
-from deploy.keys.directory import Keys
-from deploy.keys.permissions import ADMIN
-from muster.errors import Rejected, Transient
-from shared.bus import Bus
+from deploy.operator import with_jetstream
+from muster.errors import Rejected
 from shared.clock import SystemClock
 
-T = TypeVar("T")
 _EVERY = 100_000
 _ID_WIDTH = 36
 _WIDE = 250
@@ -33,7 +24,7 @@ _UNITS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
     """Print the letters, the oldest first."""
-    letters = _run(lambda stream: load_letters(stream, consumer, limit))
+    letters = with_jetstream(lambda stream: load_letters(stream, consumer, limit))
     if as_json:
         print(json.dumps([letter.summary() for letter in letters]))
         return
@@ -52,7 +43,7 @@ def show_all(consumer: str | None, limit: int, *, as_json: bool) -> None:
 
 def show_one(position: int, *, as_json: bool) -> None:
     """Print a letter with its headers and body."""
-    letter = _run(lambda stream: load_letter(stream, position))
+    letter = with_jetstream(lambda stream: load_letter(stream, position))
     if as_json:
         print(json.dumps(letter.whole()))
         return
@@ -71,7 +62,7 @@ def replay_all(positions: Sequence[int], every: bool, consumer: str | None, *, a
             done = await replay(stream, letter)
             print(json.dumps(asdict(done)) if as_json else _said(done, letter), flush=True)
 
-    _run(work)
+    with_jetstream(work)
 
 
 def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_json: bool) -> None:
@@ -83,7 +74,7 @@ def drop_all(positions: Sequence[int], every: bool, consumer: str | None, *, as_
             said = f"dropped {letter.position}: {letter.type} {letter.message} of {letter.consumer}; its effect will not happen there"
             print(json.dumps({"position": letter.position, "dropped": True}) if as_json else said, flush=True)
 
-    _run(work)
+    with_jetstream(work)
 
 
 async def _choose(
@@ -99,38 +90,6 @@ async def _choose(
     if every:
         return await load_letters(stream, consumer, _EVERY)
     return chosen([await load_letter(stream, position) for position in positions], positions)
-
-
-def _run(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
-    options = load_options(home=home_to_find())
-    url, credentials = _url(options), Keys(options.keys).credentials(ADMIN)
-    if not credentials.is_file():
-        raise Rejected(
-            "no_keys",
-            f"{credentials} does not exist, and only the operator's identity may read dead letters",
-            hint="run this where the platform was started, or set MUSTER_KEYS to its folder of keys",
-        )
-
-    # What the connection logs would stand between the lines of our answer.
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-
-    async def connected() -> T:
-        async with await Bus.connect(url, ADMIN, credentials) as bus:
-            return await work(bus.jetstream)
-
-    return asyncio.run(connected())
-
-
-def _url(options: Options) -> str:
-    if options.nats_url:
-        return options.nats_url
-    state = load_state(options.home)
-    ports = [part.ports[0] for part in state.parts if part.name == "nats" and part.ports] if state else []
-    if state is None or not ports or not state.supervisor.is_alive():
-        raise Transient(
-            f"no platform runs in {options.home}; start it with `muster up`, or set MUSTER_NATS__URL"
-        )
-    return f"nats://127.0.0.1:{ports[0]}"
 
 
 def _said(done: Replayed, letter: Letter) -> str:

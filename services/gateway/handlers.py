@@ -10,6 +10,7 @@ from services.gateway.feed import Feed
 from services.gateway.store import events, experiments, registry
 from services.gateway.store.events import NewEvent
 from shared.bus import Delivery, Unit
+from shared.bus.envelope import news
 from shared.errors import Broken
 from shared.ids import SITE, TenantId
 from shared.messages import experiments as experiment_messages
@@ -74,7 +75,7 @@ class Projections:
         tenant = await self._begin(unit)
         told = [
             _event("checkpoint", change, message.checkpoint_id, message.experiment_id, message)
-            for message in _messages(batch)
+            for message in _messages(news(batch))
         ]
         await self._tell(unit, tenant, told)
 

@@ -28,6 +28,7 @@ from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.store import access, events
 from shared.bus import Bus, Consumer, Relay, Units
+from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.ids import DEFAULT_TENANT, derived_id
@@ -59,9 +60,11 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
 
-    consumer = Consumer(bus, units, "gateway", handlers_of(feed), linger_s=LINGER_S)
+    events_in = Consumer(bus, units, "gateway", handlers_of(feed), linger_s=LINGER_S)
+    commands_in = Consumer(bus, units, "gateway", republishing("gateway"))
     stopping = asyncio.Event()
-    process.start("consumer", lambda: consumer.run(stopping), _setter(stopping))
+    process.start("events", lambda: events_in.run(stopping), _setter(stopping))
+    process.start("commands", lambda: commands_in.run(stopping), _setter(stopping))
     process.start("sweep", lambda: repeat(partial(_sweep, database, own, clock), _SWEEP_EVERY))
 
     http = await process.enter(

@@ -18,6 +18,7 @@ from services.provisioner.queries import Queries
 from services.provisioner.reconcile import Reconciler
 from services.provisioner.settings import ProvisionerSection, Settings, inherited_environment
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database, migrate
 from shared.errors import Conflict, Rejected, Transient
@@ -105,10 +106,11 @@ async def serve_term(means: Means, epoch: int, ended: asyncio.Event) -> None:
     effects = Effects(means, woken.set)
     reconciler = Reconciler(means, effects, woken)
     means.driver.watch(woken.set)
-    consumer = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
+    events = Consumer(means.bus, means.units, NAME, Handlers(woken.set).events())
+    commands = Consumer(means.bus, means.units, NAME, republishing(NAME))
     try:
         await _until_first_ends(
-            [reconciler.run(over), consumer.run(over), _end_with(ended, over, woken)], over
+            [reconciler.run(over), events.run(over), commands.run(over), _end_with(ended, over, woken)], over
         )
     except (Transient, Conflict) as error:
         _log.warning("a term ended early", epoch=epoch, error=str(error))

@@ -23,9 +23,10 @@ from services.scheduler.store.wishes import (
 )
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers as Table
+from shared.bus.envelope import news
 from shared.ids import ExperimentId, RunId, WorkerId
 from shared.messages.base import Command
-from shared.messages.checkpoints import CheckpointAbandoned, CheckpointSaved
+from shared.messages.checkpoints import CheckpointAbandoned, CheckpointEvent, CheckpointSaved
 from shared.messages.experiments import OperationRefused, TrialWanted
 from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.queue import EditExperiment
@@ -64,10 +65,8 @@ class Handlers:
 
         unit.then(take_up)
 
-    async def on_checkpoints(
-        self, unit: Unit, batch: list[Delivery[CheckpointSaved]] | list[Delivery[CheckpointAbandoned]]
-    ) -> None:
-        runs = [delivery.message.run_id for delivery in batch]
+    async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
+        runs = [delivery.message.run_id for delivery in news(batch)]
         await settle(unit.connection, runs)
 
         async def take_up() -> None:

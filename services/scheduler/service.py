@@ -20,6 +20,7 @@ from services.scheduler.settings import PoolSettings, Settings
 from services.scheduler.store.load import load_world, seed_pool
 from services.scheduler.store.save import BLOCK, next_token_block
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.errors import Conflict, Transient
@@ -121,7 +122,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     queries = Queries(cycle, pulse, joining, parts.database, parts.clock)
     handlers = Handlers(cycle)
     events = Consumer(parts.bus, parts.units, NAME, handlers.events())
-    commands = Consumer(parts.bus, parts.units, NAME, handlers.commands())
+    commands = Consumer(parts.bus, parts.units, NAME, {**handlers.commands(), **republishing(NAME)})
     # Everything that was owed to workers before is sent again: their sets carry a new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
     async with Responder(parts.bus, NAME, queries.answers()):

@@ -18,6 +18,7 @@ from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
+from shared.bus.envelope import news
 from shared.errors import Conflict, MusterError, NotFound, Rejected
 from shared.ids import CheckpointId
 from shared.messages.base import Command
@@ -93,7 +94,7 @@ class EventHandlers:
         def apply(turn: Turn, number: int, message: CheckpointEvent) -> None:
             turn.on_checkpoint(number, message.run_number)
 
-        await self.desk.on_trials(unit, batch, apply)
+        await self.desk.on_trials(unit, news(batch), apply)
 
     async def on_ended(self, unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
         def apply(turn: Turn, number: int, message: RunEnded) -> None:

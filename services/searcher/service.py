@@ -10,6 +10,7 @@ from services.searcher.queries import Queries
 from services.searcher.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
+from shared.bus.republish import republishing
 from shared.clock import SystemClock
 from shared.db import Database, migrate
 from shared.process import Process
@@ -33,7 +34,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     await process.enter(Responder(bus, NAME, Queries(database).answers()))
     for name, handlers in (
         ("events", EventHandlers(desk).handlers()),
-        ("commands", CommandHandlers(desk).handlers()),
+        ("commands", {**CommandHandlers(desk).handlers(), **republishing(NAME)}),
     ):
         consumer, stopping = Consumer(bus, units, NAME, handlers), asyncio.Event()
         process.start(name, _running(consumer, stopping), _setting(stopping))

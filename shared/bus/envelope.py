@@ -1,6 +1,6 @@
 """What stands on the outside of a message: its headers. Filled by the outbox, read by the consumer; nobody fills them by hand."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -15,6 +15,8 @@ M = TypeVar("M", bound=Message)
 ID = "Nats-Msg-Id"
 REPLAYED_ID = "Muster-Id"
 """The id of a message that is sent again under another `Nats-Msg-Id`, so that the stream's duplicate window lets it through."""
+OLD = "Muster-Old"
+"""On an event that is older than any inbox remembers: who has handled it cannot tell."""
 TYPE = "Muster-Type"
 VERSION = "Muster-Version"
 TENANT = "Muster-Tenant"
@@ -35,6 +37,7 @@ class Envelope:
     correlation: UUID | None = None
     causation: UUID | None = None
     trace: Mapping[str, str] = field(default_factory=dict)
+    is_old: bool = False
 
     def to_headers(self) -> dict[str, str]:
         headers = {
@@ -62,6 +65,7 @@ class Envelope:
                 correlation=_optional(headers.get(CORRELATION)),
                 causation=_optional(headers.get(CAUSATION)),
                 trace={key: headers[key] for key in telemetry.TRACE_HEADERS if key in headers},
+                is_old=OLD in headers,
             )
         except (KeyError, ValueError) as error:
             raise Rejected("bad_envelope", f"the message's headers cannot be read: {error!r}") from error
@@ -73,6 +77,11 @@ class Delivery(Generic[M]):
 
     message: M
     envelope: Envelope
+
+
+def news(batch: Sequence[Delivery[M]]) -> list[Delivery[M]]:
+    """Without what is older than the inbox remembers: for handlers that count what happens, where a projection goes by versions."""
+    return [delivery for delivery in batch if not delivery.envelope.is_old]
 
 
 def _optional(text: str | None) -> UUID | None:

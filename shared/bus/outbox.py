@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 from sqlalchemy import Row, TextClause, text
 
+from shared.bus import envelope
 from shared.bus.connection import StreamState
 from shared.bus.units import OutboxRow
 from shared.db import Database
@@ -16,6 +17,10 @@ from shared.ids import TenantId
 
 _KEEP_OUTBOX_DAYS = 7
 _KEEP_INBOX_DAYS = 14
+_ROW = (
+    "id, tenant, subject, headers, payload,"
+    f" created_at < now() - make_interval(days => {_KEEP_INBOX_DAYS}) AS is_old"
+)
 _OLD_BATCH = 2000
 _OLD_PAUSE_S = 0.02
 
@@ -42,8 +47,7 @@ class Outbox:
             " AS p(id, stream, created, sequence) WHERE o.id = p.id"
         )
         self._waiting = text(
-            "SELECT id, tenant, subject, headers, payload FROM"
-            f" {schema}.outbox WHERE published_at IS NULL"
+            f"SELECT {_ROW} FROM {schema}.outbox WHERE published_at IS NULL"
             " AND created_at < now() - make_interval(secs => :stale)"
             " AND id <> ALL(CAST(:left_alone AS uuid[])) ORDER BY position LIMIT :most"
         )
@@ -53,13 +57,18 @@ class Outbox:
         )
         # Rows marked after the look at the stream may rightly lie beyond what it had then.
         self._lost = text(
-            f"SELECT id, tenant, subject, headers, payload FROM {schema}.outbox"
+            f"SELECT {_ROW} FROM {schema}.outbox"
             " WHERE stream = :stream AND published_at < :since"
             " AND (stream_created <> :created OR stream_sequence > :last)"
             " ORDER BY position LIMIT :most"
         )
         self._old = (
-            (_deletion(f"{schema}.outbox", "created_at", "AND published_at IS NOT NULL"), _KEEP_OUTBOX_DAYS),
+            (
+                _deletion(
+                    f"{schema}.outbox", "created_at", f"AND published_at IS NOT NULL AND NOT {newest(schema)}"
+                ),
+                _KEEP_OUTBOX_DAYS,
+            ),
             (_deletion(f"{schema}.inbox", "received_at"), _KEEP_INBOX_DAYS),
         )
 
@@ -111,13 +120,24 @@ class Outbox:
                 await asyncio.sleep(_OLD_PAUSE_S)
 
 
+def newest(schema: str) -> str:
+    """SQL on a row `one` of the outbox: it holds the newest state of its entity, and so is kept whatever its age."""
+    return (
+        f"(one.entity IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {schema}.outbox AS later"
+        " WHERE later.entity = one.entity AND later.position > one.position))"
+    )
+
+
 def _deletion(table: str, age: str, only: str = "") -> TextClause:
     return text(
-        f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table}"
+        f"DELETE FROM {table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {table} AS one"
         f" WHERE {age} < now() - make_interval(days => :days) {only}"
         f" ORDER BY {age} LIMIT :most FOR UPDATE SKIP LOCKED))"
     )
 
 
-def _row(row: Row[tuple[UUID, UUID, str, str, bytes]]) -> OutboxRow:
-    return OutboxRow(row.id, TenantId(row.tenant), row.subject, orjson.loads(row.headers), bytes(row.payload))
+def _row(row: Row[tuple[UUID, UUID, str, str, bytes, bool]]) -> OutboxRow:
+    headers = orjson.loads(row.headers)
+    if row.is_old:
+        headers[envelope.OLD] = "1"
+    return OutboxRow(row.id, TenantId(row.tenant), row.subject, headers, bytes(row.payload))

@@ -39,6 +39,7 @@ class OutboxRow:
     subject: str
     headers: dict[str, str]
     payload: bytes
+    entity: str | None = None
 
 
 class Publisher(Protocol):
@@ -101,7 +102,8 @@ class Unit:
                 "message_too_large",
                 f"{message.TYPE} has {len(payload)} bytes, more than the {MAX_MESSAGE_BYTES} that a message may have",
             )
-        return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), payload)
+        entity = message.whose_state if isinstance(message, Event) else None
+        return OutboxRow(envelope.id, tenant, subject, envelope.to_headers(), payload, entity)
 
     def _next_id(self, cause: Delivery[Any] | None) -> UUID:
         if cause is None:
@@ -120,9 +122,9 @@ class Units:
         self._schema = schema
         self._clock = clock
         self._insert = text(
-            f"INSERT INTO {schema}.outbox (id, tenant, subject, headers, payload)"
+            f"INSERT INTO {schema}.outbox (id, tenant, subject, headers, payload, entity)"
             " SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tenants AS uuid[]), CAST(:subjects AS text[]),"
-            " CAST(:headers AS text[]), CAST(:payloads AS bytea[]))"
+            " CAST(:headers AS text[]), CAST(:payloads AS bytea[]), CAST(:entities AS text[]))"
         )
 
     def tenant(self, tenant: TenantId) -> AbstractAsyncContextManager[Unit]:
@@ -169,6 +171,7 @@ class Units:
                 "subjects": [row.subject for row in rows],
                 "headers": [orjson.dumps(row.headers).decode() for row in rows],
                 "payloads": [row.payload for row in rows],
+                "entities": [row.entity for row in rows],
             },
         )
 

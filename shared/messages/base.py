@@ -33,13 +33,23 @@ class Message(Record):
 
 
 class Event(Message):
-    """A fact, in the past tense, with the entity's whole public state and its strictly rising version."""
+    """A fact, in the past tense, with the entity's whole public state and its strictly rising version.
+
+    `key` names the field that holds the entity's id: of such events the newest is kept for ever, and can be published again. Without
+    it the event tells of no entity but of something that happened once: a result that was stored, a command that was refused. `line`
+    sets apart events of one entity whose versions are counted apart.
+    """
 
     ENTITY: ClassVar[str] = ""
+    KEY: ClassVar[str] = ""
+    LINE: ClassVar[str] = ""
 
     @classmethod
-    def __pydantic_init_subclass__(cls, entity: str = "", happened: str = "", **kwargs: Any) -> None:
+    def __pydantic_init_subclass__(
+        cls, entity: str = "", happened: str = "", key: str = "", line: str = "", **kwargs: Any
+    ) -> None:
         super().__pydantic_init_subclass__(**kwargs)
+        cls.KEY, cls.LINE = key or cls.KEY, line or entity
         if happened:
             cls.ENTITY, cls.TYPE = entity, f"{entity}.{happened}"
 
@@ -49,6 +59,11 @@ class Event(Message):
     @classmethod
     def subject(cls, tenant: TenantId | str) -> str:
         return f"evt.v{cls.VERSION}.{tenant}.{cls.TYPE}"
+
+    @property
+    def whose_state(self) -> str | None:
+        """What the event supersedes earlier events of; None where it tells of no entity."""
+        return f"{self.LINE}:{getattr(self, self.KEY)}" if self.KEY else None
 
 
 class Command(Message):

@@ -12,6 +12,7 @@ from shared.messages import (
     pools,
     queue,
     reports,
+    republish,
     runs,
     workers,
 )
@@ -81,6 +82,7 @@ ALL: tuple[type[Message], ...] = (
     instances.ProviderChanged,
     instances.GetPrices,
     instances.GetCosts,
+    *republish.BY_OWNER.values(),
 )
 
 BY_TYPE: dict[str, type[Message]] = {message.TYPE: message for message in ALL}

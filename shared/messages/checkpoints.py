@@ -54,7 +54,7 @@ class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class CheckpointEvent(Event):
+class CheckpointEvent(Event, key="checkpoint_id"):
     checkpoint_id: CheckpointId
     trial_id: TrialId
     experiment_id: ExperimentId

@@ -33,7 +33,7 @@ TrialState = Literal[
 ]
 
 
-class SubmissionCommitted(Event, entity="submission", happened="committed"):
+class SubmissionCommitted(Event, entity="submission", happened="committed", key="experiment_id"):
     """gateway → searcher, registry. The experiment's id is the submission's."""
 
     experiment_id: ExperimentId
@@ -73,7 +73,7 @@ class TrialCounts(Record):
     planned: int | None = None
 
 
-class ExperimentChanged(Event, entity="experiment", happened="changed"):
+class ExperimentChanged(Event, entity="experiment", happened="changed", key="experiment_id"):
     """searcher → gateway, registry. State at once; progress and best at most once a second."""
 
     experiment_id: ExperimentId
@@ -91,7 +91,7 @@ class ExperimentChanged(Event, entity="experiment", happened="changed"):
     final: bool = False
 
 
-class TrialWanted(Event, entity="trial", happened="wanted"):
+class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line="trial wish"):
     """searcher → scheduler, registry. The newest version wins, also for a trial not seen before; each ends in one `request.closed`.
 
     `request` counts the trial's requests from 1: it rises when a closed trial is wanted again, so that each request closes once.
@@ -113,7 +113,7 @@ class Validated(Record):
     value: float
 
 
-class TrialChanged(Event, entity="trial", happened="changed"):
+class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     """searcher → gateway, registry. `final` unpins its checkpoints."""
 
     trial_id: TrialId

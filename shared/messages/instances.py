@@ -22,7 +22,7 @@ InstanceState = Literal[
 ]
 
 
-class InstanceChanged(Event, entity="instance", happened="changed"):
+class InstanceChanged(Event, entity="instance", happened="changed", key="instance_id"):
     """provisioner → gateway, scheduler."""
 
     instance_id: InstanceId
@@ -38,7 +38,7 @@ class InstanceChanged(Event, entity="instance", happened="changed"):
     ended_at: datetime | None = None
 
 
-class ProviderChanged(Event, entity="provider", happened="changed"):
+class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     """provisioner → gateway: what a pool may grow to, and what keeps it from growing."""
 
     pool: PoolName

@@ -27,7 +27,7 @@ class CreateVersion(Command, owner="registry", verb="create_version"):
     by: str
 
 
-class ModelChanged(Event, entity="model", happened="changed"):
+class ModelChanged(Event, entity="model", happened="changed", key="model_id"):
     model_id: ModelId
     version: int
     name: str
@@ -57,7 +57,7 @@ class GetLineage(Query[Lineage], owner="registry", name="lineage"):
     version_id: VersionId
 
 
-class VersionChanged(Event, entity="version", happened="changed"):
+class VersionChanged(Event, entity="version", happened="changed", key="version_id"):
     version_id: VersionId
     model_id: ModelId
     model_name: str

@@ -8,7 +8,7 @@ from shared.messages.specs import SlotKind
 from shared.messages.workers import WorkerView
 
 
-class PoolDemand(Event, entity="pool", happened="demanded"):
+class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="pool demand"):
     """scheduler → provisioner: slots that could be used now beyond what stands, and the largest single-machine need."""
 
     pool: PoolName
@@ -21,7 +21,7 @@ class PoolDemand(Event, entity="pool", happened="demanded"):
     soon_slots: int = 0
 
 
-class PoolCapacity(Event, entity="pool", happened="measured"):
+class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):
     """scheduler → searcher, gateway."""
 
     pool: PoolName

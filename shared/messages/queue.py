@@ -12,7 +12,7 @@ from shared.messages.specs import SlotKind
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
 
-class RequestClosed(Event, entity="request", happened="closed"):
+class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
     """scheduler → searcher: the one end of `trial.wanted` number `request`, even if no run existed."""
 
     trial_id: TrialId

@@ -23,7 +23,7 @@ RunOutcome = Literal[
 """How a run ended: `failed` is the user's code, `lost` is machines or the platform."""
 
 
-class RunState(Event):
+class RunState(Event, key="run_id"):
     """The public state of a run; the chief is the first member. `token` fences: a later run of the trial has a higher one."""
 
     run_id: RunId

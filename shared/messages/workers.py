@@ -11,7 +11,7 @@ from shared.messages.base import Command, Event, Query, Record, WorkerRequest
 from shared.messages.specs import SlotKind
 
 
-class WorkerJoined(Event, entity="worker", happened="joined"):
+class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
     """scheduler → gateway, provisioner: the worker answers and its slots can be granted. Also sent again when it changes (slots, draining)."""
 
     worker: WorkerId
@@ -25,7 +25,7 @@ class WorkerJoined(Event, entity="worker", happened="joined"):
     isolated_user: bool = False
 
 
-class WorkerLost(Event, entity="worker", happened="lost"):
+class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
     worker: WorkerId
     version: int
     pool: PoolName
@@ -41,7 +41,7 @@ class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
     undo: bool = False
 
 
-class WorkerDrained(Event, entity="worker", happened="drained"):
+class WorkerDrained(Event, entity="worker", happened="drained", key="worker"):
     """scheduler → provisioner: nothing runs there, its journal and uploads are empty, and nothing will be granted."""
 
     worker: WorkerId

@@ -11,6 +11,7 @@ from services.registry.handlers.trials import (
     on_trial_wanted,
 )
 from shared.bus.consumer import Handlers
+from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
 from shared.messages.models import CreateModel, CreateVersion
 from shared.messages.runs import RunEnded, RunGranted, RunResized
@@ -24,6 +25,10 @@ EVENTS: Handlers = {
     TrialChanged: on_trial_changed,
     ExperimentChanged: on_experiment_changed,
 }
-COMMANDS: Handlers = {CreateModel: on_create_model, CreateVersion: on_create_version}
+COMMANDS: Handlers = {
+    CreateModel: on_create_model,
+    CreateVersion: on_create_version,
+    **republishing("registry"),
+}
 
 __all__ = ["COMMANDS", "EVENTS"]

@@ -1,0 +1,1 @@
+"""`muster republish`: has services say again how each of their entities is."""

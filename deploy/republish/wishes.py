@@ -1,0 +1,40 @@
+"""What the command does: one message to each service, which its owner carries out once, now or when it is back."""
+
+import json
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+
+from deploy.operator import with_jetstream
+from muster.errors import Rejected, Transient
+from shared.bus.envelope import Envelope
+from shared.clock import SystemClock
+from shared.ids import SITE, new_id
+from shared.messages.republish import BY_OWNER
+
+
+def wish_all(service: str | None, *, as_json: bool) -> None:
+    """Send the wish to one service or to all, saying of each that it was taken."""
+    if service is not None and service not in BY_OWNER:
+        raise Rejected(
+            "service_unknown", f"there is no service {service!r}", hint=f"one of {', '.join(BY_OWNER)}"
+        )
+
+    async def work(stream: JetStreamContext) -> None:
+        for owner in [service] if service else BY_OWNER:
+            await wish(stream, owner)
+            said = f"{owner} was asked to publish all its entities again; it does so now, or once it runs"
+            print(json.dumps({"service": owner, "asked": True}) if as_json else said, flush=True)
+
+    with_jetstream(work)
+
+
+async def wish(stream: JetStreamContext, service: str) -> None:
+    """Stores the command in its stream. Raises Transient while JetStream is away: nothing was asked then."""
+    id_ = new_id(SystemClock())
+    command = BY_OWNER[service](operation_id=id_)
+    envelope = Envelope(id_, command.TYPE, command.VERSION, SITE)
+    try:
+        await stream.publish(command.subject(), command.to_bytes(), headers=envelope.to_headers())
+    except (NatsError, TimeoutError) as error:
+        raise Transient(f"JetStream did not answer for {service}: {error!r}", retry_after_s=1.0) from error

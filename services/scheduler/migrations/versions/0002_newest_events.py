@@ -1,0 +1,14 @@
+"""The newest event of each entity stays in the outbox."""
+
+from alembic import op
+
+from shared.db import remember_entities
+
+revision = "0002"
+down_revision = "0001"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    remember_entities(op, "scheduler")
