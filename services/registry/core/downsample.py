@@ -26,6 +26,8 @@ def choose_points(steps: Floats, values: Floats, most: int) -> NDArray[np.intp]:
     if most <= 2:
         return np.array([0, count - 1][-most:], dtype=np.intp)
     edges = _bucket_edges(count, most)
+    # Which triangle is the largest does not depend on the scale, and sums of huge values would overflow.
+    values = values / _greatest(values)
     mean_steps, mean_values = _means(steps, values, edges)
     chosen = np.empty(most, dtype=np.intp)
     chosen[0], chosen[-1] = 0, count - 1
@@ -34,6 +36,12 @@ def choose_points(steps: Floats, values: Floats, most: int) -> NDArray[np.intp]:
         following = (mean_steps[bucket + 1], mean_values[bucket + 1])
         chosen[bucket + 1] = edges[bucket] + _choose(steps, values, span, chosen[bucket], following)
     return chosen
+
+
+def _greatest(values: Floats) -> np.float64:
+    """The greatest magnitude among the finite values; 1 where there is none but 0."""
+    greatest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
+    return np.float64(greatest or 1.0)
 
 
 def _bucket_edges(count: int, most: int) -> NDArray[np.intp]:
