@@ -1,11 +1,13 @@
 """What a stored validation means to a search: the metric, the time, or what is missing."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig
 
+NAMED = 8
+"""So many metrics are named in a sentence."""
 STEP = "step"
 """As `time_metric`: the step itself."""
 
@@ -34,7 +36,7 @@ def read_result(config: ExperimentConfig, result: Result) -> Reading | str:
     """Return what the search needs of `result`, or a sentence that says what is missing."""
     metric = config.searcher.metric
     where = f"the validation of trial {result.trial} at step {result.step}"
-    given = ", ".join(sorted(result.values)) or "nothing"
+    given = _listed(sorted(result.values))
     if metric not in result.values:
         return f"searcher.metric '{metric}' is missing in {where}, which reported {given}"
     name = time_metric(config)
@@ -59,3 +61,8 @@ def is_better(config: ExperimentConfig, value: float, than: float | None) -> boo
     if than is None:
         return True
     return value < than if config.searcher.smaller_is_better else value > than
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + left or "nothing"
