@@ -8,7 +8,7 @@ import pytest
 from services.provisioner.core.plan import Presence
 from services.provisioner.drivers.base import Driver, Order
 from shared.ids import PoolName, WorkerId
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 Observed = Callable[[], Awaitable[bool]]
 
@@ -67,7 +67,7 @@ class MachineDriverContract:
         await eventually(sees(driver, "w-4", Presence.RUNNING))
         await self._has_started(driver, "w-4", 1)
         await self.kill_worker(driver, WorkerId("w-4"))
-        await asyncio.wait_for(told.wait(), 5)
+        await asyncio.wait_for(told.wait(), PATIENCE_S)
         await eventually(sees(driver, "w-4", Presence.STOPPED))
         await driver.launch(order("w-4", join_token=None))
         await eventually(sees(driver, "w-4", Presence.RUNNING))

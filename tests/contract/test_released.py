@@ -1,0 +1,65 @@
+"""Nobody who was written for a released version stumbles over today's. `released.py` says how the baselines are extended."""
+
+import copy
+
+import pytest
+
+from tests.contract.released import CONTRACTS, Contract, broken, extended, load
+
+NAMES = sorted(CONTRACTS)
+Change = tuple[str, str, str]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_released_is_only_added_to(name: str) -> None:
+    assert broken(load(name), CONTRACTS[name]()) == []
+
+
+def changed(contract: Contract, shape: str, **fields: str | None) -> Contract:
+    """The contract with fields of a shape replaced, or taken away."""
+    other = copy.deepcopy(contract)
+    found = other.shapes[shape]
+    assert isinstance(found, dict)
+    other.shapes[shape] = {name: kind for name, kind in (found | fields).items() if kind is not None}
+    return other
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "fields", "fault"),
+    [
+        ("messages-v1", "TrialWanted", {"spec": None}, "TrialWanted.spec is gone, and is still read"),
+        ("messages-v1", "TrialWanted", {"spec": None, "specification": "TrialSpec"}, "TrialWanted.spec is gone"),
+        ("messages-v1", "TrialWanted", {"version": "string!"}, "TrialWanted.version was 'integer!', now 'string!'"),
+        ("messages-v1", "TrialWanted", {"decide_at": "null | number!"}, "TrialWanted.decide_at has become required"),
+        ("messages-v1", "TrialWanted", {"new": "string!"}, "TrialWanted.new is new and required"),
+        ("rest-v1", "Experiment", {"number": None}, "Experiment.number is gone"),
+        ("rest-v1", "CreateExperimentRequest", {"name": "null | string!"}, "name has become required"),
+        ("rest-v1", "ListExperiments?", {"label": None}, "ListExperiments?.label is gone"),
+        ("rest-v1", "ListExperiments?", {"tenant": "string!"}, "ListExperiments?.tenant is new and required"),
+        ("grpc-v1", "Experiment", {"id": None}, "Experiment.id is gone"),
+        ("grpc-v1", "Experiment", {"id": "77 9"}, "Experiment.id was"),
+    ],
+)  # fmt: skip
+def test_what_somebody_would_stumble_over_is_named(
+    name: str, shape: str, fields: dict[str, str | None], fault: str
+) -> None:
+    released = CONTRACTS[name]()
+    (told,) = broken(released, changed(released, shape, **fields))
+    assert fault in told
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_thing_that_moved_or_vanished_is_named(name: str) -> None:
+    released = CONTRACTS[name]()
+    gone = next(iter(released.addresses))
+    now = released.model_copy(update={"addresses": released.addresses | {gone: "elsewhere"}, "shapes": {}})
+    told = broken(released, now)
+    assert "elsewhere" in told[0] and len(told) == 1 + len(released.shapes)
+
+
+@pytest.mark.parametrize(("name", "shape"), [("messages-v1", "TrialWanted"), ("rest-v1", "Experiment")])
+def test_a_field_that_may_be_left_out_is_no_fault_and_is_then_kept(name: str, shape: str) -> None:
+    released = CONTRACTS[name]()
+    now = changed(released, shape, new="string")
+    assert broken(released, now) == []
+    assert broken(extended(released, now), released) == [f"{shape}.new is gone, and is still read"]
