@@ -112,7 +112,7 @@ class S3Server(Daemon):
             "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.iam=false", "-s3.autoCreateBucket=false",
             "-s3.cacheCapacityMB=0", "-s3.readerCacheSizeMB=64",
             f"-master.port={master}", f"-master.port.grpc={master_grpc}", "-master.telemetry=false",
-            "-master.volumeSizeLimitMB=1024", "-master.electionTimeout=1s",
+            "-master.volumeSizeLimitMB=1024", "-master.peers=none",
             f"-volume.port={volume}", f"-volume.port.grpc={volume_grpc}", "-volume.max=0",
             "-volume.preStopSeconds=0",
             f"-filer.port={filer}", f"-filer.port.grpc={filer_grpc}", "-filer.exposeDirectoryData=false",
