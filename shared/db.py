@@ -3,12 +3,14 @@
 Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each service holds the tables.
 """
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
+from asyncpg import PostgresError
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -34,6 +36,9 @@ _RETRIED_STATES = {
     "08003",
     "08001",
 }
+_NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
+"""Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
+_REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
 _PLACE = Path(__file__).parent
 
 
@@ -73,10 +78,16 @@ class Database:
 
 
 async def migrate(settings: PostgresSettings, service: str) -> None:
-    """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one."""
+    """Brings the service's schema to its newest revision under an advisory lock; replicas that start together wait for one.
+
+    A schema that is newest already costs one question, and no import of Alembic.
+    """
     engine = create_async_engine(_driver_url(settings.owner_url.get_secret_value()), pool_size=1)
     try:
         async with translated(), engine.connect() as connection:
+            if await _revisions(connection, service) == _newest_revisions(service):
+                return
+            await connection.rollback()
             key = {"key": f"muster:{service}"}
             await connection.execute(text("SELECT pg_advisory_lock(hashtextextended(:key, 0))"), key)
             await connection.commit()
@@ -139,14 +150,18 @@ async def translated() -> AsyncIterator[None]:
         raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
     except (OperationalError, InterfaceError) as error:
         raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
-    except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None)
+    except (DBAPIError, PostgresError) as error:
+        # The driver's own error comes while a connection is made, before SQLAlchemy has it.
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(cause, "sqlstate", None)
         if state == _DISK_FULL:
             raise Transient(
                 "the database's disk is full; free some space there, it goes on by itself", retry_after_s=2.0
             ) from error
-        if error.connection_invalidated or state in _RETRIED_STATES:
-            raise Transient(f"Postgres asked to try again: {error.orig}", retry_after_s=0.1) from error
+        if state in _NOT_SET_UP_STATES:
+            raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error
+        if state in _RETRIED_STATES or (isinstance(error, DBAPIError) and error.connection_invalidated):
+            raise Transient(f"Postgres asked to try again: {cause}", retry_after_s=0.1) from error
         raise
 
 
@@ -180,17 +195,33 @@ def _driver_url(url: str) -> str:
     return url.replace("postgresql://", "postgresql+asyncpg://", 1)
 
 
+async def _revisions(connection: AsyncConnection, service: str) -> set[str]:
+    """The revisions that the schema has: one, or none before the first."""
+    table = f"{service}.alembic_version"
+    if await connection.scalar(text("SELECT to_regclass(:table)"), {"table": table}) is None:
+        return set()
+    return set(await connection.scalars(text(f"SELECT version_num FROM {table}")))
+
+
+def _newest_revisions(service: str) -> set[str]:
+    """The revisions that no other builds on, as the files say."""
+    sources = [file.read_text() for file in _versions(service).glob("*.py")]
+    found = [match for source in sources for match in _REVISION.findall(source)]
+    return {name for down, name in found if not down} - {name for down, name in found if down}
+
+
+def _versions(service: str) -> Path:
+    return _PLACE.parent / "services" / service / "migrations" / "versions"
+
+
 def _upgrade(connection: Any, service: str) -> None:
-    # Imported here: a start that finds nothing to do should not pay for Alembic twice, and no handler needs it.
+    # Imported here: a start that finds nothing to do should not pay for Alembic.
     from alembic import command
     from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(_PLACE / "migrations"))
-    config.set_main_option(
-        "version_locations",
-        str(_PLACE.parent / "services" / service / "migrations" / "versions"),
-    )
+    config.set_main_option("version_locations", str(_versions(service)))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
     config.attributes["schema"] = service
