@@ -7,7 +7,8 @@ import asyncio
 import errno
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -56,10 +57,17 @@ async def get_code(call: Call, request: CodeRequest) -> Code:
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)
 
 
-def _spool(directory: Path) -> IO[bytes]:
-    """A file without a name: it is gone with the process, whatever happens."""
+@contextmanager
+def _spool(directory: Path) -> Iterator[IO[bytes]]:
+    """A file without a name: it is gone with the process, whatever happens.
+
+    The disk is met around the whole of it: what is still buffered is written at a seek, and once more at the close.
+    """
     try:
-        return tempfile.TemporaryFile(dir=directory)
+        with tempfile.TemporaryFile(dir=directory) as spooled:
+            yield spooled
+    except ConnectionError:
+        raise
     except OSError as error:
         raise _disk(error) from error
 
@@ -76,10 +84,7 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
                 "name data and results in .musterignore",
             )
         digest.update(chunk)
-        try:
-            spooled.write(chunk)
-        except OSError as error:
-            raise _disk(error) from error
+        spooled.write(chunk)
     if digest.hexdigest() != sha256:
         raise Rejected(
             "hash_mismatch",
@@ -113,6 +118,11 @@ async def _chunks(spooled: IO[bytes]) -> AsyncIterator[bytes]:
 
 
 def _disk(error: OSError) -> Transient:
-    if error.errno == errno.ENOSPC:
-        return Transient("the gateway's disk is full; nothing was stored", retry_after_s=30, code="disk_full")
-    return Transient(f"the gateway cannot spool the archive: {error.strerror}", code="spool_failed")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        text = "the gateway's disk is full and nothing was stored; free some space there, then send the archive again"
+        return Transient(text, retry_after_s=30, code="disk_full")
+    return Transient(
+        f"the gateway cannot keep the archive on its disk while it is checked: {error.strerror or error}",
+        retry_after_s=30,
+        code="spool_failed",
+    )
