@@ -3,6 +3,8 @@
 `__main__.py` of a service calls `run`; its `service.py` composes the parts on the `Process` that it is given. At SIGTERM
 the tasks end in the reverse order of their start, each by its `stop` first (it takes no more work, finishes what is in
 hand), then what was entered closes in reverse. So start the relay before the consumers, whose handlers feed it.
+
+Nothing orders the starts of processes: each waits for its servers by `reach`, with its imports done by then.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import uvloop
 
 from shared import logs, telemetry
 from shared.cancelling import see_ended
-from shared.errors import MusterError, Rejected
+from shared.errors import MusterError, Rejected, Transient
 from shared.settings import ServiceSettings, load
 from shared.side_port import side_port
 
@@ -34,6 +36,9 @@ EXIT_FAILED = 1
 EXIT_BAD_SETTINGS = 2
 GRACE_S = 8.0
 """How long one task may take to end by itself; then it is cancelled. Nothing is lost: the inbox and outbox are durable."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
+"""Between two attempts to reach a server that is not there yet."""
 
 _log = structlog.get_logger()
 
@@ -65,6 +70,18 @@ class Process:
     async def enter(self, part: AbstractAsyncContextManager[Value]) -> Value:
         """Open `part`; it closes after every task has ended, in the reverse order of entering."""
         return await self._stack.enter_async_context(part)
+
+    async def reach(self, server: str, attempt: Callable[[], Awaitable[Value]]) -> Value:
+        """Return what `attempt` does, made again while it raises Transient: a server may start later than who needs it."""
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                return await attempt()
+            except Transient as error:
+                if pause_s == FIRST_PAUSE_S:
+                    _log.info("a server is waited for", server=server, why=str(error))
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, LONGEST_PAUSE_S)
 
     def on_close(self, action: Stop) -> None:
         """Have `action` awaited where a part entered here would close."""

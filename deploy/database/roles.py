@@ -49,6 +49,9 @@ async def create_database(
         try:
             for statement in _privileges(database):
                 await inside.execute(statement)
+            # Last: a service that was started already is let in when all is there, and not before.
+            for role in role_names():
+                await inside.execute(f"ALTER ROLE {role} LOGIN")
         finally:
             await inside.close()
     finally:
@@ -66,9 +69,9 @@ async def drop_database(administrator_url: str, database: str) -> None:
 
 
 def _role_statement(role: str, password: str, exists: bool) -> str:
-    verb = "ALTER" if exists else "CREATE"
+    begin = f"ALTER ROLE {role}" if exists else f"CREATE ROLE {role} NOLOGIN"
     quoted = password.replace("'", "''")
-    return f"{verb} ROLE {role} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION PASSWORD '{quoted}'"
+    return f"{begin} NOSUPERUSER NOCREATEDB NOCREATEROLE NOBYPASSRLS NOREPLICATION PASSWORD '{quoted}'"
 
 
 def _privileges(database: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Keeps one process running: starts it when what it needs is there, starts it again when it ends, ever later when it keeps ending."""
+"""Keeps one process running: starts it again when it ends, ever later when it keeps ending."""
 
 import subprocess
 from dataclasses import dataclass, field
@@ -24,13 +24,11 @@ class Keeper:
     Attributes:
         daemon: the process.
         kind: server or service.
-        needs: names of the parts that must run before it is started.
         restarts: how often it was started again.
     """
 
     daemon: Daemon
     kind: Literal["server", "service"]
-    needs: tuple[str, ...] = ()
     restarts: int = 0
     state: PartState = "waiting"
     _since: float = 0.0
@@ -46,7 +44,7 @@ class Keeper:
     def process(self) -> "subprocess.Popen[bytes] | None":
         return self.daemon.process
 
-    def tick(self, now: float, running: frozenset[str]) -> bool:
+    def tick(self, now: float) -> bool:
         """Do what is due; True when something changed.
 
         Raises:
@@ -55,8 +53,7 @@ class Keeper:
         before = (self.state, self.restarts)
         match self.state:
             case "waiting":
-                if running.issuperset(self.needs):
-                    self._start(now)
+                self._start(now)
             case "starting":
                 self._watch_start(now)
             case "running":

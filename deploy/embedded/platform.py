@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,11 +18,12 @@ from deploy.embedded.ports import LOOPBACK, free_ports
 from deploy.embedded.servers import Daemon, Home, NatsServer, PostgresServer, RedisServer, S3Server
 from deploy.embedded.servers.base import write_private
 from deploy.embedded.servers.s3 import BUCKET, PORTS_NEEDED
-from deploy.embedded.services import NEEDS, Service
+from deploy.embedded.services import SERVICES, Service
 from deploy.embedded.users import find_trial_user
 from deploy.keys.directory import Keys
 
 Found = TypeVar("Found", bound=Daemon)
+Step = Callable[[], None]
 TRACES_FOLDER = "traces"
 SPOOL_FOLDER = "spool"
 
@@ -52,36 +54,42 @@ class Platform:
         self.services = self._services(rest, grpc, sides)
 
     def keepers(self) -> tuple[Keeper, ...]:
-        """Everything that is to run, in the order of its start."""
+        """Everything that is to run, servers first."""
         servers = [Keeper(server, "server") for server in self.servers]
-        services = [Keeper(service, "service", NEEDS[service.name]) for service in self.services]
+        services = [Keeper(service, "service") for service in self.services]
         return (*servers, *services)
 
-    def prepare_keys(self) -> None:
-        """Make the identities of the bus; before the servers start."""
-        run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
-
-    def prepare_certificates(self) -> None:
-        """Make what the parts of the object store know each other by; before it starts."""
+    def before(self) -> dict[str, Step]:
+        """What is made before a server's first start, by its name; each takes a while and needs no other."""
+        steps: dict[str, Step] = {"nats": self._make_keys}
         if s3 := self._find(S3Server):
-            run_step("certificates", {"directory": str(s3.certificates)}, self._done("certificates"))
+            job = {"directory": str(s3.certificates)}
+            steps["s3"] = lambda: run_step("certificates", job, self._done("certificates"))
+        if postgres := self._find(PostgresServer):
+            steps["postgres"] = postgres.prepare
+        return steps
 
-    def prepare_database(self) -> None:
-        """Make roles and schemas; when Postgres runs."""
-        job = {"administrator_url": self._administrator_url, "passwords": _as_text(self._passwords())}
-        run_step("database", job, self._done("database"))
-
-    def prepare_bucket(self) -> None:
-        """Make the bucket; when the object store runs."""
-        started = self._find(S3Server)
-        s3, pair = self._s3, started.administrator if started else (self._s3.access_key, self._s3.secret_key)
-        job = {"url": s3.url, "access_key": pair[0], "secret_key": pair[1], "bucket": s3.bucket}
-        run_step("bucket", job, self._done("bucket"))
+    def after(self) -> dict[str, Step]:
+        """What is set up in a server once it runs, by its name; services wait for it by themselves."""
+        return {"postgres": self._make_database, "s3": self._make_bucket}
 
     def external(self) -> tuple[str, ...]:
         """The names of the servers that are used where they are."""
         started = {server.name for server in self.servers}
         return tuple(name for name in ("nats", "postgres", "redis", "s3") if name not in started)
+
+    def _make_keys(self) -> None:
+        run_step("keys", {"directory": str(self.keys.directory)}, self._done("keys"))
+
+    def _make_database(self) -> None:
+        job = {"administrator_url": self._administrator_url, "passwords": _as_text(self._passwords())}
+        run_step("database", job, self._done("database"))
+
+    def _make_bucket(self) -> None:
+        started = self._find(S3Server)
+        s3, pair = self._s3, started.administrator if started else (self._s3.access_key, self._s3.secret_key)
+        job = {"url": s3.url, "access_key": pair[0], "secret_key": pair[1], "bucket": s3.bucket}
+        run_step("bucket", job, self._done("bucket"))
 
     def _servers(self) -> tuple[Daemon, ...]:
         options = self.options
@@ -100,7 +108,7 @@ class Platform:
     def _services(self, rest: int, grpc: int, sides: list[int]) -> tuple[Service, ...]:
         addresses = self._addresses()
         services = []
-        for name, side in zip(NEEDS, sides, strict=True):
+        for name, side in zip(SERVICES, sides, strict=True):
             environment = {
                 **self.options.inherited,
                 **service_environment(name, addresses),
@@ -140,7 +148,7 @@ class Platform:
         nats, redis = self._find(NatsServer), self._find(RedisServer)
         return Addresses(
             nats_url=nats.url if nats else self.options.nats_url or "",
-            credentials={name: self.keys.credentials(name) for name in NEEDS},
+            credentials={name: self.keys.credentials(name) for name in SERVICES},
             worker_issuer=self.keys.worker_issuer,
             postgres=service_urls(self._administrator_url, self._passwords()),
             redis_url=redis.url if redis else self.options.redis_url or "",
@@ -167,11 +175,11 @@ class Platform:
         return {role: self.home.secret(f"postgres-{role}") for role in role_names()}
 
     def _service_ports(self) -> tuple[int, ...]:
-        spare = iter(free_ports(2 + len(NEEDS)))
+        spare = iter(free_ports(2 + len(SERVICES)))
         return (
             self.options.rest_port or next(spare),
             self.options.grpc_port or next(spare),
-            *(next(spare) for _ in NEEDS),
+            *(next(spare) for _ in SERVICES),
         )
 
     def _admin_token(self) -> Path:

@@ -10,14 +10,8 @@ from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "registry": ("nats", "postgres", "s3"),
-    "searcher": ("nats", "postgres"),
-    "scheduler": ("nats", "postgres"),
-    "provisioner": ("nats", "postgres"),
-    "gateway": ("nats", "postgres", "redis"),
-}
-"""The services in the order of their start, and the servers that each waits for."""
+SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner")
+"""In the order of their start: those that take longest come first."""
 
 BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""

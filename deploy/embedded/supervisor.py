@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -65,7 +65,8 @@ class Supervisor:
         self._me = ProcessId.of(os.getpid())
         self._ending = False
         self._wake, self._signals = socket.socketpair()
-        self._prepared: set[str] = set()
+        self._before: dict[str, Future[None]] = {}
+        self._after: dict[str, Future[None]] = {}
 
     def run(self) -> None:
         """Start everything, keep it until a signal asks for the end, and end it.
@@ -76,51 +77,51 @@ class Supervisor:
         self._listen()
         try:
             self._save()
-            self.platform.prepare_keys()
-            self.platform.prepare_certificates()
+            # Nothing here waits for anything else: the steps are processes of their own, and services wait by themselves.
             with ThreadPoolExecutor() as executor:
-                list(executor.map(lambda server: server.prepare(), self.platform.servers))
-            self._loop()
+                self._before = {name: executor.submit(step) for name, step in self.platform.before().items()}
+                self._loop(executor)
         except BaseException as error:
             self._end("failed", _sentence(error, self.home))
             raise
         self._end("stopped")
 
-    def _loop(self) -> None:
+    def _loop(self, executor: Executor) -> None:
         rotate_at = time.monotonic() + _ROTATE_EVERY_S
         while not self._ending:
-            now = time.monotonic()
-            changed = [keeper.tick(now, self._running()) for keeper in self.keepers]
-            self._prepare_stores()
-            if any(changed):
+            changed = self._tick()
+            self._set_up_servers(executor)
+            if changed or (self.phase == "starting" and self._is_ready()):
                 self._settle()
-            if now >= rotate_at:
+            if time.monotonic() >= rotate_at:
                 rotate_logs(self.platform.home.logs)
-                rotate_at = now + _ROTATE_EVERY_S
-            self._wait(_STEADY_PAUSE_S if self._is_steady() else _BUSY_PAUSE_S)
+                rotate_at = time.monotonic() + _ROTATE_EVERY_S
+            self._wait(_STEADY_PAUSE_S if self.phase == "ready" and self._is_steady() else _BUSY_PAUSE_S)
 
-    def _running(self) -> frozenset[str]:
-        """What services may rely on: servers that run and are set up."""
-        return frozenset(self._prepared)
+    def _tick(self) -> bool:
+        """Do what is due; True when something changed."""
+        now = time.monotonic()
+        changed = [keeper.tick(now) for keeper in self.keepers if _is_done(self._before.get(keeper.name))]
+        return any(changed)
 
-    def _prepare_stores(self) -> None:
+    def _set_up_servers(self, executor: Executor) -> None:
         """Set up each server once it runs for the first time; those of others run already."""
-        running = {
-            keeper.name for keeper in self.keepers if keeper.kind == "server" and keeper.state == "running"
-        }
-        for name in (running | set(self.platform.external())) - self._prepared:
-            if step := {"postgres": self.platform.prepare_database, "s3": self.platform.prepare_bucket}.get(
-                name
-            ):
-                step()
-            self._prepared.add(name)
+        running = {keeper.name for keeper in self.keepers if keeper.state == "running"}
+        for name, step in self.platform.after().items():
+            if name not in self._after and name in (*running, *self.platform.external()):
+                self._after[name] = executor.submit(step)
 
     def _settle(self) -> None:
         """Note what changed; the first time that all run, the platform is ready."""
-        if self.phase == "starting" and all(keeper.state == "running" for keeper in self.keepers):
+        if self.phase == "starting" and self._is_ready():
             self._write_client_file()
             self.phase = "ready"
         self._save()
+
+    def _is_ready(self) -> bool:
+        """Whether all is made, runs and is set up."""
+        steps = (*self._before.values(), *self._after.values())
+        return all([_is_done(step) for step in steps]) and self._is_steady()
 
     def _is_steady(self) -> bool:
         return all(keeper.state == "running" for keeper in self.keepers)
@@ -200,6 +201,11 @@ def _stop_together(keepers: list[Keeper]) -> None:
     if keepers:
         with ThreadPoolExecutor(len(keepers)) as executor:
             list(executor.map(Keeper.stop, keepers))
+
+
+def _is_done(step: "Future[None] | None") -> bool:
+    """Whether a step has ended, where there is one; raises what it raised."""
+    return step is None or (step.done() and step.result() is None)
 
 
 def _noted(_number: int, _frame: FrameType | None) -> None:

@@ -47,12 +47,16 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     """Opens everything the gateway needs, then its doors."""
     own, clock = settings.gateway, SystemClock()
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
-    await migrate(settings.postgres, "gateway")
+    await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))
     database = await process.enter(Database(settings.postgres, "gateway"))
     keys = Keys(derive_key(pepper, "token"), derive_key(pepper, "cursor"))
     await ensure_admin(database, own.admin_token_file, keys, clock)
 
-    bus = await process.enter(await Bus.connect(settings.nats.url, "gateway", settings.nats.credentials))
+    bus = await process.enter(
+        await process.reach(
+            "nats", lambda: Bus.connect(settings.nats.url, "gateway", settings.nats.credentials)
+        )
+    )
     relay = Relay(bus, database, "gateway", clock)
     units = Units(database, relay, "gateway", clock)
     feed = Feed(bus)

@@ -37,13 +37,14 @@ async def compose(settings: Settings, process: Process) -> None:
     """Build the registry on the process."""
     clock = SystemClock()
     wanted = settings.registry
-    await migrate(settings.postgres, NAME)
+    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
     partitions = await process.enter(Partitions(settings.postgres, partitioned(wanted), clock))
     database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    bus = await process.enter(
+        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    )
     objects = S3Objects.of(settings.s3, clock)
     process.on_close(objects.close)
-    await objects.ensure_bucket()
 
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
@@ -62,6 +63,8 @@ async def compose(settings: Settings, process: Process) -> None:
         process.on_close(close)
 
     process.start("relay", relay.run, relay.flush)
+    # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
+    process.start("bucket", lambda: process.reach("s3", objects.ensure_bucket))
     process.start("partitions", partitions.run)
     process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
     process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))

@@ -49,9 +49,11 @@ class Parts:
 async def compose(settings: Settings, process: Process) -> None:
     """Connects, brings the schema up to date, then stands by for the lease."""
     clock = SystemClock()
-    await migrate(settings.postgres, NAME)
+    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
     database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    bus = await process.enter(
+        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    )
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
     holder = f"{socket.gethostname()}:{os.getpid()}:{new_id(clock)}"

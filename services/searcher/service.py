@@ -21,9 +21,11 @@ NAME = "searcher"
 async def compose(settings: SearcherSettings, process: Process) -> None:
     """Open everything that the searcher needs, then take in events, commands and questions."""
     own, clock = settings.searcher, SystemClock()
-    await migrate(settings.postgres, NAME)
+    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
     database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(await Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    bus = await process.enter(
+        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    )
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
     desk = Desk(Searches(own.cached_searches), bus)

@@ -32,6 +32,7 @@ _ABSENT = frozenset({"NoSuchKey", "NoSuchObject", "NotFound", "ResourceNotFound"
 _EXISTS = frozenset({"BucketAlreadyOwnedByYou", "BucketAlreadyExists"})
 _LATER = frozenset(
     {
+        "NoSuchBucket",
         "SlowDown",
         "ServiceUnavailable",
         "InternalError",
@@ -99,6 +100,10 @@ class S3Objects:
             try:
                 self._client.make_bucket(self._bucket)
             except S3Error as error:
+                if error.code == "AccessDenied":
+                    raise Transient(
+                        f"The bucket {self._bucket} is missing and these keys may not make it."
+                    ) from error
                 if error.code not in _EXISTS:
                     raise
 

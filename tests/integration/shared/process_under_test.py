@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from shared.errors import Transient
@@ -57,6 +57,12 @@ async def crash() -> None:
     raise RuntimeError("the index is corrupt")
 
 
+async def ask(answers: Iterator[str]) -> str:
+    if (answer := next(answers)) == "no":
+        raise Transient("the database does not answer")
+    return answer
+
+
 async def stay() -> None:
     """Loses its first cancellation, as nats-py does when an answer has just come."""
     try:
@@ -70,6 +76,9 @@ async def compose(_: ServiceSettings, process: Process) -> None:
     await process.enter(part("database"))
     await process.enter(part("bus"))
     mode = os.environ["MODE"]
+    if mode == "late server":
+        answers = iter(("no", "no", "yes"))
+        say(f"was answered {await process.reach('database', lambda: ask(answers))}")
     if mode == "refuse":
         raise Transient("the database does not answer")
     if mode in ("stay", "stay and crash"):

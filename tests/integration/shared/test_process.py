@@ -76,6 +76,15 @@ def test_a_signal_ends_it_in_order(start: Start, number: signal.Signals) -> None
     ]
 
 
+def test_a_server_that_starts_later_is_waited_for(start: Start) -> None:
+    child = start("late server")
+    port_of(child, until="a server is waited for")
+    port_of(child)
+    child.send_signal(signal.SIGTERM)
+    told, _ = child.communicate(timeout=10)
+    assert (child.returncode, told.splitlines()[0]) == (0, "was answered yes")
+
+
 def test_the_side_port_tells_whether_it_lives_and_is_ready(start: Start) -> None:
     port = port_of(start("run"))
     assert get(port, "/live") == (200, '{"live": true}')

@@ -1,4 +1,4 @@
-"""A kept process: started after what it needs, started again ever later, given up only when it never ran."""
+"""A kept process: started again ever later, given up only when it never ran."""
 
 import signal
 from pathlib import Path
@@ -10,8 +10,6 @@ from deploy.embedded.keeper import LONGEST_PAUSE_S, START_PATIENCE_S, Keeper
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home
 from muster.errors import Broken
-
-NEEDS = frozenset({"nats"})
 
 
 class FakeProcess:
@@ -76,21 +74,14 @@ def daemon(tmp_path: Path) -> FakeDaemon:
 
 @pytest.fixture
 def keeper(daemon: FakeDaemon) -> Keeper:
-    return Keeper(daemon, "service", ("nats",))
+    return Keeper(daemon, "service")
 
 
 def _run(keeper: Keeper, daemon: FakeDaemon, now: float) -> None:
     daemon.serves = True
-    keeper.tick(now, NEEDS)
-    keeper.tick(now, NEEDS)
+    keeper.tick(now)
+    keeper.tick(now)
     assert keeper.state == "running"
-
-
-def test_it_waits_for_what_it_needs(keeper: Keeper, daemon: FakeDaemon) -> None:
-    assert not keeper.tick(0.0, frozenset())
-    assert daemon.starts == 0
-    assert keeper.tick(0.1, NEEDS)
-    assert (daemon.starts, keeper.state) == (1, "starting")
 
 
 def test_a_first_crash_is_mended_at_once_and_the_next_ever_later(keeper: Keeper, daemon: FakeDaemon) -> None:
@@ -99,13 +90,13 @@ def test_a_first_crash_is_mended_at_once_and_the_next_ever_later(keeper: Keeper,
     now = 1.0
     for _ in range(12):
         daemon.ends(1)
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
         begun = now
         while keeper.state == "restarting":
-            keeper.tick(now, NEEDS)
+            keeper.tick(now)
             now += 0.05
         pauses.append(round(now - begun))
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
     assert pauses[0] == 0
     assert pauses == sorted(pauses)
     assert max(pauses) == LONGEST_PAUSE_S
@@ -116,39 +107,39 @@ def test_a_long_good_run_forgives_old_crashes(keeper: Keeper, daemon: FakeDaemon
     _run(keeper, daemon, 0.0)
     for now in (1.0, 50.0):
         daemon.ends(1)
-        keeper.tick(now, NEEDS)
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
+        keeper.tick(now)
         assert keeper.state == "starting"
-        keeper.tick(now, NEEDS)
-        keeper.tick(now + 40.0, NEEDS)
+        keeper.tick(now)
+        keeper.tick(now + 40.0)
 
 
 def test_bad_settings_are_not_tried_again(keeper: Keeper, daemon: FakeDaemon) -> None:
     daemon.home.make()
     daemon.log.write_text("searcher: MUSTER_NATS__URL is missing\n")
-    keeper.tick(0.0, NEEDS)
+    keeper.tick(0.0)
     daemon.ends(2)
     with pytest.raises(Broken, match="MUSTER_NATS__URL is missing"):
-        keeper.tick(0.1, NEEDS)
+        keeper.tick(0.1)
 
 
 def test_what_never_ran_is_given_up_after_three_tries(keeper: Keeper, daemon: FakeDaemon) -> None:
     now = 0.0
     while daemon.starts < 3 or keeper.state != "starting":
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
         if keeper.state == "starting" and daemon.starts < 3:
             daemon.ends(1)
         now += 0.1
     daemon.ends(1)
     with pytest.raises(Broken, match="does not start"):
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
 
 
 def test_what_does_not_become_ready_is_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
-    keeper.tick(0.0, NEEDS)
-    keeper.tick(START_PATIENCE_S + 1, NEEDS)
-    keeper.tick(START_PATIENCE_S + 1, NEEDS)
-    keeper.tick(START_PATIENCE_S + 1, NEEDS)
+    keeper.tick(0.0)
+    keeper.tick(START_PATIENCE_S + 1)
+    keeper.tick(START_PATIENCE_S + 1)
+    keeper.tick(START_PATIENCE_S + 1)
     assert (daemon.starts, keeper.state) == (2, "starting")
 
 
@@ -159,19 +150,19 @@ def test_what_cannot_be_started_again_for_want_of_room_is_tried_later(
     daemon.refusal = OSError(28, "No space left on device")
     daemon.ends(1)
     for now in (1.0, 1.0, 1.1):
-        keeper.tick(now, NEEDS)
+        keeper.tick(now)
     assert keeper.state == "restarting"
     daemon.refusal = None
-    keeper.tick(60.0, NEEDS)
-    keeper.tick(60.0, NEEDS)
+    keeper.tick(60.0)
+    keeper.tick(60.0)
     assert keeper.state == "running"
 
 
 def test_what_is_stuck_is_ended_and_started_again(keeper: Keeper, daemon: FakeDaemon) -> None:
     _run(keeper, daemon, 0.0)
     daemon.stuck = True
-    keeper.tick(1.0, NEEDS)
+    keeper.tick(1.0)
     daemon.stuck = False
     for _ in range(3):
-        keeper.tick(1.0, NEEDS)
+        keeper.tick(1.0)
     assert (keeper.state, daemon.starts, keeper.restarts) == ("running", 2, 1)
