@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from shared import telemetry
 from shared.bus import envelope as headers
 from shared.bus import streams
+from shared.bus.hearing import Hearing
 from shared.bus.pipeline import Pipeline
 from shared.cancelling import leave_if_cancelled
 from shared.errors import Transient, from_problem
@@ -62,6 +63,7 @@ class Bus:
         self._publisher: JetStreamContext | None = None
         self._closing = False
         self._outages = Outages()
+        self._hearing = Hearing(client, self._outages)
         self.pipeline = Pipeline(client)
         self.on_reconnect: list[Callable[[], None]] = []
 
@@ -190,6 +192,7 @@ class Bus:
 
     async def close(self) -> None:
         self._closing = True
+        self._hearing.close()
         with contextlib.suppress(NatsError, TimeoutError, OSError):
             await self._client.flush(timeout=1)
         with contextlib.suppress(NatsError, OSError):  # a server that is away resets what is flushed to it
@@ -229,6 +232,8 @@ class Bus:
     async def _on_error(self, error: Exception) -> None:
         if isinstance(error, OSError) and not self._client.is_connected:
             return  # each try to reconnect, four a second; that the connection is lost was said
+        if self._hearing.takes(error):
+            return
         _log.warning("nats reported an error", error=repr(error))
 
     async def _on_disconnect(self) -> None:
