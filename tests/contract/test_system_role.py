@@ -1,0 +1,65 @@
+"""Who may see all tenants at once: the modules that use the database's system role, each with its reason.
+
+The border is a method (`Database.system`, `Units.system`), which import-linter cannot see.
+"""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("services", "shared", "worker", "simulator")
+
+ALLOWED = {
+    "shared/bus/units.py": "gives it, and probes whether Postgres answers",
+    "shared/db.py": "gives it; what is the site's own belongs to no tenant",
+    "shared/bus/outbox.py": "the relay publishes what any tenant's transaction left",
+    "shared/leases.py": "a lease is the site's",
+    "services/scheduler/cycle.py": "a cycle plans for all tenants at once",
+    "services/scheduler/reconcile.py": "reconciles over all tenants",
+    "services/scheduler/service.py": "seeds the pool at the start and loads the world at the start of a term",
+    "services/scheduler/queries.py": "a worker's report is asked for by run, before its tenant is known",
+    "services/scheduler/joining.py": "join tokens are the site's",
+    "services/provisioner/reconcile.py": "instances are the site's",
+    "services/provisioner/effects.py": "instances are the site's",
+    "services/provisioner/queries.py": "prices and costs are the site's",
+    "services/provisioner/service.py": "seeds the provider at the start",
+    "services/searcher/loops.py": "tells progress and ends overdue trials of all tenants",
+    "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
+    "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
+    "services/gateway/authentication.py": "the tenant of a token is what is looked for",
+    "services/gateway/operations/cluster.py": "instances are the site's",
+}
+
+
+def test_the_system_role_is_used_where_it_is_allowed_and_nowhere_else() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        if uses_system_role(path.read_text())
+    }
+    assert found - set(ALLOWED) == set(), (
+        "these see all tenants' rows; use the tenant's role, or give a reason"
+    )
+    assert set(ALLOWED) - found == set(), "these no longer use it; take them off the list"
+
+
+def test_every_way_to_take_it_is_found() -> None:
+    assert uses_system_role("async def f(units):\n    async with units.system() as unit: ...")
+    assert uses_system_role("opener = partial(self.database.system)")
+    assert uses_system_role("opener = getattr(database, 'system')")
+    assert not uses_system_role("async with units.tenant(tenant) as unit: ...")
+
+
+def uses_system_role(source: str) -> bool:
+    """Whether a `system` is taken of anything, called or not."""
+    return any(
+        (isinstance(node, ast.Attribute) and node.attr == "system")
+        or (isinstance(node, ast.Call) and _is_getattr_of_it(node))
+        for node in ast.walk(ast.parse(source))
+    )
+
+
+def _is_getattr_of_it(call: ast.Call) -> bool:
+    named = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1
+    return named and isinstance(call.args[1], ast.Constant) and call.args[1].value == "system"
