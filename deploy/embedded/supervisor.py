@@ -120,8 +120,8 @@ class Supervisor:
 
     def _is_ready(self) -> bool:
         """Whether all is made, runs and is set up."""
-        steps = (*self._before.values(), *self._after.values())
-        return all([_is_done(step) for step in steps]) and self._is_steady()
+        done = [_is_done(step) for step in (*self._before.values(), *self._after.values())]
+        return all(done) and self._is_steady()
 
     def _is_steady(self) -> bool:
         return all(keeper.state == "running" for keeper in self.keepers)
