@@ -56,7 +56,7 @@ async def compose(settings: Settings, process: Process) -> None:
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
     events = ParentEvents(runs.on_process, runs.on_parent_ready)
-    parent = ParentLink(places.parent, own.warm, parent_environment(environment), events)
+    parent = ParentLink(places.parent, own.warm_modules, parent_environment(environment), events)
     runs.attach(parent)
     runs.adopt()
     process.on_close(runs.close)

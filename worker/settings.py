@@ -8,11 +8,8 @@ from pydantic import Field, SecretStr
 
 from shared.settings import NatsSettings, Section, ServiceSettings
 
-WARM_MODULES = (
-    "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial,"
-    "sklearn.datasets"
-)
-"""What is not installed is left out. scikit-learn is what a first experiment imports: a second less for each trial."""
+WARM_MODULES = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
+"""What every trial needs. What is not installed is left out."""
 
 
 class WorkerSettings(Section):
@@ -25,6 +22,7 @@ class WorkerSettings(Section):
         slots: How many slots; default are the GPUs, else the cores.
         gateway_url: Where to join; needed with `join_token` at the first start only.
         warm: Modules that the warm parent imports, by commas.
+        warm_also: More of them: what the experiments of this place import. Each second of it is one less for every trial.
         user: An unprivileged user to run trials as; only where the worker is root.
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
     """
@@ -38,9 +36,15 @@ class WorkerSettings(Section):
     gateway_url: str | None = None
     join_token: SecretStr | None = None
     warm: str = WARM_MODULES
+    warm_also: str = ""
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
+
+    @property
+    def warm_modules(self) -> str:
+        """All modules that the warm parent imports, by commas."""
+        return ",".join(filter(None, (self.warm, self.warm_also)))
 
 
 class Settings(ServiceSettings):
