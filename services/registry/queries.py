@@ -252,6 +252,7 @@ def _matches(one: logs.Placed, query: GetLogs) -> bool:
     return (
         (query.rank is None or one.line.rank == query.rank)
         and (query.run_number is None or one.run_number == query.run_number)
+        and (query.stream is None or one.line.stream == query.stream)
         and (query.contains is None or query.contains in one.line.text)
     )
 

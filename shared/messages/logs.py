@@ -1,5 +1,7 @@
 """Logs as they are read back, by cursor."""
 
+from typing import Literal
+
 from pydantic import BaseModel
 
 from shared.ids import TrialId
@@ -31,4 +33,5 @@ class GetLogs(Query[LogPage], owner="registry", name="logs"):
     rank: int | None = None
     run_number: int | None = None
     contains: str | None = None
+    stream: Literal["stdout", "stderr", "platform"] | None = None
     tail: int | None = None

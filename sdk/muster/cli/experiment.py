@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
-from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Tail
+from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
 from muster.errors import Rejected
 
@@ -106,6 +106,7 @@ def logs(
     follow: Follow = False,
     rank: Rank = None,
     contains: Contains = None,
+    stream: Stream = None,
     tail: Tail = None,
 ) -> None:
     """Print what the trials wrote."""
@@ -115,7 +116,7 @@ def logs(
 
     with connect() as client:
         read = client.experiments.follow_logs if follow else client.experiments.logs
-        emit_each(read(experiment, rank=rank, contains=contains, tail=tail), print_log_line)
+        emit_each(read(experiment, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line)
 
 
 @verb(app, "metrics")

@@ -13,6 +13,9 @@ Overrides = Annotated[
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on printing until it has ended.")]
 Rank = Annotated[int | None, typer.Option("--rank", min=0, help="Only this rank.")]
 Contains = Annotated[str | None, typer.Option("--contains", help="Only lines that hold this text.")]
+Stream = Annotated[
+    str | None, typer.Option("--stream", help="Only what stdout, stderr or the platform itself wrote.")
+]
 Tail = Annotated[
     int | None, typer.Option("--tail", min=1, max=1000, help="Only this many last lines of each trial.")
 ]

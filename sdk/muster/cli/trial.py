@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
-from muster.cli.options import Contains, Follow, Names, Number, Rank, Tail, TrialName
+from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName
 from muster.cli.output import emit, emit_each, facts, out, size, table
 
 if TYPE_CHECKING:
     from muster.client.models import Run, Trial
+
+LINES_LOOKED_AT = 1000
+"""Warnings stand again at the end of a run's log."""
 
 app = noun("Look at trials, their metrics, logs and checkpoints.")
 
@@ -38,11 +41,13 @@ def describe(trial: TrialName) -> None:
 
     with connect() as client:
         found, runs = client.trials.get(trial), client.trials.runs(trial).all()
+        said = client.trials.logs(trial, stream="platform", tail=LINES_LOOKED_AT)
+        warnings = list(dict.fromkeys(line.text for line in said if line.level == "warning"))
     if out.json:
-        runs_json = [json.loads(run.model_dump_json()) for run in runs]
-        print(json.dumps(json.loads(found.model_dump_json()) | {"runs": runs_json}))
+        more = {"runs": [json.loads(run.model_dump_json()) for run in runs], "warnings": warnings}
+        print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
-    facts(_facts(found))
+    facts([*_facts(found), *[("warning", text) for text in warnings]])
     columns = (">run", "state", "outcome", "reason", ">exit", "charged", "on", "granted", "ended")
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
 
@@ -53,6 +58,7 @@ def logs(
     follow: Follow = False,
     rank: Rank = None,
     contains: Contains = None,
+    stream: Stream = None,
     tail: Tail = None,
 ) -> None:
     """Print what a trial wrote."""
@@ -61,7 +67,7 @@ def logs(
 
     with connect() as client:
         read = client.trials.follow_logs if follow else client.trials.logs
-        emit_each(read(trial, rank=rank, contains=contains, tail=tail), print_log_line)
+        emit_each(read(trial, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line)
 
 
 @verb(app, "metrics")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
+LEVEL_STYLES = {"warning": "yellow", "error": "red"}
 RANK_STYLES = ("cyan", "magenta", "yellow", "green", "blue")
 
 
@@ -88,6 +89,6 @@ def print_log_line(line: "BaseModel") -> None:
     )
     text = Text(f"{line.time:%H:%M:%S} [{who}] ", style=style)
     written = Text.from_ansi(line.text)  # colours stay, whatever else would steer the terminal goes
-    written.stylize_before("red" if line.stream == "stderr" else "")
+    written.stylize_before(LEVEL_STYLES.get(line.level or "") or ("red" if line.stream == "stderr" else ""))
     text.append_text(written)
     console().print(text, soft_wrap=True)

@@ -167,10 +167,11 @@ class Experiments:
         *,
         rank: int | None = None,
         contains: str | None = None,
+        stream: str | None = None,
         tail: int | None = None,
     ) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""
-        query = {"rank": rank, "contains": contains, "tail": tail}
+        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
         return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", query)
 
     def follow_logs(
@@ -179,10 +180,11 @@ class Experiments:
         *,
         rank: int | None = None,
         contains: str | None = None,
+        stream: str | None = None,
         tail: int | None = None,
     ) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
-        query = {"rank": rank, "contains": contains, "tail": tail}
+        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
         return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", query)
 
     def events(

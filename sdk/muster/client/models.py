@@ -591,3 +591,11 @@ class LogPage(Resource):
 
     items: list[LogLine]
     next_cursor: str | None = None
+
+
+class LogStream(StrEnum):
+    """Who wrote a line: a rank, or the platform about the run."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+    PLATFORM = "platform"

@@ -56,10 +56,11 @@ class Trials:
         *,
         rank: int | None = None,
         contains: str | None = None,
+        stream: str | None = None,
         tail: int | None = None,
     ) -> Items[models.LogLine]:
         """Return a trial's log so far, oldest line first."""
-        query = {"rank": rank, "contains": contains, "tail": tail}
+        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
         return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", query)
 
     def follow_logs(
@@ -68,10 +69,11 @@ class Trials:
         *,
         rank: int | None = None,
         contains: str | None = None,
+        stream: str | None = None,
         tail: int | None = None,
     ) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
-        query = {"rank": rank, "contains": contains, "tail": tail}
+        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
         return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", query)
 
 

@@ -217,11 +217,20 @@ class LogPage(Resource):
     next_cursor: str | None = None
 
 
+class LogStream(StrEnum):
+    """Who wrote a line: a rank, or the platform about the run."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+    PLATFORM = "platform"
+
+
 class LogFilter(Request):
     """Which lines; `tail` begins that many lines (per trial) before the end."""
 
     rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
     contains: Annotated[str | None, Field(max_length=200)] = None
+    stream: LogStream | None = None
     tail: Annotated[int | None, Field(ge=1, le=1000)] = None
 
 

@@ -148,6 +148,7 @@ async def _ask(
         limit=limit,
         rank=request.rank,
         contains=request.contains,
+        stream=request.stream.value if request.stream else None,
         tail=tail,
     )
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)

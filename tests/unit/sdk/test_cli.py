@@ -175,6 +175,22 @@ def test_describe_shows_the_best(shell: Shell) -> None:
     assert "0.9800 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
 
 
+def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
+    line = {
+        "cursor": "1", "trial": ID, "trial_number": 2, "run": 1, "rank": 0, "stream": "platform",
+        "level": "warning", "time": "2026-01-01T00:00:00Z", "text": "not all that was reported is kept: 'a'",
+    }  # fmt: skip
+    said = [line, line | {"text": "ended", "level": "info"}, line]
+    shell.answers |= {
+        "GET /v1/trials/31.2": httpx.Response(200, json=TRIAL),
+        "GET /v1/trials/31.2/runs": httpx.Response(200, json={"items": []}),
+        "GET /v1/trials/31.2/logs": httpx.Response(200, json={"items": said}),
+    }
+    assert shell("trial", "describe", "31.2").out.count("not all that was reported is kept") == 1
+    described = json.loads(shell("trial", "describe", "31.2", "--json").out)
+    assert described["warnings"] == [line["text"]]
+
+
 def test_steering_says_the_state(shell: Shell) -> None:
     ended = shell("experiment", "pause", "31")
     assert ended.code == 0 and "paused" in ended.err

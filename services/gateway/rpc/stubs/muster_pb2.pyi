@@ -42,6 +42,13 @@ class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPERIMENT_STATE_ERROR: _ClassVar[ExperimentState]
     EXPERIMENT_STATE_REJECTED: _ClassVar[ExperimentState]
 
+class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOG_STREAM_UNSPECIFIED: _ClassVar[LogStream]
+    LOG_STREAM_STDOUT: _ClassVar[LogStream]
+    LOG_STREAM_STDERR: _ClassVar[LogStream]
+    LOG_STREAM_PLATFORM: _ClassVar[LogStream]
+
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
@@ -89,6 +96,10 @@ EXPERIMENT_STATE_COMPLETED: ExperimentState
 EXPERIMENT_STATE_CANCELLED: ExperimentState
 EXPERIMENT_STATE_ERROR: ExperimentState
 EXPERIMENT_STATE_REJECTED: ExperimentState
+LOG_STREAM_UNSPECIFIED: LogStream
+LOG_STREAM_STDOUT: LogStream
+LOG_STREAM_STDERR: LogStream
+LOG_STREAM_PLATFORM: LogStream
 ROLE_UNSPECIFIED: Role
 ROLE_ADMIN: Role
 ROLE_EDITOR: Role
@@ -481,32 +492,36 @@ class FileDownload(_message.Message):
     def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., url: _Optional[str] = ...) -> None: ...
 
 class FollowExperimentLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "tail", "experiment", "after")
+    __slots__ = ("rank", "contains", "stream", "tail", "experiment", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
+    stream: LogStream
     tail: int
     experiment: str
     after: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
 class FollowTrialLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "tail", "trial", "after")
+    __slots__ = ("rank", "contains", "stream", "tail", "trial", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
+    stream: LogStream
     tail: int
     trial: str
     after: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
 class ForkExperimentRequest(_message.Message):
     __slots__ = ("experiment", "overrides", "name", "labels")
@@ -623,20 +638,22 @@ class ListExperimentCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "tail", "experiment", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "tail", "experiment", "limit", "cursor")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
+    stream: LogStream
     tail: int
     experiment: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListExperimentsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "state", "label", "name_contains", "archived")
@@ -723,20 +740,22 @@ class ListTrialCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListTrialLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "tail", "trial", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "tail", "trial", "limit", "cursor")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
+    stream: LogStream
     tail: int
     trial: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListTrialsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment", "state", "order")
