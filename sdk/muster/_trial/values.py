@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from muster.errors import Rejected
 from muster.wire import Json
 
-_PLAIN = (float, int)
+MAX_STEP = 2**63 - 1
 
 
 class Hyperparameters(dict[str, Json]):
@@ -21,13 +21,15 @@ class Hyperparameters(dict[str, Json]):
 
 
 def check_step(step: object) -> int:
-    """The step as an int of at least 0."""
+    """The step as an int of at least 0, within 64 bits."""
     try:
         number = step if type(step) is int else step.__index__()  # type: ignore[attr-defined]
     except AttributeError:
         raise Rejected("step_invalid", f"a step is a whole number, not {step!r}", place="step") from None
-    if number < 0:
-        raise Rejected("step_invalid", f"a step is at least 0, not {number}", place="step")
+    if not 0 <= number <= MAX_STEP:
+        raise Rejected(
+            "step_invalid", f"a step is at least 0 and at most {MAX_STEP}, not {number}", place="step"
+        )
     return int(number)
 
 
@@ -39,12 +41,12 @@ def check_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
 
 
 def _number(name: str, value: object) -> float:
-    if type(value) in _PLAIN:
-        return float(value)  # type: ignore[arg-type]
+    if type(value) is float:
+        return value
     if not isinstance(value, str | bytes | bytearray):
         try:
             return float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError, RuntimeError):
+        except (TypeError, ValueError, RuntimeError, OverflowError):
             pass
     raise Rejected(
         "metric_invalid",
