@@ -127,7 +127,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     )
 
     def on_refused(text: str) -> None:
-        tail.say(f"the registry did not take all of a report: {text}", "warning")
+        tail.warn(f"not all that was reported is kept: {text}")
 
     def on_settled(record: Announced) -> None:
         settle_checkpoint(context, record)
@@ -154,6 +154,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         on_checkpoint=on_checkpoint,
         on_acknowledged=lambda signal: events.on_acknowledged(context, signal),
         on_started=lambda: on_started(context),
+        on_cut=on_refused,
         on_disk_fault=lambda error: events.on_disk_fault(context, error),
     )
     session = RankSession(reports, session_events, uploads.announced)

@@ -19,6 +19,8 @@ POLL_S = 0.25
 READ_BYTES = 128 * 1024
 READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
+WARNINGS = 20
+"""So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
 _log = structlog.get_logger()
 
 Stream = Literal["stdout", "stderr"]
@@ -58,6 +60,7 @@ class LogTail:
         self._is_full = False
         self._ending = asyncio.Event()
         self._last_words: tuple[str, ...] = ()
+        self._warnings: list[str] = []
         self.is_done = False
 
     async def run(self) -> None:
@@ -84,7 +87,19 @@ class LogTail:
         self._last_words = last_words
         self._ending.set()
 
+    def say(self, text: str, level: Level = "info") -> None:
+        """A line of the platform's own in the trial's log."""
+        self._append([self._record(0, "platform", level, text)])
+
+    def warn(self, text: str) -> None:
+        """A warning, said once now and once more at the log's end, where people look."""
+        if text not in self._warnings and len(self._warnings) < WARNINGS:
+            self._warnings.append(text)
+            self.say(text, "warning")
+
     def _finish(self) -> None:
+        for text in self._warnings:
+            self.say(text, "warning")
         for text in self._last_words:
             self.say(text, "error")
         self.is_done = True
@@ -92,10 +107,6 @@ class LogTail:
     def _read_some(self, output: Output, is_last: bool) -> bool:
         """Whether there is more to read."""
         return all(self._read_output(output, is_last) for _ in range(READS_PER_POLL))
-
-    def say(self, text: str, level: Level = "info") -> None:
-        """A line of the platform's own in the trial's log."""
-        self._append([self._record(0, "platform", level, text)])
 
     def _read_output(self, output: Output, is_last: bool) -> bool:
         """Whether there may be more."""

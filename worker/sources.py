@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from muster.errors import MusterError, Transient
+from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.messages.reports import Mark
 from shared.outages import Outages
@@ -73,6 +73,8 @@ class Source:
                 faults.point(AFTER_MARK)
                 self._accept(mark, first)
             except MusterError as error:
+                if isinstance(error, Rejected):
+                    self._on_refused(f"{error.code}: {error}; it waits on its worker")
                 await self._back_off(error)
 
     def _accept(self, mark: Mark, first: int) -> None:
