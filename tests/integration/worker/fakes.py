@@ -27,6 +27,7 @@ from shared.messages.reports import LogBatch, Mark, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
+from tests.support.waiting import PATIENCE_S
 
 NAMESPACE = UUID("00000000-0000-4000-8000-0000000000aa")
 
@@ -37,6 +38,7 @@ class FakePlatform:
     def __init__(self, servers: Servers) -> None:
         self.servers = servers
         self.away = False
+        self.refused: str | None = None
         self.epoch = 1
         self.sequence = 0
         self.observed: dict[str, ObservedSet] = {}
@@ -176,7 +178,7 @@ class FakePlatform:
             if isinstance(record, Validation):
                 self._decide(ask.worker, batch.run_id, record)
         self.marks[key] = batch.first + len(batch.records)
-        return Mark(next=self.marks[key])
+        return Mark(next=self.marks[key], refused=self.refused if batch.stream == "reports" else None)
 
     def _decide(self, worker: WorkerId, run_id: RunId, validation: Validation) -> None:
         rule = self.verdicts.get((run_id, validation.number))
@@ -185,7 +187,7 @@ class FakePlatform:
         verdict = Verdict(
             run_id=run_id,
             validation=validation.number,
-            verdict=rule,  # type: ignore[arg-type]
+            verdict=rule,
             next_decide_at=validation.step + 1 if rule == "go_on" else None,
         )
         task = asyncio.get_running_loop().create_task(self._tell(verdict, worker))
@@ -312,7 +314,7 @@ class Daemon:
 
     def wait(self) -> int:
         assert self._process is not None
-        return self._process.wait(timeout=30)
+        return self._process.wait(timeout=PATIENCE_S)
 
     def end(self, pid: int | None) -> None:
         if pid is not None:
@@ -322,7 +324,7 @@ class Daemon:
         assert self._process is not None
         if self._process.poll() is None:
             self._process.terminate()
-        return self._process.wait(timeout=20)
+        return self._process.wait(timeout=PATIENCE_S)
 
     @property
     def has_ended(self) -> bool:

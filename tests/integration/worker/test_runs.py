@@ -55,7 +55,7 @@ async def test_a_run_reports_everything_once_and_ends(
 ) -> None:
     run = platform.allocation("whole", platform.add_code(_code(tmp_path, TRAIN)), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.exit_code, ended.fault, ended.acknowledged) == (0, None, None)
@@ -78,10 +78,10 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     code = platform.add_code(_code(tmp_path, TRAIN))
     first = platform.allocation("resume-1", code, ONE)
     await platform.desire("w1", first)
-    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved_of(first)) == 4, 20)
+    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved_of(first)) == 4)
     second = platform.allocation("resume-2", code, ONE, run_number=2, token=2)
     await platform.desire("w1", second)
-    await eventually(lambda: _state(platform, second) == "exited", 20)
+    await eventually(lambda: _state(platform, second) == "exited")
     await eventually(lambda: bool(platform.steps(second)) and platform.steps(second)[-1] == 80)
     assert platform.steps(second)[0] == 41
     assert platform.restores == [second.run_id]
@@ -90,7 +90,7 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
 async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
     run = platform.allocation("signal", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: len(platform.steps(run)) > 3, 20)
+    await eventually(lambda: len(platform.steps(run)) > 3)
     await platform.desire("w1", run.model_copy(update={"wanted": Signal.PREEMPT, "spec": None}))
     await eventually(lambda: _state(platform, run) == "exited")
     ended = platform.of("w1", run)
@@ -106,7 +106,7 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     code = platform.add_code(_code(tmp_path, script))
     run = platform.allocation("deaf", code, ONE, preemption_timeout_s=0.5)
     await platform.desire("w1", run)
-    await eventually(lambda: len(platform.steps(run)) == 1, 20)
+    await eventually(lambda: len(platform.steps(run)) == 1)
     await platform.desire("w1", run.model_copy(update={"wanted": Signal.STOP}))
     await eventually(lambda: _state(platform, run) == "exited")
     ended = platform.of("w1", run)
@@ -126,7 +126,7 @@ time.sleep(1000)
 """
     run = platform.allocation("dropped", platform.add_code(_code(tmp_path, script)), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: bool(platform.steps(run)), 20)
+    await eventually(lambda: bool(platform.steps(run)))
     stray = Path(f"/proc/{platform.steps(run)[0]}")
     assert stray.exists()
     await platform.desire("w1")
@@ -147,7 +147,7 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         (shell, 3, "out"),
         (absent, 127, "no-such-program"),
     ):
-        await eventually(lambda one=one: _state(platform, one) == "exited", 20)  # type: ignore[misc]
+        await eventually(lambda one=one: _state(platform, one) == "exited")  # type: ignore[misc]
         ended = platform.of("w1", one)
         assert ended is not None
         assert (ended.exit_code, ended.fault) == (exit_code, "user")
@@ -162,7 +162,7 @@ async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon,
         tar.addfile(member, io.BytesIO(b"x"))
     run = platform.allocation("evil", platform.add_archive(raw.getvalue()), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert ended.fault == "user"
@@ -183,7 +183,7 @@ for step in range(1, 100):
     platform.verdicts = {(run.run_id, 3): "go_on", (run.run_id, 4): "go_on", (run.run_id, 5): "stop"}
     platform.verdict_delay_s = 0.2
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.acknowledged, ended.validations) == (Signal.STOP, 5)
@@ -222,19 +222,19 @@ print("rank", trial.rank, "stopped at", step)
 """
     for name in ("g1", "g2"):
         daemons(name).start()
-    await eventually(lambda: {"g1", "g2"} <= set(platform.observed), 30)
+    await eventually(lambda: {"g1", "g2"} <= set(platform.observed))
     members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
     run = platform.allocation("gang", platform.add_code(_code(tmp_path, script)), members)
     await platform.desire("g1", run)
     await platform.desire("g2", run)
-    await eventually(lambda: (platform.of("g1", run) or run).rendezvous is not None, 20)
+    await eventually(lambda: (platform.of("g1", run) or run).rendezvous is not None)
     met = run.model_copy(update={"rendezvous": platform.of("g1", run).rendezvous})  # type: ignore[union-attr]
     await platform.desire("g2", met)
-    await eventually(lambda: len(platform.steps(run)) >= 3, 30)
+    await eventually(lambda: len(platform.steps(run)) >= 3)
     for name in ("g1", "g2"):
         await platform.desire(name, met.model_copy(update={"wanted": Signal.PAUSE}))
     for name in ("g1", "g2"):
-        await eventually(lambda name=name: _state(platform, run, name) == "exited", 20)  # type: ignore[misc]
+        await eventually(lambda name=name: _state(platform, run, name) == "exited")  # type: ignore[misc]
         ended = platform.of(name, run)
         assert ended is not None
         assert (ended.exit_code, ended.forced) == (0, False)
@@ -250,3 +250,26 @@ print("rank", trial.rank, "stopped at", step)
 def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
     found = platform.of(worker, run)  # type: ignore[arg-type]
     return found.state if found else None
+
+
+async def test_what_is_not_kept_is_told_in_the_log_and_holds_nothing_up(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster
+trial = muster.trial()
+trial.validate(1, loss=0.5, **{f"a metric with a long name {n}": 1.0 for n in range(30_000)})
+for step in range(2, 6):
+    trial.report(step, loss=1.0)
+trial.validate(6, loss=0.1)
+"""
+    platform.refused = "metrics_too_many: keep fewer"
+    run = platform.allocation("cut", platform.add_code(_code(tmp_path, script)), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: len(platform.reports[run.run_id]) == 6)
+    first = platform.reports[run.run_id][1]
+    assert isinstance(first, Validation) and first.number == 1 and first.values["loss"] == 0.5
+    assert platform.reports[run.run_id][6].number == 2
+    await eventually(lambda: _state(platform, run) == "exited")
+    warnings = ("its last ", "metrics_too_many: keep fewer")
+    await eventually(lambda: all(1 <= platform.text(run).count(text) <= 2 for text in warnings))
