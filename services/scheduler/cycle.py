@@ -102,7 +102,7 @@ class Cycle:
         self._remember(turn.plan)
         # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
         changes, demands = turn.changes, self._due_demands()
-        if changes.facts or changes.trials or changes.runs or changes.workers or demands:
+        if _is_worth_saving(changes) or demands:
             await self._save_and_tell(changes, demands)
         else:
             postpone(self.cluster, changes)
@@ -184,12 +184,17 @@ class Cycle:
             trials=[rows.trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
             runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
             workers=[rows.worker_row(cluster.workers[w], unit.now) for w in workers if w in cluster.workers],
+            holdings=[rows.holding_row(holding) for holding in changes.holdings],
         )
         await save.save_under(unit.connection, LEASE, self._lease.epoch, written)
 
     def _next_token(self) -> int:
         token, self.term.next_token = self.term.next_token, self.term.next_token + 1
         return token
+
+
+def _is_worth_saving(changes: Changes) -> bool:
+    return bool(changes.facts or changes.trials or changes.runs or changes.workers or changes.holdings)
 
 
 def _bound(event: Event, cycle: Cycle) -> TurnEvent:

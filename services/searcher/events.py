@@ -93,6 +93,8 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
     return TrialSpec(
         experiment_number=submission.number,
         experiment_name=submission.name,
+        workspace=submission.workspace,
+        owner=submission.owner,
         trial_number=trial.number,
         code_hash=submission.code_hash,
         entrypoint=config.entrypoint,

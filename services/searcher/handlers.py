@@ -191,6 +191,8 @@ def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfi
         id=message.experiment_id,
         number=message.number,
         name=message.name,
+        workspace=message.workspace,
+        owner=message.owner,
         config=message.config,
         seed=seed if seed is not None else message.experiment_id.int & 0x7FFFFFFF,
         code_hash=message.code_hash,

@@ -53,10 +53,13 @@ class Share(Record):
 
 
 class TrialSpec(Record):
-    """All that a run needs to know of its trial; the scheduler stores it unread, but for slots, pool, share, restarts and timeouts."""
+    """All that a run needs to know of its trial; the scheduler stores it unread, but for whom it belongs to, slots, pool, share,
+    restarts and timeouts."""
 
     experiment_number: int
     experiment_name: str = ""
+    workspace: str = UNCATEGORIZED
+    owner: str = ""
     trial_number: int
     code_hash: str | None = None
     entrypoint: str | tuple[str, ...]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from services.scheduler.core.capacity import Capacity, Spot
 from services.scheduler.core.facts import Fact
+from services.scheduler.core.holdings import Holding, Ledger
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import Part, Queue, Usage
 from services.scheduler.core.run import Run
@@ -43,6 +44,8 @@ class Changes:
     workers: dict[WorkerId, None] = field(default_factory=dict)
     desired: dict[WorkerId, None] = field(default_factory=dict)
     pools: dict[PoolName, None] = field(default_factory=dict)
+    holders: dict[WorkerId, None] = field(default_factory=dict)
+    holdings: list[Holding] = field(default_factory=list)
     lazy_trials: dict[TrialId, None] = field(default_factory=dict)
     lazy_runs: dict[RunId, None] = field(default_factory=dict)
 
@@ -60,6 +63,7 @@ class Cluster:
         self.awaiting: dict[TrialId, None] = {}
         self.partly_ended: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
+        self.ledger = Ledger()
         self.changes = Changes()
 
     def take_changes(self) -> Changes:
@@ -150,6 +154,7 @@ class Cluster:
     def put_worker(self, worker: Worker) -> None:
         """Brings the pool's capacity in line with a worker that was changed."""
         self.workers[worker.id] = worker
+        self.changes.holders[worker.id] = None
         pool = self.pools.get(worker.pool)
         if pool is None:
             return

@@ -45,6 +45,7 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
     trial = replace(trial.moved(RequestTrigger.GRANTED, now), runs=run.number, run=run.id)
     cluster.put_run(run)
     cluster.hold(run)
+    cluster.ledger.begin(run, now)
     cluster.put_trial(trial)
     cluster.want(run.workers)
     cluster.tell(Granted(run, trial))

@@ -43,7 +43,11 @@ def take_turn(
     ends.on_tick(cluster, now)
     planned = plan(cluster, cluster.changes.pools)
     _carry_out(cluster, planned, next_token, now)
-    return Turn(planned, cluster.take_changes())
+    changes = cluster.take_changes()
+    for worker in changes.holders:
+        cluster.ledger.follow(cluster.workers[worker], now)
+    changes.holdings = cluster.ledger.take_changes()
+    return Turn(planned, changes)
 
 
 def postpone(cluster: Cluster, changes: Changes) -> None:

@@ -10,7 +10,7 @@ from services.scheduler.core import heard, wishes
 from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Trial
-from services.scheduler.store.rows import run_of, trial_of, worker_of
+from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.specs import TrialSpec
@@ -30,15 +30,17 @@ _TRIALS = text(
     " ORDER BY t.place"
 )
 _RUNS = text(
-    "SELECT * FROM scheduler.run WHERE state <> 'ended' OR run IN"
+    "SELECT r.*, coalesce(w.spec ->> 'workspace', 'Uncategorized') AS workspace, coalesce(w.spec ->> 'owner', '') AS owner"
+    " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.state <> 'ended' OR r.run IN"
     " (SELECT awaited_run FROM scheduler.trial WHERE awaited_run IS NOT NULL AND awaited_until > now())"
-    " ORDER BY token"
+    " ORDER BY r.token"
 )
 _NEW_WISHES = text(
     "SELECT w.trial, w.tenant, w.experiment, w.version, w.request, w.wanted, w.decide_at, w.spec, w.traceparent"
     " FROM scheduler.wanted w LEFT JOIN scheduler.trial t USING (trial)"
     " WHERE t.trial IS NULL OR t.state <> 'closed' OR w.request > t.request ORDER BY w.stored_at, w.trial"
 )
+_HOLDINGS = text("SELECT * FROM scheduler.holding WHERE until IS NULL")
 _LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
 
 
@@ -86,6 +88,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
             cluster.hold(run)
     for trial in known:
         cluster.put_trial(trial)
+    cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
+    cluster.ledger.end_unknown(cluster.workers, now)
     cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
     world = World(cluster, {one.wish.trial: one for one in stored}, last_place)

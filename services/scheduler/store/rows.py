@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from services.scheduler.core.holdings import Holding
 from services.scheduler.core.run import Run, RunState, Share
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
@@ -35,6 +36,8 @@ def wish_of(
         upload_timeout=timedelta(seconds=spec.upload_timeout_s),
         number=spec.trial_number,
         experiment_number=spec.experiment_number,
+        workspace=spec.workspace,
+        owner=spec.owner,
     )
 
 
@@ -110,7 +113,7 @@ def run_row(run: Run) -> Row:
 
 
 def run_of(row: Any) -> Run:
-    """From a row of `run`. A run that all members had named is taken as seen by all of them."""
+    """From a row of `run`, with whom its trial belongs to. A run that all members had named is taken as seen by all of them."""
     shares = tuple(
         Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"]) for m in row.members
     )
@@ -128,6 +131,8 @@ def run_of(row: Any) -> Run:
         request=row.request,
         shares=shares,
         granted_at=row.granted_at,
+        workspace=row.workspace,
+        owner=row.owner,
         generation=row.generation,
         version=row.version,
         state=state,
@@ -139,6 +144,37 @@ def run_of(row: Any) -> Run:
         ended_at=row.ended_at,
         seen=frozenset() if state is RunState.GRANTED else workers,
         released=workers if state is RunState.ENDED else frozenset(),
+    )
+
+
+def holding_row(holding: Holding) -> Row:
+    return {
+        "allocation": holding.allocation,
+        "worker": holding.worker,
+        "since": holding.since,
+        "tenant": holding.tenant,
+        "workspace": holding.workspace,
+        "owner": holding.owner,
+        "experiment": holding.experiment,
+        "pool": holding.pool,
+        "slots": holding.slots,
+        "until": holding.until,
+    }
+
+
+def holding_of(row: Any) -> Holding:
+    """From a row of `holding`."""
+    return Holding(
+        allocation=AllocationId(row.allocation),
+        worker=WorkerId(row.worker),
+        since=row.since,
+        tenant=TenantId(row.tenant),
+        workspace=row.workspace,
+        owner=row.owner,
+        experiment=ExperimentId(row.experiment),
+        pool=PoolName(row.pool),
+        slots=int(row.slots),
+        until=row.until,
     )
 
 

@@ -1,6 +1,6 @@
 """What a cycle writes, in one statement whatever the number of rows, and the tokens it may use."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 from sqlalchemy import text
@@ -47,12 +47,26 @@ _WORKER = (
         "joined_at",
     ),
 )
+_HOLDING = (
+    *(
+        "allocation",
+        "worker",
+        "since",
+        "tenant",
+        "workspace",
+        "owner",
+        "experiment",
+        "pool",
+        "slots",
+        "until",
+    ),
+)
 
 
-def _upsert(table: str, columns: tuple[str, ...]) -> str:
-    """Inserts or replaces rows by the first column, as long as the lease is held (`held` has its row then)."""
-    names, key = ", ".join(columns), columns[0]
-    changes = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
+def _upsert(table: str, columns: tuple[str, ...], keys: int = 1) -> str:
+    """Inserts or replaces rows by the first `keys` columns, as long as the lease is held (`held` has its row then)."""
+    names, key = ", ".join(columns), ", ".join(columns[:keys])
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns[keys:])
     return (
         f"INSERT INTO scheduler.{table} ({names}) SELECT {names}"
         f" FROM held, jsonb_populate_recordset(NULL::scheduler.{table}, CAST(:{table}s AS jsonb))"
@@ -62,7 +76,8 @@ def _upsert(table: str, columns: tuple[str, ...]) -> str:
 
 _SAVE = text(
     "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = :lease AND l.epoch = :epoch FOR KEY SHARE),"
-    f" trials AS ({_upsert('trial', _TRIAL)}), runs AS ({_upsert('run', _RUN)}), workers AS ({_upsert('worker', _WORKER)})"
+    f" trials AS ({_upsert('trial', _TRIAL)}), runs AS ({_upsert('run', _RUN)}), workers AS ({_upsert('worker', _WORKER)}),"
+    f" holdings AS ({_upsert('holding', _HOLDING, keys=3)})"
     " SELECT epoch FROM held"
 )
 
@@ -74,6 +89,7 @@ class Rows:
     trials: list[Row]
     runs: list[Row]
     workers: list[Row]
+    holdings: list[Row] = field(default_factory=list)
 
 
 async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: Rows) -> None:
@@ -88,6 +104,7 @@ async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: 
         "trials": _json(rows.trials),
         "runs": _json(rows.runs),
         "workers": _json(rows.workers),
+        "holdings": _json(rows.holdings),
     }
     found = await connection.execute(_SAVE, parameters)
     if found.scalar_one_or_none() is None:

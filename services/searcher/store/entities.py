@@ -42,6 +42,8 @@ class Submission:
     id: ExperimentId
     number: int
     name: str
+    workspace: str
+    owner: str
     config: dict[str, JsonValue]
     seed: int
     code_hash: str | None
@@ -65,6 +67,8 @@ async def insert_submission(connection: AsyncConnection, submission: Submission,
         "id": submission.id,
         "number": submission.number,
         "name": submission.name,
+        "workspace": submission.workspace,
+        "owner": submission.owner,
         "config": submission.config,
         "seed": submission.seed,
         "code_hash": submission.code_hash,
@@ -87,6 +91,8 @@ async def load_submission(connection: AsyncConnection, experiment_id: Experiment
         id=experiment_id,
         number=row.number,
         name=row.name,
+        workspace=row.workspace,
+        owner=row.owner,
         config=row.config,
         seed=row.seed,
         code_hash=row.code_hash,

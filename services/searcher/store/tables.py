@@ -28,6 +28,8 @@ experiment = Table(
     Column("id", Uuid, primary_key=True),
     Column("number", Integer, nullable=False),
     Column("name", Text, nullable=False),
+    Column("workspace", Text, nullable=False),
+    Column("owner", Text, nullable=False),
     Column("config", JSONB, nullable=False),
     Column("seed", BigInteger, nullable=False),
     Column("code_hash", Text),
@@ -101,7 +103,10 @@ journal = Table(
 )
 
 FIXED = frozenset(
-    {"tenant", "number", "name", "config", "seed", "code_hash", "start_checkpoint", "started_at", "told_at"}
+    {
+        *("tenant", "number", "name", "workspace", "owner", "config", "seed", "code_hash"),
+        *("start_checkpoint", "started_at", "told_at"),
+    }
 )
 """Columns of an experiment that no decision changes."""
 
