@@ -119,7 +119,7 @@ def _is_out_of_time(run: LocalRun, now: float) -> bool:
 
 
 def _must_end_now(run: LocalRun, now: float) -> bool:
-    if run.dropped or run.doomed or run.asked is Signal.KILL:
+    if run.kill_sent or run.dropped or run.doomed or run.asked is Signal.KILL:
         return True
     if run.state is RunState.STARTING and not run.ranks_asked and run.asked is not Signal.RUN:
         return True

@@ -246,3 +246,12 @@ def test_whatever_happens_it_ends_and_never_starts_twice(seat: Seat, events: lis
     assert run.is_over
     assert starts <= 1
     assert kills <= 1
+
+
+def test_ranks_that_are_being_ended_are_told_nothing_more() -> None:
+    run = core.on_fetched(_run(WIDE))
+    run, _ = plan(run, 0.0)
+    run = core.on_exit(_want(run, Signal.PREEMPT, "m:1"), WIDE.first_rank, 0, 1.0)
+    run, actions = plan(run, 1000.0)
+    assert actions == (KillRanks(),)
+    assert plan(run, 1000.0) == (run, ())
