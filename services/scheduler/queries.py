@@ -14,6 +14,7 @@ from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
+from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -32,6 +33,7 @@ from shared.messages.queue import (
     ValidatePlacement,
 )
 from shared.messages.runs import AllocationFacts, GetAllocation
+from shared.messages.usage import GetUsage, UsagePage
 from shared.messages.workers import IssueJoin, Join, Renew, WorkerView
 
 _ALLOCATION = text(
@@ -61,6 +63,7 @@ class Queries:
             GetCluster: self.snapshot,
             ValidatePlacement: self.validate,
             GetAllocation: self.allocation,
+            GetUsage: self.usage,
             IssueJoin: self.joining.issue,
             Join: self.joining.join,
             Renew: self.joining.renew,
@@ -142,6 +145,10 @@ class Queries:
             code_hash=carried.spec.code_hash,
             start_checkpoint=carried.spec.start_checkpoint,
         )
+
+    async def usage(self, ask: Ask, query: GetUsage) -> UsagePage:
+        async with self.database.tenant(ask.tenant) as connection:
+            return await load_usage(connection, query, self.clock.now())
 
     async def _stored_allocation(self, run: RunId) -> AllocationFacts:
         async with self.database.system() as connection:

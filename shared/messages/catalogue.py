@@ -14,6 +14,7 @@ from shared.messages import (
     reports,
     republish,
     runs,
+    usage,
     workers,
 )
 from shared.messages.base import Message
@@ -42,6 +43,7 @@ ALL: tuple[type[Message], ...] = (
     runs.RunResized,
     runs.RunEnded,
     runs.GetAllocation,
+    usage.GetUsage,
     allocations.DesiredSet,
     allocations.ObservedSet,
     workers.WorkerJoined,

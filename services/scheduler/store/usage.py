@@ -1,0 +1,56 @@
+"""Slot-seconds added up from the holdings, in the database: exact, whatever the period."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from shared.messages.usage import GetUsage, UsageKey, UsagePage, Used
+
+_COLUMNS: Mapping[UsageKey, str] = {
+    "tenant": "tenant",
+    "workspace": "workspace",
+    "user": "owner",
+    "experiment": "experiment",
+    "pool": "pool",
+}
+_MOST_ROWS = 1000
+"""Fits a reply on the bus with names of any length that the gateway takes."""
+
+
+async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime) -> UsagePage:
+    """Returns one page; which tenants are seen is the connection's matter."""
+    limit = max(1, min(query.limit, _MOST_ROWS))
+    keys = dict.fromkeys(query.by)
+    after = dict(zip(_places(len(keys)), query.after or (), strict=False))
+    times = {"since": query.since, "until": min(query.until, now)}
+    found = await connection.execute(
+        _statement(tuple(keys), bool(after)), {**times, **after, "limit": limit + 1}
+    )
+    rows = found.all()
+    shown = [_used(tuple(keys), row) for row in rows[:limit]]
+    more = len(rows) > limit
+    return UsagePage(rows=tuple(shown), next=tuple(map(str, rows[limit - 1][:-1])) if more else None)
+
+
+def _statement(keys: tuple[UsageKey, ...], goes_on: bool) -> TextClause:
+    """The columns come from the table above alone."""
+    columns = ", ".join(f"{_COLUMNS[key]}::text AS k{place}" for place, key in enumerate(keys))
+    names = ", ".join(f"k{place}" for place in range(len(keys)))
+    places = ", ".join(f":{place}" for place in _places(len(keys)))
+    beyond = f"WHERE ({names}) > ({places})" if goes_on else ""
+    return text(
+        f"SELECT * FROM (SELECT {columns},"
+        " sum(slots * extract(epoch FROM least(coalesce(until, :until), :until) - greatest(since, :since))) AS slot_seconds"
+        " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)"
+        f" GROUP BY {names}) used {beyond} ORDER BY {names} LIMIT :limit"
+    )
+
+
+def _places(count: int) -> list[str]:
+    return [f"after{place}" for place in range(count)]
+
+
+def _used(keys: tuple[UsageKey, ...], row: Sequence[str | float]) -> Used:
+    return Used.model_validate({**dict(zip(keys, row, strict=False)), "slot_seconds": float(row[-1])})

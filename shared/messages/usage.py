@@ -1,0 +1,40 @@
+"""Usage: who held how many slots for how long."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from shared.ids import ExperimentId, PoolName, TenantId
+from shared.messages.base import Query, Record
+
+UsageKey = Literal["tenant", "workspace", "user", "experiment", "pool"]
+
+
+class Used(Record):
+    """What was used in the period; of the keys, those are set that were asked for."""
+
+    tenant: TenantId | None = None
+    workspace: str | None = None
+    user: str | None = None
+    experiment: ExperimentId | None = None
+    pool: PoolName | None = None
+    slot_seconds: float
+
+
+class UsagePage(BaseModel):
+    rows: tuple[Used, ...]
+    next: tuple[str, ...] | None = None
+
+
+class GetUsage(Query[UsagePage], owner="scheduler", name="usage"):
+    """Slot-seconds between `since` and `until` by each of `by`, in the order of the keys; what is held still counts up to now.
+
+    Asked for a tenant it tells of that tenant alone, asked for the site of all.
+    """
+
+    by: tuple[UsageKey, ...]
+    since: datetime
+    until: datetime
+    after: tuple[str, ...] | None = None
+    limit: int = 1000

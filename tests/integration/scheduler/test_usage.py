@@ -1,0 +1,108 @@
+"""Usage adds up: what the scheduler tells equals a count of its own made from grants and releases, for whom it was and no other."""
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
+from shared.messages.queue import RequestClosed
+from shared.messages.runs import RunEnded, RunGranted
+from shared.messages.usage import GetUsage, Used
+from shared.messages.workers import WorkerJoined
+from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.support.waiting import eventually
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+FUTURE = timedelta(days=1)
+WHOM = {"vision": "ada", "speech": "grace"}
+
+
+def asked(*by: str, since: datetime = START, until: datetime | None = None, **more: object) -> GetUsage:
+    until = until or CLOCK.now() + FUTURE
+    return GetUsage.model_validate({"by": by, "since": since, "until": until, **more})
+
+
+async def test_usage_equals_an_independent_count(around: Platform):
+    async with around.scheduler(), around.worker("u1", slots=2) as one, around.worker("u2", slots=2) as two:
+        await eventually(lambda: len(around.told(WorkerJoined)) >= 2)
+        trials = {workspace: new_trial() for workspace in WHOM}
+        counted: Counter[str] = Counter()
+        for (workspace, trial), slots in zip(trials.items(), (4, 2), strict=True):
+            await around.want(trial, slots=slots, workspace=workspace, owner=WHOM[workspace])
+            await eventually(lambda trial=trial: any(trial in each.running for each in (one, two)))
+            for each in (one, two):
+                if trial in each.running:
+                    await each.exit(trial)
+            await eventually(lambda trial=trial: around.told(RequestClosed, trial))
+            granted, ended = around.told(RunGranted, trial)[0], around.told(RunEnded, trial)[0]
+            counted[workspace] = slots * (ended.ended_at - granted.granted_at).total_seconds()
+        page = await around.ask(asked("workspace", "user"), DEFAULT_TENANT)
+        told = {(used.workspace, used.user): used.slot_seconds for used in page.rows}
+        assert told == {
+            (workspace, WHOM[workspace]): pytest.approx(seconds, abs=0.5)
+            for workspace, seconds in counted.items()
+        }
+        await it_is_told_by_period_key_and_page(around)
+
+
+async def it_is_told_by_period_key_and_page(around: Platform) -> None:
+    rows = await around.rows(
+        "SELECT worker, pool, slots, since, until FROM scheduler.holding ORDER BY since, worker"
+    )
+    assert [row["worker"] for row in rows[:2]] == ["u1", "u2"], "one holding for each member"
+    first = rows[0]
+    middle = first["since"] + (first["until"] - first["since"]) / 2
+    begin = await one_row(around, asked("pool", until=middle))
+    assert begin.slot_seconds == pytest.approx(
+        sum(
+            float(row["slots"]) * (middle - row["since"]).total_seconds()
+            for row in rows
+            if row["since"] < middle
+        )
+    )
+    rest, whole = (await one_row(around, asked("pool", since=middle))), await one_row(around, asked("pool"))
+    assert begin.slot_seconds + rest.slot_seconds == pytest.approx(whole.slot_seconds)
+    first_page = await around.ask(asked("workspace", limit=1), DEFAULT_TENANT)
+    assert [used.workspace for used in first_page.rows] == ["speech"]
+    last_page = await around.ask(asked("workspace", limit=1, after=first_page.next), DEFAULT_TENANT)
+    assert ([used.workspace for used in last_page.rows], last_page.next) == (["vision"], None)
+    stranger = await around.ask(asked("tenant"), TenantId(new_id(CLOCK)))
+    assert stranger.rows == (), "a tenant sees its own only"
+    site = await around.ask(asked("tenant"), SITE)
+    assert {used.tenant: used.slot_seconds for used in site.rows} == {
+        DEFAULT_TENANT: pytest.approx(whole.slot_seconds)
+    }
+
+
+async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(around: Platform):
+    trial = new_trial()
+    async with around.scheduler() as leader, around.worker("u3") as worker:
+        await around.want(trial, workspace="open", owner="alan")
+        await eventually(lambda: trial in worker.running)
+        granted_at = around.told(RunGranted, trial)[0].granted_at
+
+        async def used() -> float:
+            page = await around.ask(asked("workspace"), DEFAULT_TENANT)
+            return sum(used.slot_seconds for used in page.rows if used.workspace == "open")
+
+        def since_grant() -> float:
+            return (CLOCK.now() - granted_at).total_seconds()
+
+        before, told, after = since_grant(), await used(), since_grant()
+        assert before <= told <= after
+        await leader.kill()
+        await worker.exit(trial)
+        exited = since_grant()
+        async with around.scheduler():
+            await eventually(lambda: around.told(RequestClosed, trial))
+            closed = since_grant()
+            told = await used()
+            assert exited <= told <= closed, "the slots were free when the next leader had heard it"
+            assert await used() == told
+
+
+async def one_row(around: Platform, query: GetUsage) -> Used:
+    page = await around.ask(query, DEFAULT_TENANT)
+    (used,) = page.rows
+    return used
