@@ -36,10 +36,7 @@ demo: setup ## run a real hyperparameter search through every service
 	@$(BIN)/python -m deploy.demo
 
 test: setup ## run every test but the benchmarks
-	@code=0; $(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native || code=$$?; \
-	[ $$code -eq 1 ] || exit $$code; \
-	echo "what failed is run once more, alone: a busy machine can be too slow for a test, a fault fails twice"; \
-	$(BIN)/pytest -q --last-failed --tb native
+	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
 lint: setup ## check style, types and the borders between packages
 	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }

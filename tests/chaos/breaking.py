@@ -5,19 +5,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psutil
 
 from muster.client.models import ExperimentDetail
-from muster.errors import MusterError
-from tests.e2e.platform import MUSTER, Platform
+from tests.e2e.platform import MUSTER, PATIENCE_S, Platform
 
 SERVICES = ("gateway", "searcher", "scheduler", "provisioner", "registry")
-PATIENCE_S = 150.0
 
 
 @dataclass(frozen=True)
@@ -56,18 +53,6 @@ class Breaking(Platform):
     def await_workers(self, number: int) -> None:
         self.until(lambda: sum(w.state == "ready" for w in self.client.cluster.workers()) >= number)
 
-    def until(self, claim: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-        """Wait until a claim holds; the gateway may be away meanwhile."""
-        end = time.monotonic() + patience_s
-        while time.monotonic() < end:
-            try:
-                if claim():
-                    return
-            except MusterError:
-                pass
-            time.sleep(0.1)
-        raise AssertionError(f"a claim did not hold within {patience_s:g} s")
-
     def step_of(self, made: ExperimentDetail) -> int:
         """The newest step of an experiment's only trial."""
         trials = self.client.trials.list(made.number).all()
@@ -87,17 +72,19 @@ class Breaking(Platform):
             "MUSTER_GATEWAY__PORT": "0",
             "MUSTER_GATEWAY__GRPC_PORT": "0",
         }
-        log = (self.home / "logs" / f"{service}-2.log").open("ab")
+        path = self.home / "logs" / f"{service}-2.log"
+        log = path.open("wb")
         child = psutil.Popen(
             [sys.executable, "-P", "-m", f"services.{service}"],
             env=environment, cwd=self.home, stdout=log, stderr=log,
         )  # fmt: skip
         try:
+            self.until(lambda: b"became ready" in path.read_bytes())
             yield child
         finally:
             if child.is_running():
                 child.terminate()
-            child.wait(timeout=15)
+            child.wait(timeout=PATIENCE_S)
             log.close()
 
 

@@ -11,7 +11,7 @@ import pytest
 from muster.client.models import ExperimentDetail
 from tests.chaos.breaking import SERVICES, Breaking, books_balance
 
-pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(600)]
 
 
 def one_trial(platform: Breaking, steps: int, pace_s: float = 0.2) -> ExperimentDetail:
@@ -45,7 +45,7 @@ def test_a_killed_worker_costs_what_came_after_its_newest_checkpoint(platform: B
     books_balance(platform, made, 1, 40)
     trial = platform.client.trials.list(made.number).all()[0]
     assert trial.runs == 2
-    lines = [line.text for line in platform.client.trials.logs(trial.id) if "begins at" in line.text]
+    lines = [line for line in platform.log_of(trial.id, has="begins at", times=2) if "begins at" in line]
     assert len(lines) == 2 and int(lines[1].split()[2]) >= 3
     platform.await_workers(2)
 

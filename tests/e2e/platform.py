@@ -3,17 +3,22 @@
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from muster.client import Client
 from muster.client.models import ExperimentDetail
 from muster.config import load_config
+from muster.errors import MusterError
 
 ROOT = Path(__file__).resolve().parents[2]
 TOY = Path(__file__).parent / "toy"
 MUSTER = str(Path(sys.executable).with_name("muster"))
-PATIENCE_S = 90.0
+PATIENCE_S = 150.0
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,25 @@ class Platform:
             lines = [line.text for line in self.client.experiments.logs(experiment.number, tail=20)]
             raise AssertionError(f"experiment {ended.number} ended as {ended.state}: {ended.reason}; {lines}")
         return ended
+
+    def until(self, claim: Callable[[], bool]) -> None:
+        """Wait until a claim holds; the gateway may be away meanwhile."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            with suppress(MusterError):
+                if claim():
+                    return
+            time.sleep(0.1)
+        raise AssertionError(f"a claim did not hold within {PATIENCE_S:g} s")
+
+    def log_of(self, trial: UUID | str, *, has: str, times: int = 1) -> list[str]:
+        """A trial's lines, once so many say `has`: they are stored apart from what ends an experiment, perhaps later."""
+
+        def lines() -> list[str]:
+            return [line.text for line in self.client.trials.logs(trial)]
+
+        self.until(lambda: sum(has in line for line in lines()) >= times)
+        return lines()
 
     def wait(self, experiment: ExperimentDetail) -> ExperimentDetail:
         """Return the experiment once it is final."""

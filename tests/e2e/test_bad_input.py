@@ -128,7 +128,7 @@ def test_without_a_token_nothing_is_shown(platform: Platform) -> None:
 
 def test_the_same_key_makes_one_experiment(platform: Platform) -> None:
     sent = platform.client.experiments.put_code(TOY)
-    body = {"config_yaml": GOOD + "hyperparameters: {steps: 1}\n", "code_sha256": sent}
+    body: dict[str, object] = {"config_yaml": GOOD + "hyperparameters: {steps: 1}\n", "code_sha256": sent}
     headers = {"Idempotency-Key": "e2e-key"}
     first = post(platform, "/v1/experiments", body, headers)
     second = post(platform, "/v1/experiments", body, headers)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.platform import ROOT, Platform
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 SPACE = {"x": {"type": "double", "minval": 0, "maxval": 1}, "steps": 9, "pace_s": 0.02}
 ASHA: dict[str, object] = {
@@ -88,7 +88,7 @@ def test_a_crash_is_resumed_from_the_newest_checkpoint_without_a_doubled_value(p
     assert [run.number for run in runs] == [1, 2] and runs[0].exit_code == 3 and runs[0].charged
     series = platform.client.trials.metrics(f"{made.number}.1", names=["loss"]).series
     assert [point.step for point in series[0].points] == list(range(1, 9))
-    texts = [line.text for line in platform.client.trials.logs(f"{made.number}.1")]
+    texts = platform.log_of(f"{made.number}.1", has="begins at", times=2)
     assert "begins at 0 with x 1.0" in texts and "begins at 4 with x 1.0" in texts
 
 
@@ -113,8 +113,7 @@ def test_a_script_that_is_not_there_is_an_error_with_its_log(platform: Platform)
     made = platform.create(entrypoint="python3 nowhere.py", max_restarts=0)
     ended = platform.wait(made)
     assert ended.state == "error" and ended.reason
-    texts = " ".join(line.text for line in platform.client.trials.logs(f"{made.number}.1"))
-    assert "nowhere.py" in texts
+    assert platform.log_of(f"{made.number}.1", has="nowhere.py")
 
 
 def test_following_a_log_ends_with_the_experiment(platform: Platform) -> None:

@@ -6,7 +6,7 @@ from muster.client.models import ExperimentDetail
 from tests.e2e.platform import PATIENCE_S, Platform
 from tests.support.waiting import eventually
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
 LONG = {"x": 1.0, "steps": 400, "every": 100, "pace_s": 0.1, "resumed_pace_s": 0.005}
@@ -41,11 +41,8 @@ async def test_a_pause_gives_the_slots_back_and_a_resume_goes_on_where_it_was(pl
     platform.completed(made)
     series = platform.client.trials.metrics(f"{number}.1", names=["loss"], max_points=5000).series[0]
     assert [point.step for point in series.points] == list(range(1, 401))
-    begins = [
-        line.text
-        for line in platform.client.trials.logs(f"{number}.1", contains="begins at")
-        if line.stream == "stdout"
-    ]
+    lines = platform.log_of(f"{number}.1", has="begins at", times=2)
+    begins = [line for line in lines if line.startswith("begins at")]
     assert begins[0] == "begins at 0 with x 1.0" and len(begins) == 2 and begins[1] != begins[0]
 
 
@@ -55,7 +52,7 @@ async def test_cancel_lets_the_trial_end_by_itself(platform: Platform) -> None:
     ended = platform.wait(made)
     trial = platform.client.trials.get(f"{made.number}.1")
     assert (ended.state, trial.state) == ("cancelled", "cancelled")
-    assert any(line.text.startswith("stops at") for line in platform.client.trials.logs(trial.id))
+    assert platform.log_of(trial.id, has="stops at")
     assert platform.client.checkpoints.of_trial(trial.id).first(1)[0].state == "saved"
     waited = platform.muster("experiment", "wait", str(made.number))
     assert waited.code == 1
@@ -90,7 +87,7 @@ async def test_who_waits_is_told_why(platform: Platform) -> None:
         explained = platform.muster("trial", "explain", f"{waiting.number}.1", "--json")
         return explained.code == 0 and explained.json()["state"] == "waiting"
 
-    await eventually(is_explained, 20, every_s=0.2)
+    await eventually(is_explained, PATIENCE_S, every_s=0.2)
     explained = platform.muster("trial", "explain", f"{waiting.number}.1")
     assert "slot" in explained.out
     queue = platform.client.cluster.queue().all()

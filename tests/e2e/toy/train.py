@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any
 
 import muster
 
@@ -16,7 +17,7 @@ trial = muster.trial(
         "always_crash": False,
     }
 )
-hp = trial.hparams
+hp: dict[str, Any] = dict(trial.hparams)
 start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
 print(f"begins at {start} with x {hp['x']}", flush=True)
 for step in range(start + 1, hp["steps"] + 1):

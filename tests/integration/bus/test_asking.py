@@ -7,6 +7,7 @@ from shared.ids import DEFAULT_TENANT
 from shared.messages.experiments import GetReferences, Referenced
 from tests.integration.bus.parts import Environment
 from tests.integration.servers import Servers
+from tests.support.waiting import PATIENCE_S, eventually
 
 ANSWER = Referenced(checkpoints=frozenset())
 
@@ -25,9 +26,13 @@ async def test_questions_that_have_arrived_are_answered_before_the_end(
         await Bus.connect(servers.nats.url, "searcher", servers.keys.credentials("searcher")) as answering,
     ):
         async with Responder(answering, "searcher", {GetReferences: answer}, limit=1):
+            sent = asking.client.stats["out_msgs"]
             questions = [
-                asyncio.create_task(asking.ask(GetReferences(checkpoints=()), DEFAULT_TENANT))
+                asyncio.create_task(asking.ask(GetReferences(checkpoints=()), DEFAULT_TENANT, PATIENCE_S))
                 for _ in range(12)
             ]
-            await asyncio.sleep(0.15)
+            await eventually(lambda: asking.client.stats["out_msgs"] == sent + 12)
+            # Past the server, then past its queue to who answers.
+            await asking.flush()
+            await answering.flush()
         assert await asyncio.gather(*questions) == [ANSWER] * 12

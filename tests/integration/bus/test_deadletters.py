@@ -84,7 +84,7 @@ async def test_a_letter_is_shown_replayed_once_and_gone(
         async def both() -> bool:
             return len(await dead_letters(servers, "searcher")) == 1 and await count(tables, "searcher") == 1
 
-        await eventually(both, timeout_s=20)
+        await eventually(both)
         [letter] = await listed()
         assert (letter["consumer"], letter["type"]) == ("searcher", SubmissionCommitted.TYPE)
         assert "it [is] not mended yet" in letter["error"]
@@ -100,7 +100,7 @@ async def test_a_letter_is_shown_replayed_once_and_gone(
         async def handled_there() -> bool:
             return await count(tables, "searcher") == 2
 
-        await eventually(handled_there, timeout_s=10)
+        await eventually(handled_there)
         await asyncio.sleep(1)
         assert await count(tables, "searcher") == 2
         assert await listed() == []
@@ -116,7 +116,7 @@ async def test_what_dies_again_comes_back_and_can_be_dropped(
         async def one() -> bool:
             return len(await listed()) == 1
 
-        await eventually(one, timeout_s=20, every_s=0.3)
+        await eventually(one, every_s=0.3)
         [first] = await listed()
         assert (await run("replay", "--all")).exit_code == 0
 
@@ -124,7 +124,7 @@ async def test_what_dies_again_comes_back_and_can_be_dropped(
             found = await listed()
             return len(found) == 1 and found[0]["position"] > first["position"]
 
-        await eventually(back, timeout_s=20, every_s=0.3)
+        await eventually(back, every_s=0.3)
         [second] = await listed()
         assert second["message"] == first["message"]
         dropped = await run("drop", str(second["position"]), "--json")

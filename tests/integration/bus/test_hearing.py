@@ -57,17 +57,16 @@ async def test_a_connection_hears_again_once_it_may(tmp_path: Path) -> None:
         return isinstance(outcomes[0], Stored)
 
     async def connected() -> bool:
-        nonlocal bus
         try:
-            bus = await Bus.connect(f"nats://u:p@127.0.0.1:{server.port}", "gateway")
+            opened.append(await Bus.connect(f"nats://u:p@127.0.0.1:{server.port}", "gateway"))
         except Transient:
             return False
         return True
 
-    bus: Bus
+    opened: list[Bus] = []
     async with PlainServer(tmp_path).running() as server:
         await eventually(connected)
-        async with bus:
+        async with opened[0] as bus:
             bus.on_reconnect.append(lambda: reconnected.append(True))
             await bus.ensure_streams()
             assert await stores(bus)

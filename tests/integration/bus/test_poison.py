@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from shared.bus import units
 from shared.clock import SystemClock
 from shared.errors import Rejected
@@ -42,7 +40,7 @@ async def test_a_refused_message_ends_as_one_dead_letter_with_its_reason(
     searcher = Service(settings("searcher"), "searcher", "searcher", {SubmissionCommitted: handle})
     sender = Service(settings("gateway"), "gateway", "gateway", {})
     async with running(searcher), running(sender):
-        await eventually(lambda: sender.ready, timeout_s=10)
+        await eventually(lambda: sender.ready)
         before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
         await submit_around(sender, poison)
 
@@ -52,8 +50,8 @@ async def test_a_refused_message_ends_as_one_dead_letter_with_its_reason(
         async def buried() -> bool:
             return len(await dead_letters(servers, "searcher")) > before[1]
 
-        await eventually(healthy_done, timeout_s=20)
-        await eventually(buried, timeout_s=20)
+        await eventually(healthy_done)
+        await eventually(buried)
     letters = (await dead_letters(servers, "searcher"))[before[1] :]
     assert len(letters) == 1
     assert letters[0].data is not None
@@ -66,7 +64,6 @@ async def test_a_refused_message_ends_as_one_dead_letter_with_its_reason(
     assert "this one cannot be handled" in headers["Muster-Dead-Because"]
 
 
-@pytest.mark.timeout(180)
 async def test_a_message_that_kills_its_process_is_buried_alone(
     settings: Environment, tables: TestDatabase, servers: Servers
 ) -> None:
@@ -74,7 +71,7 @@ async def test_a_message_that_kills_its_process_is_buried_alone(
     process = Process({**settings("searcher"), POISON: str(poison)})
     sender = Service(settings("gateway"), "gateway", "gateway", {})
     async with running(sender):
-        await eventually(lambda: sender.ready, timeout_s=10)
+        await eventually(lambda: sender.ready)
         before = await count(tables, "searcher"), len(await dead_letters(servers, "searcher"))
         work = asyncio.create_task(process.run(""))
         try:
@@ -88,7 +85,7 @@ async def test_a_message_that_kills_its_process_is_buried_alone(
             async def healthy_done() -> bool:
                 return await count(tables, "searcher") - before[0] >= 9
 
-            await eventually(healthy_done, timeout_s=20)
+            await eventually(healthy_done)
             await asyncio.sleep(1)
         finally:
             work.cancel()

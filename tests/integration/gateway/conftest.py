@@ -28,7 +28,7 @@ from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 Answer = Callable[[Ask, Any], Awaitable[Any]]
@@ -50,7 +50,7 @@ class Gateway:
         """A REST client with a token; `""` sends none."""
         token = self.admin_token if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=20, **options)
+        return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE_S, **options)
 
 
 @dataclass
@@ -171,7 +171,7 @@ async def start_gateway(environment: dict[str, str], directory: Path, **more: st
         except httpx.TransportError:
             return False
 
-    await eventually(answers, timeout_s=50)
+    await eventually(answers)
     found.admin_token = token_file.read_text().strip()
     return found
 
@@ -188,7 +188,7 @@ async def start_replica(
 async def stop_gateway(gateway: Gateway) -> None:
     if gateway.process.returncode is None:
         gateway.process.send_signal(signal.SIGTERM)
-    assert await asyncio.wait_for(gateway.process.wait(), 20) == 0, gateway.log.read_text()
+    assert await asyncio.wait_for(gateway.process.wait(), PATIENCE_S) == 0, gateway.log.read_text()
 
 
 @pytest.fixture

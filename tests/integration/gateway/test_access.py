@@ -22,6 +22,7 @@ from shared.messages.checkpoints import CheckpointPage, FileLinks, GetCheckpoint
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, add_token, make_tenant, seed
 from tests.integration.servers import TestDatabase
+from tests.support.waiting import PATIENCE_S, eventually
 
 GUARDED = [row for row in OPERATIONS if not isinstance(row.permission, Access)]
 WITH_OBJECT = [row for row in GUARDED if row.path_fields and row.path_fields != ("worker",)]
@@ -84,18 +85,22 @@ async def ask_rpc(
         setattr(request, key, value)
     metadata = (("authorization", f"Bearer {token}"),) if token else ()
     path = f"/{FULL_NAME}/{row.name}"
-    serializers = {
+    serializers: dict[str, Any] = {
         "request_serializer": type(request).SerializeToString,
         "response_deserializer": MAPPER.message_type(row.response).FromString,
     }
     with pytest.raises(grpc.aio.AioRpcError) as caught:  # noqa: PT012
         if row.stream == "upload":
-            await channel.stream_unary(path, **serializers)(iter([request]), metadata=metadata, timeout=10)
+            await channel.stream_unary(path, **serializers)(
+                iter([request]), metadata=metadata, timeout=PATIENCE_S
+            )
         elif row.stream == "server":
-            async for _ in channel.unary_stream(path, **serializers)(request, metadata=metadata, timeout=10):
+            async for _ in channel.unary_stream(path, **serializers)(
+                request, metadata=metadata, timeout=PATIENCE_S
+            ):
                 pass
         else:
-            await channel.unary_unary(path, **serializers)(request, metadata=metadata, timeout=10)
+            await channel.unary_unary(path, **serializers)(request, metadata=metadata, timeout=PATIENCE_S)
     return caught.value.code()
 
 
@@ -181,12 +186,10 @@ async def test_expired_and_revoked_tokens_are_refused(gateway: Gateway, postgres
             revoked = await admin.delete(f"/v1/tokens/{made['id']}")
             assert revoked.json()["revoked_at"] is not None and "secret" not in revoked.json()
 
-            from tests.support.waiting import eventually
-
             async def refused() -> bool:
                 return (await api.get("/v1/me")).status_code == 401
 
-            await eventually(refused, timeout_s=5)
+            await eventually(refused)
         listed = (await admin.get("/v1/tokens")).text
         assert made["id"] in listed and made["secret"] not in listed
 

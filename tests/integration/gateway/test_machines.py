@@ -21,7 +21,7 @@ from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, Wo
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.test_experiments import create
 from tests.integration.servers import Servers
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 NOW = datetime.now(UTC)
 
@@ -30,7 +30,7 @@ def view(*workers: str) -> ClusterView:
     return ClusterView(
         pools=(
             PoolView(
-                pool="default",  # type: ignore[arg-type]
+                pool="default",
                 slot_kind="cpu",
                 workers=len(workers),
                 slots=len(workers),
@@ -136,11 +136,13 @@ async def test_a_machine_joins_with_a_join_token_only(gateway: Gateway, others: 
 async def test_grpc_shows_health_and_reflection(gateway: Gateway) -> None:
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         health = health_pb2_grpc.HealthStub(channel)
-        found = await health.Check(health_pb2.HealthCheckRequest(service="muster.v1.Muster"), timeout=5)
+        found = await health.Check(
+            health_pb2.HealthCheckRequest(service="muster.v1.Muster"), timeout=PATIENCE_S
+        )
         assert found.status == health_pb2.HealthCheckResponse.SERVING
         stub = reflection_pb2_grpc.ServerReflectionStub(channel)
         asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-        async for answer in stub.ServerReflectionInfo(asked, timeout=5):
+        async for answer in stub.ServerReflectionInfo(asked, timeout=PATIENCE_S):
             names = {service.name for service in answer.list_services_response.service}
             assert "muster.v1.Muster" in names
             break
@@ -156,18 +158,17 @@ async def test_a_tenant_that_is_too_fast_is_told_when_to_come_back(
     settings: Callable[[str], dict[str, str]], servers: Servers, others: Others, tmp_path: Path
 ) -> None:
     """With Redis, and with the cautious limits of our own while it is away; results stay the same."""
-    slow = {"MUSTER_GATEWAY__READS_PER_S": "5"}
-    gateway = await start_gateway(settings("gateway") | slow, tmp_path, MUSTER_GATEWAY__READS_PER_S="5")
+    gateway = await start_gateway(settings("gateway"), tmp_path, MUSTER_GATEWAY__READS_PER_S="1")
     try:
         async with gateway.client() as api:
-            answers = [await api.get("/v1/me") for _ in range(16)]
+            answers = await asyncio.gather(*(api.get("/v1/me") for _ in range(100)))
             refused = [answer for answer in answers if answer.status_code == 429]
             assert refused and refused[0].json()["code"] == "rate_limited"
             assert int(refused[0].headers["retry-after"]) >= 1
-            assert [answer.status_code for answer in answers[:8]] == [200] * 8
+            assert len(refused) <= len(answers) - 2
             servers.redis.stop()
             await asyncio.sleep(1.5)
-            answers = [await api.get("/v1/me") for _ in range(12)]
+            answers = await asyncio.gather(*(api.get("/v1/me") for _ in range(100)))
             assert {answer.status_code for answer in answers} == {200, 429}
             made = await create(api)
             assert made["state"] == "submitted"

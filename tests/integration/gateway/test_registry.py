@@ -22,6 +22,7 @@ from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import Seeded, seed
 from tests.integration.gateway.test_bad_input import packed
 from tests.integration.gateway.test_experiments import CONFIG, next_command
+from tests.support.waiting import PATIENCE_S, eventually
 
 CODE = packed(**{"train.py": b"print('hello')\n"})
 SHA256 = hashlib.sha256(CODE).hexdigest()
@@ -93,7 +94,7 @@ async def test_code_is_streamed_by_grpc(gateway: Gateway, store: Store) -> None:
     async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
         stub = muster_pb2_grpc.MusterStub(channel)
         metadata = (("authorization", f"Bearer {gateway.admin_token}"),)
-        stored = await stub.PutCode(iter(parts), metadata=metadata, timeout=10)
+        stored = await stub.PutCode(iter(parts), metadata=metadata, timeout=PATIENCE_S)
     assert stored.size_bytes == len(CODE) and store.objects == {SHA256: CODE}
 
 
@@ -108,7 +109,7 @@ async def test_metrics_are_shown_with_what_json_cannot_say_as_null(
 ) -> None:
     points = tuple(Point(step=step, time_ms=0, value=value) for step, value in ((1, 0.5), (2, float("nan"))))
     page = SeriesPage(
-        trial_id=seeded.trial,  # type: ignore[arg-type]
+        trial_id=seeded.trial,
         series=(Series(group="validation", name="loss", count=2, points=points),),
     )
     others.say(GetSeries, page)
@@ -171,7 +172,7 @@ async def test_versions_are_found_by_number_alias_and_latest(
     for reference in ("2", "0", "best", "-1"):
         assert (await api.get(f"/v1/models/{seeded.model}/versions/{reference}")).status_code == 404
     file = FileLink(path="model.pt", size_bytes=3, sha256="0" * 64, url="http://store/x?signature")
-    links = FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))  # type: ignore[arg-type]
+    links = FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))
     others.say(GetCheckpointFiles, links)
     download = (await api.get(f"/v1/models/{seeded.model}/versions/1/files")).json()
     assert download["checkpoint"] == str(seeded.checkpoint) and download["files"][0]["path"] == "model.pt"
@@ -180,7 +181,6 @@ async def test_versions_are_found_by_number_alias_and_latest(
 async def test_the_best_trials_come_first(api: httpx.AsyncClient, others: Others) -> None:
     from tests.integration.gateway.seeding import trial_changed
     from tests.integration.gateway.test_experiments import create
-    from tests.support.waiting import eventually
 
     made = await create(api)  # a larger accuracy is better
     values = {1: 0.5, 2: 0.9, 3: None, 4: 0.7, 5: 0.9}

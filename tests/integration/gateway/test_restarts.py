@@ -14,7 +14,7 @@ from tests.integration.gateway.conftest import Others, start_gateway, stop_gatew
 from tests.integration.gateway.test_experiments import CONFIG, changed, create
 from tests.integration.gateway.test_kills import announced
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 Settings = Callable[[str], dict[str, str]]
 
@@ -28,14 +28,14 @@ async def test_a_projection_survives_a_kill_once(
     async with first.client() as api:
         made = await create(api)
     await others.announce("searcher", DEFAULT_TENANT, changed(made, 1))
-    assert await asyncio.wait_for(first.process.wait(), 10) == -9
+    assert await asyncio.wait_for(first.process.wait(), PATIENCE_S) == -9
     again = await start_gateway(settings("gateway"), tmp_path)
     async with again.client() as api:
 
         async def shown() -> bool:
             return bool((await api.get(f"/v1/experiments/{made['id']}")).json()["version"] == 1)
 
-        await eventually(shown, timeout_s=20)
+        await eventually(shown)
         await asyncio.sleep(0.5)
     connection = await asyncpg.connect(postgres.urls["gateway"].system)
     count = await connection.fetchval("SELECT count(*) FROM gateway.event WHERE entity = $1", made["id"])
@@ -71,21 +71,20 @@ async def test_servers_restarted_under_load_lose_nothing(
         await asyncio.to_thread(server.stop)
         await asyncio.sleep(1.0)
         await asyncio.to_thread(servers.restart, server)
-    await asyncio.sleep(2.0)
     before = len(answered)
-    await eventually(lambda: len(answered) > before + 5)
+    await eventually(lambda: len(answered) > before + 20)
     stop.set()
     await asyncio.gather(*loads)
     ids = sorted(one["id"] for one in answered)
     numbers = sorted(one["number"] for one in answered)
-    assert len(set(numbers)) == len(numbers) > 20
+    assert len(set(numbers)) == len(numbers)
 
     async def all_told() -> bool:
         told = [str(one.experiment_id) for one in await announced(others, "load")]
         assert len(told) == len(set(told))
         return set(ids) <= set(told)
 
-    await eventually(all_told, timeout_s=30, every_s=1.0)
+    await eventually(all_told, every_s=1.0)
     async with gateway.client() as api:
         for one in answered[:: max(1, len(answered) // 20)]:
             assert (await api.get(f"/v1/experiments/{one['number']}")).json()["id"] == one["id"]

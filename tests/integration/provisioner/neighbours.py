@@ -37,7 +37,7 @@ from shared.messages.workers import (
     WorkerView,
 )
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[3]
 TOY = Path(__file__).with_name("toy_worker.py")
@@ -45,6 +45,9 @@ CLOCK = SystemClock()
 POOL = PoolName("default")
 KINDS: dict[str, type[Event]] = {kind.TYPE: kind for kind in (InstanceChanged, ProviderChanged)}
 E = TypeVar("E", bound=Event)
+NOTHING_TOLD = ProviderChanged(
+    pool=POOL, version=0, driver="local", minimum=0, maximum=0, slots_per_instance=1, instances=0
+)
 
 
 @dataclass
@@ -111,7 +114,7 @@ class Around:
         finally:
             if child.returncode is None:
                 child.send_signal(signal.SIGTERM)
-            await asyncio.wait_for(child.wait(), 15)
+            await asyncio.wait_for(child.wait(), PATIENCE_S)
 
     def toys(self) -> list[Toy]:
         return [Toy(folder) for folder in sorted(self.workers.glob("*/"))]
@@ -126,8 +129,14 @@ class Around:
         return [event for event in self.events if isinstance(event, kind)]
 
     def states(self, worker: str) -> list[str]:
-        """What was told of a worker's instance, in order."""
-        return [told.state for told in self.told(InstanceChanged) if told.worker == worker]
+        """What was told of a worker's instance, in the order of its versions: who commits first is not always heard first."""
+        told = [one for one in self.told(InstanceChanged) if one.worker == worker]
+        return [one.state for one in sorted(told, key=lambda one: one.version)]
+
+    @property
+    def provider(self) -> ProviderChanged:
+        """The newest that was told of the pool's provider."""
+        return max(self.told(ProviderChanged), key=lambda one: one.version, default=NOTHING_TOLD)
 
     async def demand(self, waiting: int, idle: int = 0, pool: PoolName = POOL) -> None:
         used = sum(self.used.values())
@@ -138,15 +147,19 @@ class Around:
 
     async def join_all(self, count: int, used: int = 0) -> list[WorkerId]:
         """Every worker that runs joins, once there are so many; real ones take longer than it takes to see them run."""
-        await eventually(self.has(count), timeout_s=20)
+        await eventually(self.has(count))
         for toy in self.running():
             worker = WorkerId(toy.folder.name)
             if worker not in self.joined:
-                await eventually(lambda worker=worker: "joining" in self.states(worker))
+                await self.is_told(worker, "joining")
                 await self.join(worker, used=used)
         names = [toy.folder.name for toy in self.running()]
-        await eventually(lambda: all("ready" in self.states(name) for name in names))
+        for name in names:
+            await self.is_told(name, "ready")
         return [WorkerId(name) for name in names]
+
+    async def is_told(self, worker: str, state: str) -> None:
+        await eventually(lambda: state in self.states(worker))
 
     async def join(self, worker: WorkerId, state: Any = "ready", used: int = 0) -> None:
         self.used[worker] = used

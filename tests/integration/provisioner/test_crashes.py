@@ -12,7 +12,7 @@ from shared.bus import units
 from shared.messages.instances import InstanceChanged
 from tests.integration.provisioner.neighbours import Around
 from tests.integration.servers import Servers
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 BEFORE_THE_WORKER = [reconcile.BEFORE_INTENT, reconcile.AFTER_INTENT, effects.BEFORE_LAUNCH]
 STARTING = [
@@ -31,7 +31,7 @@ def test_every_point_of_the_provisioner_is_tried() -> None:
 @pytest.mark.parametrize(("point", "nth"), STARTING)
 async def test_killed_while_it_starts_one_there_is_exactly_one(world: Around, point: str, nth: int) -> None:
     async with world.provisioner(faults=f"{point}:{nth}:kill") as first:
-        assert await asyncio.wait_for(first.wait(), 20) == -signal.SIGKILL
+        assert await asyncio.wait_for(first.wait(), PATIENCE_S) == -signal.SIGKILL
     await world.let_the_lease_run_out()
     if point in BEFORE_THE_WORKER:
         assert not world.running()
@@ -63,7 +63,7 @@ async def test_killed_while_it_ends_one_that_one_is_gone_and_no_other(
         await eventually(lambda: bool(world.drains) or child.returncode is not None)
         if world.drains:
             await world.drained(world.drains[0].worker)
-        assert await asyncio.wait_for(child.wait(), 20) == -signal.SIGKILL
+        assert await asyncio.wait_for(child.wait(), PATIENCE_S) == -signal.SIGKILL
     await world.let_the_lease_run_out()
     async with world.provisioner(minimum=1, maximum=2, idle_timeout_s=0.5):
         await eventually(lambda: bool(world.drains))
@@ -104,7 +104,7 @@ async def test_what_happened_while_it_was_away_is_caught_up_with(world: Around) 
     await eventually(lambda: not toy.runs)
     async with world.provisioner(minimum=1, maximum=3):
         await eventually(world.has(2))
-        assert len(toy.starts) == 2
+        await eventually(lambda: len(toy.starts) == 2)
 
 
 async def test_a_stand_by_takes_over_when_the_leader_is_killed(world: Around) -> None:
@@ -115,7 +115,7 @@ async def test_a_stand_by_takes_over_when_the_leader_is_killed(world: Around) ->
             await leader.wait()
             await world.let_the_lease_run_out()
             await world.demand(waiting=1)
-            await eventually(world.has(2), timeout_s=15)
+            await eventually(world.has(2))
             assert all(len(toy.starts) == 1 for toy in world.toys())
 
 
@@ -126,7 +126,7 @@ async def test_a_frozen_leader_that_wakes_up_does_nothing(world: Around) -> None
             leader.send_signal(signal.SIGSTOP)
             await world.let_the_lease_run_out()
             await world.demand(waiting=1)
-            await eventually(world.has(2), timeout_s=15)
+            await eventually(world.has(2))
             leader.send_signal(signal.SIGCONT)
             await asyncio.sleep(2)
             assert world.has(2)()
@@ -142,7 +142,7 @@ async def test_servers_that_go_away_and_come_back(world: Around, servers: Server
             await asyncio.sleep(2)
             servers.restart(server)
         assert child.returncode is None
-        await eventually(world.tells_and_hears, timeout_s=20)
+        await eventually(world.tells_and_hears)
         await world.demand(waiting=1)
-        await eventually(world.has(2), timeout_s=15)
+        await eventually(world.has(2))
         assert len(toy.starts) == 1

@@ -21,7 +21,7 @@ from services.provisioner.drivers.processes import find_by_variable, is_held
 from shared.errors import Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, order, sees
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 TOY = Path(__file__).with_name("toy_worker.py")
 
@@ -42,9 +42,9 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
                 os.kill(pid, signal.SIGKILL)
 
 
-class TestLocalDriver(MachineDriverContract):
+class TestLocalDriver(MachineDriverContract[LocalDriver]):
     @pytest.fixture
-    async def driver(self, site: Site) -> LocalDriver:
+    def driver(self, site: Site) -> LocalDriver:
         return LocalDriver(site)
 
     def again(self, driver: LocalDriver) -> LocalDriver:
@@ -89,7 +89,7 @@ class TestLocalDriver(MachineDriverContract):
         await driver.launch(order("w-1"))
         await eventually(lambda: (site.directory / "w-1" / "daemon.lock").exists())
         pid = pid_of(driver, WorkerId("w-1"))
-        await asyncio.wait_for(driver.terminate(WorkerId("w-1")), 5)
+        await asyncio.wait_for(driver.terminate(WorkerId("w-1")), PATIENCE_S)
         assert not Path(f"/proc/{pid}/environ").exists() or not Path(f"/proc/{pid}/environ").read_bytes()
 
     async def test_a_warm_parent_that_outlived_its_daemon_goes_too(self, driver: LocalDriver) -> None:
@@ -100,7 +100,7 @@ class TestLocalDriver(MachineDriverContract):
         parent = subprocess.Popen(arguments, start_new_session=True)
         (folder / "parent.lock").write_text(str(parent.pid))
         await driver.terminate(WorkerId("w-1"))
-        assert await asyncio.to_thread(parent.wait, 5) == -signal.SIGTERM
+        assert await asyncio.to_thread(parent.wait, PATIENCE_S) == -signal.SIGTERM
 
     async def test_a_stranger_with_the_parents_number_is_left_alone(self, driver: LocalDriver) -> None:
         folder = driver._site.directory / "w-1" / "parent"

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -44,10 +44,10 @@ from shared.messages.runs import AllocationFacts, GetAllocation, RunEnded, RunGr
 from shared.messages.specs import Member, Signal, TrialSpec, Wanted
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from tests.integration.servers import Servers, TestDatabase
+from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 CLOCK = SystemClock()
-READY_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Registry:
         )
         assert self.child.stderr is not None
         lines: list[bytes] = []
-        async with asyncio.timeout(READY_S):
+        async with asyncio.timeout(PATIENCE_S):
             while line := await self.child.stderr.readline():
                 lines.append(line)
                 if b"became ready" in line:
@@ -148,14 +148,14 @@ class Registry:
     async def died(self) -> None:
         """Wait until a fault has killed it."""
         assert self.child is not None
-        assert await asyncio.wait_for(self.child.wait(), 20) == -signal.SIGKILL
+        assert await asyncio.wait_for(self.child.wait(), PATIENCE_S) == -signal.SIGKILL
 
     async def stop(self) -> None:
         if self.child is None or self.child.returncode is not None:
             return
         self.child.terminate()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.child.wait(), 15)
+            await asyncio.wait_for(self.child.wait(), PATIENCE_S)
             return
         self.child.kill()
         await self.child.wait()
@@ -199,7 +199,7 @@ class Platform:
         return await self.buses["gateway"].ask(query, tenant, 6.0)
 
     async def reports(
-        self, run: Run, first: int, records: list[Report | Validation], worker: str = "w-1"
+        self, run: Run, first: int, records: Sequence[Report | Validation], worker: str = "w-1"
     ) -> Mark:
         mark = await self.insist(ReportBatch(run_id=run.id, first=first, records=tuple(records)), worker)
         assert isinstance(mark, Mark)
@@ -362,7 +362,7 @@ def finished_experiment(run: Run) -> ExperimentChanged:
     )
 
 
-def report(step: int, group: str = "training", **values: float) -> Report:
+def report(step: int, /, group: str = "training", **values: float) -> Report:
     return Report(step=step, time_ms=1_000 + step, values=values, group=group)
 
 

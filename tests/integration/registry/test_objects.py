@@ -75,4 +75,4 @@ async def test_a_server_that_is_away_comes_again(
         except Transient:
             return False
 
-    await eventually(reads, timeout_s=30)
+    await eventually(reads)

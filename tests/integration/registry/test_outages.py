@@ -53,7 +53,7 @@ async def test_the_bus_restarts_under_load(around: Platform, registry: Registry)
     async def all_published() -> bool:
         return await around.count("SELECT count(*) FROM registry.outbox WHERE published_at IS NULL") == 0
 
-    await eventually(all_published, timeout_s=20)
+    await eventually(all_published)
 
 
 async def test_a_commit_waits_for_the_object_store(around: Platform) -> None:
@@ -72,4 +72,4 @@ async def test_a_commit_waits_for_the_object_store(around: Platform) -> None:
     async def is_saved() -> bool:
         return (await around.commit(run, checkpoint)).state == "saved"
 
-    await eventually(is_saved, timeout_s=30)
+    await eventually(is_saved)

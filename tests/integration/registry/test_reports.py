@@ -9,6 +9,7 @@ from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, WorkerId, derived_id
 from shared.messages.logs import GetLogs, LogPage
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries, SeriesPage, TrialSummaries
+from shared.messages.reports import Report, Validation
 from tests.integration.registry.platform import (
     Platform,
     Registry,
@@ -34,7 +35,7 @@ async def points(around: Platform, run: Run) -> int:
 
 async def test_a_batch_is_stored_once_however_often_it_is_sent(around: Platform) -> None:
     run = around.scheduler.grant()
-    batch = [report(1, loss=0.5, accuracy=0.1), validation(1, 1, loss=0.7)]
+    batch: list[Report | Validation] = [report(1, loss=0.5, accuracy=0.1), validation(1, 1, loss=0.7)]
     for _ in range(3):
         mark = await around.reports(run, 1, batch)
         assert (mark.next, mark.retry_after_s, mark.refused) == (3, None, None)
@@ -104,7 +105,7 @@ async def test_large_batches_go_by_copy_and_read_the_same(around: Platform) -> N
 async def test_absurd_names_are_refused_with_the_reason_and_the_rest_is_kept(around: Platform) -> None:
     run = around.scheduler.grant()
     mark = await around.reports(
-        run, 1, [report(1, **{"x" * 10_000: 1.0, "loss": 2.0, "": 3.0}), report(2, loss=3.0)]
+        run, 1, [report(1, "training", **{"x" * 10_000: 1.0, "loss": 2.0, "": 3.0}), report(2, loss=3.0)]
     )
     assert mark.next == 3
     assert mark.refused is not None
@@ -118,7 +119,7 @@ async def test_a_million_names_end_in_a_reason_and_not_in_a_stuck_journal(around
     first, refusals = 1, []
     for batch in range(12):
         names = {f"m{batch}-{number}": 1.0 for number in range(1000)}
-        mark = await around.reports(run, first, [report(batch, **names)])
+        mark = await around.reports(run, first, [report(batch, "training", **names)])
         assert mark.next == first + 1
         first = mark.next
         refusals.append(mark.refused)
@@ -292,7 +293,8 @@ async def test_log_lines_are_numbered_in_the_order_of_their_commits(around: Plat
     assert (page.next, page.ended) == (5, False)
     following = await around.ask(GetLogs(trial_id=run.trial, after=2, limit=2))
     assert [line.cursor for line in following.lines] == [3, 4]
-    matching = await around.ask(GetLogs(trial_id=run.trial, contains="two"))
+    assert (await around.ask(GetLogs(trial_id=run.trial, stream="platform"))).lines == ()
+    matching = await around.ask(GetLogs(trial_id=run.trial, stream="stdout", contains="two"))
     assert ([line.cursor for line in matching.lines], matching.next) == ([5], 5)
     tail = await around.ask(GetLogs(trial_id=run.trial, tail=1))
     assert [line.text for line in tail.lines] == ["two 1"]

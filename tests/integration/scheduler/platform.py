@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 from deploy.keys.permissions import ADMIN, inbox
 from shared.bus import Bus, Envelope
 from shared.clock import SystemClock
-from shared.errors import MusterError
+from shared.errors import MusterError, Transient
 from shared.ids import (
     DEFAULT_TENANT,
     SITE,
@@ -36,7 +36,7 @@ from shared.messages.specs import Share, Signal, Slots, TrialSpec, Wanted
 from shared.messages.workers import Credentials, IssueJoin, Join
 from shared.nats_jwt import KeyKind, credentials_text, new_seed, public_key
 from tests.integration.servers import Servers, TestDatabase
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[3]
 CLOCK = SystemClock()
@@ -66,7 +66,7 @@ class Scheduler:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
         try:
-            await asyncio.wait_for(self.process.wait(), 15)
+            await asyncio.wait_for(self.process.wait(), PATIENCE_S)
         except TimeoutError:
             await self.kill()
 
@@ -122,7 +122,8 @@ class FakeWorker:
 
     @property
     def _trials(self) -> dict[UUID, UUID]:
-        return self.__dict__.setdefault("trials", {})
+        found: dict[UUID, UUID] = self.__dict__.setdefault("trials", {})
+        return found
 
     async def _on_desired(self, message: Msg) -> None:
         desired = DesiredSet.from_bytes(message.data)
@@ -204,10 +205,10 @@ class Platform:
     @asynccontextmanager
     async def worker(self, name: str, slots: int = 1, pool: PoolName = POOL) -> AsyncIterator[FakeWorker]:
         """A worker that has joined and beats."""
-        await eventually(self.is_led, timeout_s=20)
+        await eventually(self.is_led)
         self._seeds += 1
         seed = new_seed(KeyKind.USER, os.urandom(32))
-        issued = await self.ask(IssueJoin(pool=pool))
+        issued = await self.insist(IssueJoin(pool=pool))
         join = Join(
             token=issued.token,
             worker=WorkerId(name),
@@ -215,7 +216,7 @@ class Platform:
             pool=pool,
             address="127.0.0.1",
         )
-        given: Credentials = await self.ask(join)
+        given: Credentials = await self.insist(join)
         path = self.servers.root / f"{name}-{self._seeds}.creds"
         path.write_text(credentials_text(given.jwt, seed))
         bus = await Bus.connect(given.nats_url, name, path)
@@ -227,13 +228,25 @@ class Platform:
             await fake.fall_silent()
 
     async def ask(self, query: Query[Any], tenant: TenantId = SITE) -> Any:
-        return await self.bus.ask(query, tenant, timeout_s=3.0)
+        return await self.bus.ask(query, tenant, timeout_s=20.0)
+
+    async def insist(self, query: Query[Any]) -> Any:
+        """Asks until a leader answers, as a worker does."""
+        answers: list[Any] = []
+
+        async def is_answered() -> bool:
+            with suppress(Transient):
+                answers.append(await self.bus.ask(query, SITE, timeout_s=3.0))
+            return bool(answers)
+
+        await eventually(is_answered)
+        return answers[0]
 
     async def is_led(self) -> bool:
         from shared.messages.pools import GetCluster
 
         try:
-            await self.bus.ask(GetCluster(), SITE, timeout_s=0.5)
+            await self.bus.ask(GetCluster(), SITE, timeout_s=2.0)
         except MusterError:
             return False
         return True
@@ -287,12 +300,28 @@ class Platform:
                     seen[envelope.id] = event
         return list(seen.values())
 
+    async def heard(self, kind: type[E], trial: UUID, number: int = 1) -> E:
+        """The event of a type about a trial with this number, once it is told: what a worker sees may be here sooner."""
+        await eventually(lambda: len(self.told(kind, trial)) >= number)
+        return self.told(kind, trial)[number - 1]
+
+    async def once(self, trials: Sequence[UUID], *kinds: type[Event]) -> None:
+        """Waits until each of these was told of each trial; each was told once."""
+        await eventually(lambda: all(self.told(kind, trial) for kind in kinds for trial in trials))
+        for kind in kinds:
+            assert [len(self.told(kind, trial)) for trial in trials] == [1] * len(trials), kind
+
     async def rows(self, statement: str, *arguments: Any) -> Sequence[Any]:
         connection = await asyncpg.connect(self.database.urls["scheduler"].system)
         try:
-            return await connection.fetch(statement, *arguments)
+            return list(await connection.fetch(statement, *arguments))
         finally:
             await connection.close()
+
+
+async def runs_on(workers: Sequence[FakeWorker], trial: UUID) -> None:
+    """Waits until the trial runs on all of these."""
+    await eventually(lambda: all(trial in worker.running for worker in workers))
 
 
 def new_trial() -> TrialId:

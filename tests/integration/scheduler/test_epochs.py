@@ -1,5 +1,6 @@
 """A write under another epoch than the lease's changes nothing."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from tests.unit.scheduler.world import World
 
 
 @pytest.fixture
-async def database(postgres: TestDatabase):
+async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
     urls = postgres.urls["scheduler"]
     settings = PostgresSettings(owner_url=urls.owner, tenant_url=urls.tenant, system_url=urls.system)
     await migrate(settings, "scheduler")
@@ -28,7 +29,7 @@ async def database(postgres: TestDatabase):
         yield opened
 
 
-async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(database: Database):
+async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(database: Database) -> None:
     world = World()
     world.want(1)
     trial = world.trial(1)

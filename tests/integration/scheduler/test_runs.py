@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from muster.errors import Rejected
-from shared.ids import DEFAULT_TENANT, SITE, PoolName, WorkerId, new_id
+from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId, WorkerId, new_id
 from shared.messages.pools import GetCluster, PoolDemand
 from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClosed, ValidatePlacement
 from shared.messages.runs import GetAllocation, RunEnded, RunGranted
 from shared.messages.specs import Signal, Wanted
 from shared.messages.workers import DrainWorker, IssueJoin, Join, WorkerDrained, WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial
+from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial, runs_on
 from tests.support.waiting import eventually
 
 
@@ -26,12 +26,14 @@ async def workers(around: Platform) -> AsyncIterator[list[FakeWorker]]:
         yield [one, other]
 
 
-async def test_a_trial_runs_ends_and_its_request_closes_once(around: Platform, workers):
+async def test_a_trial_runs_ends_and_its_request_closes_once(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     trial = new_trial()
     await around.want(trial, decide_at=3.0)
     await eventually(lambda: any(trial in worker.running for worker in workers))
     (worker,) = [worker for worker in workers if trial in worker.running]
-    granted = around.told(RunGranted, trial)[0]
+    granted = await around.heard(RunGranted, trial)
     assert (granted.number, granted.members[0].worker, granted.members[0].slot_ids) == (1, worker.id, (0,))
     facts = await around.ask(GetAllocation(run_id=granted.run_id))
     assert (facts.trial_id, facts.token, facts.members, facts.stale) == (
@@ -43,18 +45,20 @@ async def test_a_trial_runs_ends_and_its_request_closes_once(around: Platform, w
     told = await around.ask(Explain(trial_id=trial), DEFAULT_TENANT)
     assert told.state == "running"
     await worker.exit(trial, validations=4, checkpoints=0, step=9)
-    await eventually(lambda: around.told(RequestClosed, trial))
-    ended, closed = around.told(RunEnded, trial)[0], around.told(RequestClosed, trial)
+    await around.once((trial,), RunEnded, RequestClosed)
+    ended, closed = await around.heard(RunEnded, trial), await around.heard(RequestClosed, trial)
     assert (ended.outcome, ended.validations, ended.next) == ("completed", 4, "closed")
-    assert [(one.outcome, one.runs) for one in closed] == [("completed", 1)]
+    assert (closed.outcome, closed.runs) == ("completed", 1)
     await eventually(lambda: not worker.has)
 
 
-async def test_a_failed_run_is_restarted_until_restarts_are_used_up(around: Platform, workers):
+async def test_a_failed_run_is_restarted_until_restarts_are_used_up(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     trial = new_trial()
     await around.want(trial, max_restarts=1)
     for number in (1, 2):
-        await eventually(lambda number=number: len(around.told(RunGranted, trial)) == number)
+        await around.heard(RunGranted, trial, number)
         await eventually(lambda: any(trial in worker.running for worker in workers))
         for worker in workers:
             await worker.exit(trial, exit_code=1, fault="user")
@@ -66,20 +70,26 @@ async def test_a_failed_run_is_restarted_until_restarts_are_used_up(around: Plat
     assert around.told(RequestClosed, trial)[0].outcome == "failed"
 
 
-async def test_a_gang_spans_both_workers_and_learns_its_rendezvous(around: Platform, workers):
+async def test_a_gang_spans_both_workers_and_learns_its_rendezvous(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     trial = new_trial()
     await around.want(trial, slots=2)
     await eventually(lambda: all(trial in worker.running for worker in workers))
-    granted = around.told(RunGranted, trial)[0]
+    granted = await around.heard(RunGranted, trial)
     assert {member.worker for member in granted.members} == {"r1", "r2"}
     follower = next(worker for worker in workers if worker.id != granted.members[0].worker)
-    await eventually(lambda: follower.last_set.allocations[0].rendezvous == f"127.0.0.1:{granted.token}")
+
+    def told_where() -> list[str | None]:
+        return [one.rendezvous for one in follower.last_set.allocations] if follower.last_set else []
+
+    await eventually(lambda: told_where() == [f"127.0.0.1:{granted.token}"])
     for worker in workers:
         await worker.exit(trial)
     await eventually(lambda: around.told(RequestClosed, trial))
 
 
-async def test_newer_wishes_reach_the_running_allocation(around: Platform, workers):
+async def test_newer_wishes_reach_the_running_allocation(around: Platform, workers: list[FakeWorker]) -> None:
     trial = new_trial()
     await around.want(trial, version=1, decide_at=1.0)
     await eventually(lambda: any(trial in worker.running for worker in workers))
@@ -98,7 +108,9 @@ async def test_newer_wishes_reach_the_running_allocation(around: Platform, worke
     assert [one.outcome for one in around.told(RequestClosed, trial)] == ["parked", "completed"]
 
 
-async def test_waiting_requests_say_why_and_ask_for_machines(around: Platform, workers):
+async def test_waiting_requests_say_why_and_ask_for_machines(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     first, second, gang = new_trial(), new_trial(), new_trial()
     await around.want(first)
     await around.want(second)
@@ -113,7 +125,7 @@ async def test_waiting_requests_say_why_and_ask_for_machines(around: Platform, w
     page = await around.ask(GetQueue(limit=2), DEFAULT_TENANT)
     rest = await around.ask(GetQueue(limit=2, after=page.next), DEFAULT_TENANT)
     assert [entry.state for entry in (*page.entries, *rest.entries)] == ["running", "running", "waiting"]
-    foreign = await around.ask(GetQueue(), new_id(CLOCK))
+    foreign = await around.ask(GetQueue(), TenantId(new_id(CLOCK)))
     assert foreign.entries == ()
     view = await around.ask(GetCluster())
     assert (view.pools[0].slots, view.pools[0].used_slots, view.pools[0].waiting_slots) == (2, 2, 2)
@@ -125,7 +137,9 @@ async def test_waiting_requests_say_why_and_ask_for_machines(around: Platform, w
     await eventually(lambda: around.told(RequestClosed, second) and around.told(RequestClosed, first))
 
 
-async def test_what_can_never_be_placed_is_refused_with_the_place(around: Platform, workers):
+async def test_what_can_never_be_placed_is_refused_with_the_place(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     with pytest.raises(Rejected) as unknown:
         await around.ask(ValidatePlacement(pool=PoolName("gpus"), min_slots=1, max_slots=1))
     assert (unknown.value.code, unknown.value.place) == ("pool_unknown", "resources.resource_pool")
@@ -136,7 +150,7 @@ async def test_what_can_never_be_placed_is_refused_with_the_place(around: Platfo
     assert "5 slots were asked for; pool default can have 2" in many.warnings[0]
 
 
-async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers):
+async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers: list[FakeWorker]) -> None:
     blocker, early, late = new_trial(), new_trial(), new_trial()
     await around.want(blocker, slots=2)
     await eventually(lambda: all(blocker in worker.running for worker in workers))
@@ -154,13 +168,13 @@ async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers)
         await worker.exit(blocker)
     await eventually(lambda: all(late in worker.running for worker in workers))
     for trial in (late, early):
-        await eventually(lambda trial=trial: all(trial in worker.running for worker in workers))
+        await runs_on(workers, trial)
         for worker in workers:
             await worker.exit(trial)
     await eventually(lambda: around.told(RequestClosed, early))
 
 
-async def test_a_join_token_admits_one_worker_once(around: Platform, workers):
+async def test_a_join_token_admits_one_worker_once(around: Platform, workers: list[FakeWorker]) -> None:
     issued = await around.ask(IssueJoin(pool=PoolName("default")))
     key = "U" + "A" * 55
     join = Join(
@@ -178,7 +192,9 @@ async def test_a_join_token_admits_one_worker_once(around: Platform, workers):
     assert issued.token.encode() not in bytes(stored[0]["hash"])
 
 
-async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(around: Platform, workers):
+async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(
+    around: Platform, workers: list[FakeWorker]
+) -> None:
     trial = new_trial()
     async with around.worker("d1") as draining:
         await eventually(lambda: any(one.worker == "d1" for one in around.told(WorkerJoined)))
@@ -196,7 +212,7 @@ async def test_a_drained_worker_is_said_to_be_empty_only_when_it_is(around: Plat
         await eventually(lambda: "d1" in {one.worker for one in around.told(WorkerDrained)})
 
 
-async def test_a_drain_can_be_taken_back(around: Platform, workers):
+async def test_a_drain_can_be_taken_back(around: Platform, workers: list[FakeWorker]) -> None:
     trial = new_trial()
     await around.want(trial, slots=2)
     for worker in workers:
@@ -206,7 +222,7 @@ async def test_a_drain_can_be_taken_back(around: Platform, workers):
         await worker.exit(trial)
 
 
-async def test_an_end_says_whether_it_was_forced(around: Platform, workers):
+async def test_an_end_says_whether_it_was_forced(around: Platform, workers: list[FakeWorker]) -> None:
     forced, willing = new_trial(), new_trial()
     for trial in (forced, willing):
         await around.want(trial)
@@ -214,6 +230,5 @@ async def test_an_end_says_whether_it_was_forced(around: Platform, workers):
     for worker in workers:
         await worker.exit(forced, exit_code=-9, forced=True)
         await worker.exit(willing)
-    for trial, told in ((forced, True), (willing, False)):
-        await eventually(lambda trial=trial: around.told(RunEnded, trial))
-        assert around.told(RunEnded, trial)[0].forced is told
+    assert (await around.heard(RunEnded, forced)).forced
+    assert not (await around.heard(RunEnded, willing)).forced

@@ -41,7 +41,7 @@ from shared.messages.queue import RequestClosed, RequestOutcome
 from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Member, Wanted
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ROOT = Path(__file__).parents[3]
 WORKER = WorkerId("w1")
@@ -74,7 +74,7 @@ async def searcher(
     finally:
         if child.returncode is None:
             child.send_signal(signal.SIGTERM)
-        await asyncio.wait_for(child.wait(), 15)
+        await asyncio.wait_for(child.wait(), PATIENCE_S)
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Neighbours:
         return experiment
 
     async def wait_state(
-        self, experiment: ExperimentId, *states: str, timeout_s: float = 20
+        self, experiment: ExperimentId, *states: str, timeout_s: float = PATIENCE_S
     ) -> ExperimentChanged:
         def reached() -> bool:
             found = self.heard.experiment(experiment)
@@ -207,7 +207,7 @@ class Train:
     waited: int = 0
     tasks: dict[tuple[TrialId, int], asyncio.Task[None]] = field(default_factory=dict)
 
-    async def until_over(self, timeout_s: float = 40) -> ExperimentChanged:
+    async def until_over(self, timeout_s: float = 2 * PATIENCE_S) -> ExperimentChanged:
         async with asyncio.timeout(timeout_s):
             while True:
                 for trial, wish in self.neighbours.heard.wishes(self.experiment).items():
@@ -263,8 +263,8 @@ class Train:
             heard = self.neighbours.heard.verdicts
             return ended or any(v.run_id == run and v.validation == number for _, v in heard)
 
-        await eventually(is_answered, 20, 0.002)
-        await eventually(lambda: self._wish(before.trial_id).version > before.version, 20, 0.002)
+        await eventually(is_answered, every_s=0.002)
+        await eventually(lambda: self._wish(before.trial_id).version > before.version, every_s=0.002)
         self.waited += 1
 
 

@@ -1,11 +1,11 @@
 """The searcher as a process of its own, driven by messages over real NATS and Postgres."""
 
-import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import text
@@ -102,6 +102,11 @@ async def wishes(neighbours: Neighbours, experiment: ExperimentId, count: int) -
     return sorted(found, key=lambda wish: wish.spec.trial_number)
 
 
+def refusals(neighbours: Neighbours, operation: UUID) -> list[OperationRefused]:
+    events = neighbours.heard.events.values()
+    return [one for one in events if isinstance(one, OperationRefused) and one.operation_id == operation]
+
+
 async def agree_with_the_rule(
     neighbours: Neighbours, experiment: ExperimentId, config: dict[str, Any]
 ) -> int:
@@ -130,6 +135,7 @@ async def test_a_whole_search(
     train = Train(neighbours, experiment, loss, repeat=repeat)
     over = await train.until_over()
     assert over.state == "completed"
+    await eventually(lambda: all(one.final for one in neighbours.heard.trials(experiment).values()))
     trials = neighbours.heard.trials(experiment)
     assert sorted(trials) == list(range(1, 21))
     assert {trial.state for trial in trials.values()} <= {"completed", "stopped"}
@@ -172,17 +178,19 @@ async def test_a_validation_before_a_decision_writes_neither_journal_nor_message
     await Train(neighbours, experiment, loss).until_over()
 
 
-async def test_progress_and_best_are_told_within_a_second_or_two(
+async def test_progress_and_best_are_told_about_once_a_second(
     service: object, neighbours: Neighbours
 ) -> None:
     experiment = await neighbours.submit(document(RANDOM))
     wish = (await wishes(neighbours, experiment, 2))[0]
     run = RunId(derived_id(wish.trial_id, "run", 1))
+    began = time.monotonic()
     for number in range(1, 200):
         await neighbours.publish(validation(wish, run, number, number, 1 / number))
-    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.best), 5)
-    await eventually(lambda: neighbours.heard.trials(experiment)[1].latest is not None, 5)
-    assert len(neighbours.heard.all(ExperimentChanged, experiment)) < 8
+    await eventually(lambda: bool((told := neighbours.heard.experiment(experiment)) and told.best))
+    await eventually(lambda: neighbours.heard.trials(experiment)[1].latest is not None)
+    most = 6 + (time.monotonic() - began)
+    assert len(neighbours.heard.all(ExperimentChanged, experiment)) <= most, "at most one a second"
     await neighbours.publish(CancelExperiment(operation_id=uuid4(), experiment_id=experiment))
     over = await Train(neighbours, experiment, loss).until_over()
     assert over.state == "cancelled"
@@ -223,13 +231,8 @@ async def test_commands_that_cannot_be_carried_out_are_refused_with_a_code(
     async def refusal(command: type[Any], of: ExperimentId, **more: Any) -> str:
         operation = uuid4()
         await neighbours.publish(command(operation_id=operation, experiment_id=of, **more))
-
-        def found() -> list[OperationRefused]:
-            events = neighbours.heard.events.values()
-            return [e for e in events if isinstance(e, OperationRefused) and e.operation_id == operation]
-
-        await eventually(lambda: bool(found()))
-        return found()[0].code
+        await eventually(lambda: refusals(neighbours, operation))
+        return refusals(neighbours, operation)[0].code
 
     assert await refusal(PauseExperiment, experiment) == "experiment_is_completed"
     assert await refusal(KillExperiment, ExperimentId(uuid4())) == "not_found"
@@ -249,6 +252,7 @@ async def test_a_trial_waits_for_what_it_announced(service: object, neighbours: 
     await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.25))
     over = await neighbours.wait_state(experiment, "completed")
     assert over.best is not None
+    await eventually(lambda: neighbours.heard.trials(experiment)[1].final)
     final = neighbours.heard.trials(experiment)[1]
     assert (final.final, final.state, final.best.value if final.best else None) == (True, "completed", 0.25)
 
@@ -294,11 +298,13 @@ async def test_tenants_do_not_see_each_other(service: object, neighbours: Neighb
     other = TenantId(uuid4())
     with pytest.raises(NotFound):
         await neighbours.bus.ask(GetJournal(experiment_id=experiment), other)
-    await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment), tenant=other)
-    await asyncio.sleep(0.3)
+    assert (await neighbours.wait_state(experiment, "active")).version
+    operation = uuid4()
+    await neighbours.publish(KillExperiment(operation_id=operation, experiment_id=experiment), tenant=other)
+    await eventually(lambda: refusals(neighbours, operation))
+    assert [one.code for one in refusals(neighbours, operation)] == ["not_found"]
     told = neighbours.heard.experiment(experiment)
-    assert told is not None
-    assert told.state == "active"
+    assert told is not None and told.state == "active"
 
 
 async def test_a_start_checkpoint_is_referenced_while_the_experiment_lives(

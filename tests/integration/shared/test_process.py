@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,8 +44,8 @@ def port_of(child: subprocess.Popen[str], until: str = "the process became ready
     assert child.stderr is not None
     port = 0
     for line in child.stderr:
-        event = json.loads(line)
-        port = event.get("side_port", port)
+        event: dict[str, Any] = json.loads(line)
+        port = int(event.get("side_port", port))
         if event["event"] == until:
             return port
     raise AssertionError(f"the process ended without {until!r}")

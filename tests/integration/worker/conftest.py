@@ -39,7 +39,5 @@ async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Da
     """One worker that has been heard, its warm parent imported."""
     daemon = daemons("w1")
     daemon.start()
-    await eventually(
-        lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists(), 30
-    )
+    await eventually(lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists())
     return daemon

@@ -48,15 +48,15 @@ async def test_a_daemon_killed_anywhere_counts_once(
     members = (Member(worker=daemon.name, slots=1),)
     run = platform.allocation(daemon.name, platform.add_code(tmp_path), members)
     daemon.start(MUSTER_FAULTS=f"{name}:{nth}:kill", MUSTER_WORKER__WARM="muster._trial")
-    await eventually(lambda: daemon.name in platform.observed, 30)
+    await eventually(lambda: daemon.name in platform.observed)
     with suppress(Transient):  # the daemon may die before it answers
         await platform.desire(daemon.name, run)
-    await eventually(lambda: daemon.has_ended, 30)
+    await eventually(lambda: daemon.has_ended)
     daemon.start(MUSTER_WORKER__WARM="muster._trial")
     incarnation = platform.observed[daemon.name].incarnation
-    await eventually(lambda: platform.observed[daemon.name].incarnation != incarnation, 30)
+    await eventually(lambda: platform.observed[daemon.name].incarnation != incarnation)
     await platform.desire(daemon.name, run)
-    await eventually(lambda: _has_ended(platform, daemon, run), 30)
+    await eventually(lambda: _has_ended(platform, daemon, run))
     expected = [step for step in range(1, 61) for _ in range(2 if step % 20 == 0 else 1)]
     await eventually(lambda: len(platform.steps(run)) >= len(expected))
     assert platform.steps(run) == expected

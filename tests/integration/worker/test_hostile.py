@@ -44,7 +44,7 @@ async def hostile(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
         daemon.start(MUSTER_WORKER__USER="nobody")
     else:
         daemon.start()
-    await eventually(lambda: "h1" in platform.observed, 30)
+    await eventually(lambda: "h1" in platform.observed)
     return daemon
 
 
@@ -79,7 +79,7 @@ with trial.checkpoint(1) as folder:
 """
     run = platform.allocation("user", platform.add_code(_code(tmp_path, script)), ONE)
     await platform.desire("h1", run)
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     await eventually(lambda: "environment" in platform.text(run))
     text = platform.text(run)
     assert platform.reports[run.run_id][1].values["uid"] == pwd.getpwnam("nobody").pw_uid
@@ -111,10 +111,10 @@ while not trial.should_stop():
 """
     run = platform.allocation("disk", platform.add_code(_code(tmp_path, script)), ONE)
     await platform.desire("h1", run)
-    await eventually(lambda: len(platform.steps(run)) > 10, 20)
+    await eventually(lambda: len(platform.steps(run)) > 10)
     assert hostile.pid is not None
     resource.prlimit(hostile.pid, resource.RLIMIT_FSIZE, (600_000, resource.RLIM_INFINITY))
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     resource.prlimit(hostile.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     ended = platform.of("h1", run)
     assert ended is not None
@@ -150,7 +150,7 @@ print("done")
 """
     run = platform.allocation("protocol", platform.add_code(_code(tmp_path, script)), ONE)
     await platform.desire("h1", run)
-    await eventually(lambda: _state(platform, run) == "exited", 20)
+    await eventually(lambda: _state(platform, run) == "exited")
     await eventually(lambda: "done" in platform.text(run))
     answers = [line for line in platform.text(run).splitlines() if line in ("Refused", "Welcome")]
     assert answers == ["Refused", *["Welcome"] * 5]
@@ -168,7 +168,7 @@ async def test_a_gigabyte_of_output_and_a_missing_newline(
     script = "import sys\nfor i in range(20000): print('line', i)\nsys.stdout.write('last words')\n"
     run = platform.allocation("chatty", platform.add_code(_code(tmp_path, script)), ONE)
     await platform.desire("h1", run)
-    await eventually(lambda: "last words" in platform.text(run), 30)
+    await eventually(lambda: "last words" in platform.text(run))
     lines = platform.text(run).splitlines()
     assert lines == [*(f"line {number}" for number in range(20000)), "last words"]
     await platform.desire("h1")

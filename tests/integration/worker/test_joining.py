@@ -13,13 +13,13 @@ async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable
     kept.unlink()
     joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store_url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
     daemon.start(**joining)
-    await eventually(lambda: "new" in platform.observed, 30)
+    await eventually(lambda: "new" in platform.observed)
     assert kept.stat().st_mode & 0o777 == 0o600
     assert [slot.kind for slot in platform.observed["new"].slots] == ["cpu"]
     incarnation = platform.observed["new"].incarnation
     daemon.kill()
     daemon.start()
-    await eventually(lambda: platform.observed["new"].incarnation != incarnation, 30)
+    await eventually(lambda: platform.observed["new"].incarnation != incarnation)
 
 
 async def test_a_refused_worker_says_why_and_ends(
@@ -37,7 +37,7 @@ async def test_a_second_daemon_on_the_same_directory_is_refused(
 ) -> None:
     daemon = daemons("twice")
     daemon.start()
-    await eventually(lambda: "twice" in platform.observed, 30)
+    await eventually(lambda: "twice" in platform.observed)
     first = daemon.pid
     daemon.start()
     assert await asyncio.to_thread(daemon.wait) == 1
