@@ -1,12 +1,12 @@
 """A stream that froze at a failed write needs another start of the server, once there is room."""
 
+import shutil
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
 from deploy.embedded.servers import Home, NatsServer
-from deploy.embedded.servers import nats as nats_module
 from deploy.keys.directory import Keys
 
 Usage = namedtuple("Usage", "total used free")
@@ -23,7 +23,7 @@ def server(tmp_path: Path) -> NatsServer:
 
 
 def _room(monkeypatch: pytest.MonkeyPatch, free: int) -> None:
-    monkeypatch.setattr(nats_module.shutil, "disk_usage", lambda _: Usage(free, 0, free))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free, 0, free))
 
 
 def test_a_frozen_stream_waits_for_room(server: NatsServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Which points count after a roll-back."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,11 +35,11 @@ def test_each_run_counts_to_the_lowest_step_from_which_a_later_one_resumed(
 
 @given(st.lists(st.none() | st.integers(-1, 50), min_size=1, max_size=6), st.randoms())
 def test_no_step_counts_twice_when_runs_report_past_their_resumption(
-    resumed: list[int | None], random
-) -> None:  # type: ignore[no-untyped-def]
+    resumed: list[int | None], shuffler: random.Random
+) -> None:
     attempts = [Attempt(number, step) for number, step in enumerate(resumed, start=1) if step is not None]
     shuffled = list(attempts)
-    random.shuffle(shuffled)
+    shuffler.shuffle(shuffled)
     boundaries = plan_boundaries(shuffled)
     counted = [
         step

@@ -86,7 +86,7 @@ def test_only_what_differs_between_trials_gets_a_column() -> None:
 
 
 def span(trace: str, name: str, parent: str | None, start: int, end: int, **more: object) -> str:
-    known = {
+    known: dict[str, object] = {
         "trace_id": trace, "span_id": name, "parent_id": parent, "name": name, "service": "gateway",
         "start_ns": start, "end_ns": end, "error": None, "attributes": {}, "links": [],
     }  # fmt: skip

@@ -46,7 +46,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
     served = Store()
     real = httpx.Client
     monkeypatch.setattr(
-        module.httpx, "Client", lambda **options: real(transport=httpx.MockTransport(served), **options)
+        httpx, "Client", lambda **options: real(transport=httpx.MockTransport(served), **options)
     )
     monkeypatch.setattr(module, "wait_s", lambda *_: 0.0)
     return served

@@ -1,6 +1,8 @@
 """What a person may write as a config, and what each mistake answers."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,13 +32,13 @@ searcher:
 """
 
 
-def refused(text, overrides=()):
+def refused(text: Any, overrides: Sequence[str] = ()) -> Rejected:
     with pytest.raises(Rejected) as caught:
         load_config(text, overrides)
     return caught.value
 
 
-def test_a_good_config_with_determineds_defaults():
+def test_a_good_config_with_determineds_defaults() -> None:
     config = load_config(GOOD)
     searcher = config.searcher
     assert isinstance(searcher, AdaptiveAsha)
@@ -49,12 +51,12 @@ def test_a_good_config_with_determineds_defaults():
     found = dict(leaves(config.hyperparameters))
     assert list(found) == [("batch",), ("layers", "act"), ("layers", "width"), ("lr",), ("sizes",)]
     assert isinstance(found["batch",], Const)
-    assert found["sizes",].val == [1, 2]
+    assert found["sizes",] == Const(val=[1, 2])
     assert isinstance(found["layers", "width"], Int)
     assert isinstance(found["lr",], Log)
 
 
-def test_equal_configs_have_equal_text_and_the_text_means_the_same():
+def test_equal_configs_have_equal_text_and_the_text_means_the_same() -> None:
     config = load_config(GOOD)
     assert load_config(config.to_json()) == config
     assert load_config(json.loads(config.to_json())).to_json() == config.to_json()
@@ -63,12 +65,12 @@ def test_equal_configs_have_equal_text_and_the_text_means_the_same():
     assert load_config(turned).to_json() == config.to_json()
 
 
-def test_a_null_is_as_good_as_an_absent_key():
+def test_a_null_is_as_good_as_an_absent_key() -> None:
     assert load_config(GOOD + "resources: null\ndescription:\nlabels: ~\n") == load_config(GOOD)
     assert load_config(GOOD, ["hyperparameters.batch=null"]).hyperparameters["batch"] == Const(val=None)
 
 
-def test_the_input_is_not_changed():
+def test_the_input_is_not_changed() -> None:
     document = json.loads(load_config(GOOD).to_json())
     before = json.dumps(document)
     load_config(document, ["name=other", "hyperparameters.new.deep=1"])
@@ -148,11 +150,13 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("old", "new", "code", "place", "word"), MISTAKES, ids=[m[1] for m in MISTAKES])
-def test_each_mistake_names_its_place_and_what_to_do(old, new, code, place, word):
+def test_each_mistake_names_its_place_and_what_to_do(
+    old: str, new: str, code: str, place: str, word: str
+) -> None:
     assert old in GOOD
     error = refused(GOOD.replace(old, new, 1))
     assert error.code == code
-    assert place in error.place
+    assert place in (error.place or "")
     assert word in f"{error.message} {error.hint}"
 
 
@@ -183,21 +187,21 @@ YAML = [
 
 
 @pytest.mark.parametrize(("text", "code", "word"), YAML, ids=[str(case[0])[:20] for case in YAML])
-def test_text_that_is_no_config_is_refused_while_reading(text, code, word):
+def test_text_that_is_no_config_is_refused_while_reading(text: Any, code: str, word: str) -> None:
     error = refused(text)
     assert error.code == code
     assert word in f"{error.message} {error.hint}"
     assert error.place
 
 
-def test_a_bomb_of_aliases_ends_at_its_first_anchor():
+def test_a_bomb_of_aliases_ends_at_its_first_anchor() -> None:
     bomb = "a: &a [x, x]\n" + "".join(
         f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     assert refused(bomb).place == "line 1, column 4"
 
 
-def test_scalars_mean_what_people_expect():
+def test_scalars_mean_what_people_expect() -> None:
     root = read_text(
         "a: 1e-3\nb: yes\nc: 010\nd: 0x1F\ne: '1'\nf: 2021-01-01\ng: 1_000\nh: 12:30\ni: ~\nj: +.5\n"
     ).root
@@ -218,7 +222,7 @@ def test_scalars_mean_what_people_expect():
 @pytest.mark.parametrize(
     "bad", [{"a": float("nan")}, {1: 2}, {"a": object()}, {"a": {"b": 2**70}}, {"a": "\ud800"}, {"a\0": 1}]
 )
-def test_mappings_of_programs_are_held_to_the_same_rules(bad):
+def test_mappings_of_programs_are_held_to_the_same_rules(bad: Any) -> None:
     refused(bad)
     deep: dict[str, object] = {}
     for _ in range(MAX_DEPTH + 2):
@@ -226,7 +230,7 @@ def test_mappings_of_programs_are_held_to_the_same_rules(bad):
     assert refused(deep).code == "too_large"
 
 
-def test_overrides_win_in_their_order():
+def test_overrides_win_in_their_order() -> None:
     config = load_config(
         GOOD,
         [
@@ -237,6 +241,7 @@ def test_overrides_win_in_their_order():
             "labels.1=c",
         ],
     )
+    assert isinstance(config.searcher, AdaptiveAsha)
     assert config.searcher.max_trials == 5
     assert config.hyperparameters["lr"] == Const(val=0.1)
     assert config.labels == ("a", "c")
@@ -259,7 +264,7 @@ def test_overrides_win_in_their_order():
         ("name=&x y", "invalid_yaml", "--config name"),
     ],
 )
-def test_an_override_that_is_wrong_is_named(override, code, place):
+def test_an_override_that_is_wrong_is_named(override: str, code: str, place: str) -> None:
     error = refused(GOOD, [override])
     assert (error.code, error.place) == (code, place)
 
@@ -289,24 +294,26 @@ def test_an_override_that_is_wrong_is_named(override, code, place):
         ),
     ],
 )
-def test_spaces_that_cannot_be_searched(searcher, space, place, word):
+def test_spaces_that_cannot_be_searched(
+    searcher: dict[str, object], space: dict[str, object], place: str, word: str
+) -> None:
     document = {"entrypoint": "x", "searcher": {"metric": "m", **searcher}, "hyperparameters": space}
     error = refused(document)
     assert error.place == place
     assert word in error.message
 
 
-def test_keys_of_determined_that_do_no_harm_are_taken():
+def test_keys_of_determined_that_do_no_harm_are_taken() -> None:
     extra = "debug: true\nscheduling_unit: 50\nrecords_per_epoch: 10\nperform_initial_validation: false\nresources: {slots: 3}\n"
     assert load_config(GOOD + extra + "optimizations: {aggregation_frequency: 1}\n") == load_config(GOOD)
 
 
-def test_environment_variables_build_on_those_above():
+def test_environment_variables_build_on_those_above() -> None:
     config = load_config(GOOD, ['environment.environment_variables=["A=1", "B=$A-${A}-$C", "A=2", "D=$A"]'])
     assert config.environment.variables() == {"A": "2", "B": "1-1-$C", "D": "2"}
 
 
-def test_horovod_is_told_only_what_differs_from_its_defaults():
+def test_horovod_is_told_only_what_differs_from_its_defaults() -> None:
     assert load_config(GOOD).optimizations.variables() == {}
     config = load_config(
         GOOD, ["optimizations.tensor_fusion_threshold=32", "optimizations.auto_tune_tensor_fusion=true"]
@@ -318,7 +325,7 @@ def test_horovod_is_told_only_what_differs_from_its_defaults():
 
 
 @given(st.text(max_size=200))
-def test_no_text_does_anything_but_load_or_be_refused(text):
+def test_no_text_does_anything_but_load_or_be_refused(text: Any) -> None:
     assert refused(text).message
 
 
@@ -332,7 +339,7 @@ def test_no_text_does_anything_but_load_or_be_refused(text):
         ["hyperparameters", "searcher", "resources", "entrypoint", "data", "environment", "labels", "name"]
     ),
 )
-def test_no_value_of_any_key_does_anything_but_load_or_be_refused(value, key):
+def test_no_value_of_any_key_does_anything_but_load_or_be_refused(value: object, key: str) -> None:
     document = json.loads(load_config(GOOD).to_json()) | {key: value}
     try:
         config = load_config(document)

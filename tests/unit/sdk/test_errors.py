@@ -25,7 +25,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-def test_an_error_travels_whole(error):
+def test_an_error_travels_whole(error: MusterError) -> None:
     problem = json.loads(json.dumps(to_problem(error)))
     for back in (from_problem(problem), pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(back) is type(error)
@@ -38,13 +38,13 @@ def test_an_error_travels_whole(error):
         assert getattr(back, "retry_after_s", None) == getattr(error, "retry_after_s", None)
 
 
-def test_a_problem_of_a_newer_peer_stays_an_error():
+def test_a_problem_of_a_newer_peer_stays_an_error() -> None:
     error = from_problem({"type": "urn:muster:error:novel", "code": "novel", "detail": "?", "hint": 5})
     assert isinstance(error, Broken)
     assert (error.code, error.hint) == ("novel", None)
     assert isinstance(from_problem({}), MusterError)
 
 
-def test_text_for_people():
+def test_text_for_people() -> None:
     assert str(ERRORS[0]) == "searcher.x: the key 'x' is not known (did you mean 'y'?)"
     assert str(ERRORS[1]) == "experiment 3 was not found"

@@ -4,6 +4,7 @@ import json
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_slow_calls_ask_each_time() -> None:
 def test_metrics_are_single_numbers() -> None:
     scalar = SimpleNamespace(__float__=lambda: 1.0)
     assert check_metrics({"a": 1, "b": 2.5, "c": True}) == {"a": 1.0, "b": 2.5, "c": 1.0}
-    for bad in ("1", None, [1], {}, scalar, b"1"):
+    bads: tuple[Any, ...] = ("1", None, [1], {}, scalar, b"1")
+    for bad in bads:
         with pytest.raises(Rejected) as refused:
             check_metrics({"loss": bad})
         assert refused.value.place == "loss"

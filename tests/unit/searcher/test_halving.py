@@ -1,4 +1,5 @@
 from fractions import Fraction
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -15,8 +16,10 @@ from services.searcher.core.halving import (
     rung_targets,
 )
 
+Mode = Literal["standard", "aggressive", "conservative"]
 
-def searcher(max_trials, max_time, mode="standard", **more):
+
+def searcher(max_trials: int, max_time: int, mode: Mode = "standard", **more: Any) -> AdaptiveAsha:
     return AdaptiveAsha(
         name="adaptive_asha",
         metric="m",
@@ -43,7 +46,7 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("max_trials", "max_time", "mode", "expected"), BRACKETS)
-def test_brackets_are_determineds(max_trials, max_time, mode, expected):
+def test_brackets_are_determineds(max_trials: int, max_time: int, mode: Mode, expected: object) -> None:
     chosen = searcher(max_trials, max_time, mode)
     brackets = plan_brackets(chosen)
     concurrent = bracket_concurrency(chosen, tuple(bracket.max_trials for bracket in brackets))
@@ -52,12 +55,12 @@ def test_brackets_are_determineds(max_trials, max_time, mode, expected):
 
 
 @pytest.mark.parametrize(("max_trials", "max_time", "mode", "expected"), STOPS)
-def test_planned_stops_are_determineds(max_trials, max_time, mode, expected):
+def test_planned_stops_are_determineds(max_trials: int, max_time: int, mode: Mode, expected: object) -> None:
     chosen = searcher(max_trials, max_time, mode)
     assert planned_stops(plan_brackets(chosen), max_time, chosen.divisor) == expected
 
 
-def test_rung_targets():
+def test_rung_targets() -> None:
     assert rung_targets(9, 3, 3) == (1, 3, 9)
     assert rung_targets(100_000, 4, 3) == (6250, 25000, 100000)
     assert rung_targets(10, 4, 5) == (1, 1, 1, 2, 10)
@@ -65,13 +68,13 @@ def test_rung_targets():
 
 
 @given(base=st.integers(2, 10), power=st.integers(0, 12))
-def test_logarithms_are_exact_on_whole_numbers(base, power):
+def test_logarithms_are_exact_on_whole_numbers(base: int, power: int) -> None:
     assert floor_log(base**power, base) == power
     if base**power > 1:
         assert floor_log(base**power - 1, base) == power - 1
 
 
-def test_a_thousand_trials_by_tens_give_four_rungs():
+def test_a_thousand_trials_by_tens_give_four_rungs() -> None:
     # log(1000)/log(10) is 2.9999… in floating point; Determined loses a rung there.
     chosen = searcher(1000, 1000, "aggressive", divisor=10)
     assert choose_rungs(chosen) == (4,)
@@ -87,8 +90,8 @@ def test_a_thousand_trials_by_tens_give_four_rungs():
     concurrent=st.integers(0, 40),
 )
 def test_brackets_use_every_trial_and_never_more(
-    max_trials, max_time, mode, divisor, max_rungs, rungs, concurrent
-):
+    max_trials: int, max_time: int, mode: Mode, divisor: float, max_rungs: int, rungs: Any, concurrent: int
+) -> None:
     chosen = searcher(
         max_trials,
         max_time,
@@ -105,14 +108,14 @@ def test_brackets_use_every_trial_and_never_more(
 
 
 @given(max_time=st.integers(1, 10**9), divisor=st.floats(1.1, 20), rungs=st.integers(1, 10))
-def test_targets_rise_to_max_time(max_time, divisor, rungs):
+def test_targets_rise_to_max_time(max_time: int, divisor: float, rungs: Any) -> None:
     targets = rung_targets(max_time, divisor, rungs)
     assert targets[-1] == max_time
     assert list(targets) == sorted(targets)
     assert targets[0] == max(1, int(max_time / Fraction(divisor) ** (rungs - 1)))
 
 
-def test_unlimited_concurrency_starts_one_full_rung():
+def test_unlimited_concurrency_starts_one_full_rung() -> None:
     assert initial_trials(1000, 0, 4, 4) == 64
     assert initial_trials(10, 0, 4, 4) == 10
     assert initial_trials(10, 3, 4, 4) == 3

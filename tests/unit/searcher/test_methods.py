@@ -7,17 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from muster.config import ExperimentConfig
 from services.searcher.core.asha import Bracket
 from services.searcher.core.journal import fold, recompute, replay
 from services.searcher.core.method import Ending
 from services.searcher.core.search import Search
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, run_search
 
-GRID = {
+GRID: dict[str, object] = {
     "a": {"type": "int", "minval": 1, "maxval": 3, "count": 3},
     "b": {"type": "categorical", "vals": ["x", "y"]},
 }
-METHODS = {
+METHODS: dict[str, tuple[dict[str, object], int, int, dict[str, object] | None]] = {
     "single": ({"name": "single"}, 1, 1, None),
     "random": ({"name": "random", "max_trials": 13, "max_concurrent_trials": 4}, 13, 4, None),
     "random without limit": ({"name": "random", "max_trials": 7, "max_concurrent_trials": 0}, 7, 7, None),
@@ -36,12 +37,12 @@ Chaos = st.builds(random.Random, st.integers(0, 10**6))
 every_method = pytest.mark.parametrize("name", METHODS)
 
 
-def case(name):
+def case(name: str) -> tuple[ExperimentConfig, int, int]:
     searcher, trials, concurrent, space = METHODS[name]
     return config(searcher, space), trials, concurrent
 
 
-def loss(trial, step):
+def loss(trial: int, step: int) -> float:
     return math.sin(trial * 12.9898) + 1 / step
 
 
@@ -50,7 +51,7 @@ def loss(trial, step):
 @given(
     chaos=Chaos, fails=st.sets(st.integers(1, 20), max_size=4), leaves=st.sets(st.integers(1, 20), max_size=4)
 )
-def test_contract(name, chaos, fails, leaves):
+def test_contract(name: str, chaos: random.Random, fails: set[int], leaves: set[int]) -> None:
     """Every planned trial is made, whatever fails or leaves early; concurrency is kept; the end is reached; a replay agrees."""
     chosen, trials, concurrent = case(name)
     world = World(chosen)
@@ -66,7 +67,7 @@ def test_contract(name, chaos, fails, leaves):
 @every_method
 @settings(max_examples=12, deadline=None)
 @given(chaos=Chaos, cut=st.integers(0, 500))
-def test_a_search_rebuilt_at_any_entry_has_the_same_future(name, chaos, cut):
+def test_a_search_rebuilt_at_any_entry_has_the_same_future(name: str, chaos: random.Random, cut: int) -> None:
     chosen, _, _ = case(name)
     world = World(chosen)
     run_search(world, loss, chaos=chaos, max_step=70)
@@ -78,7 +79,7 @@ def test_a_search_rebuilt_at_any_entry_has_the_same_future(name, chaos, cut):
 
 
 @every_method
-def test_progress_rises_to_the_end(name):
+def test_progress_rises_to_the_end(name: str) -> None:
     chosen, _, _ = case(name)
     world = World(chosen)
     run_search(world, loss, chaos=random.Random(4), max_step=70)
@@ -88,7 +89,7 @@ def test_progress_rises_to_the_end(name):
     assert seen[-1] == 1.0
 
 
-def test_points_are_distinct_between_trials_and_equal_between_searches():
+def test_points_are_distinct_between_trials_and_equal_between_searches() -> None:
     first, second = World(config(asha())), World(config(asha()))
     run_search(first, loss, chaos=random.Random(1))
     run_search(second, loss, chaos=random.Random(2))
@@ -96,7 +97,7 @@ def test_points_are_distinct_between_trials_and_equal_between_searches():
     assert len({trial.point["lr"] for trial in first.trials.values()}) == 16
 
 
-def test_a_grid_is_walked_from_its_end():
+def test_a_grid_is_walked_from_its_end() -> None:
     world = World(config({"name": "grid", "max_concurrent_trials": 0}, GRID))
     world.begin()
     points = [world.trials[n].point for n in sorted(world.trials)]
@@ -104,14 +105,16 @@ def test_a_grid_is_walked_from_its_end():
     assert points[-1] == {"a": 1, "b": "x"}
 
 
-def bracket(max_trials=16, initial=4, targets=(1, 3, 9), divisor=3):
+def bracket(
+    max_trials: int = 16, initial: int = 4, targets: tuple[int, ...] = (1, 3, 9), divisor: float = 3
+) -> Bracket:
     made = Bracket(targets, max_trials, initial, divisor)
     for trial in range(1, max_trials + 1):
         made.on_created(trial, 0)
     return made
 
 
-def test_asha_keeps_the_best_of_those_seen_so_far():
+def test_asha_keeps_the_best_of_those_seen_so_far() -> None:
     made = bracket()
     assert made.on_result(1, 0.5, 1).decide_at == 3  # alone: among the best max(floor(1/3), 1)
     assert made.on_result(2, 0.7, 1).stop
@@ -121,13 +124,13 @@ def test_asha_keeps_the_best_of_those_seen_so_far():
     assert not made.on_result(6, 0.45, 1).stop  # second of six, and two are kept
 
 
-def test_asha_places_an_equal_result_before_the_earlier_one():
+def test_asha_places_an_equal_result_before_the_earlier_one() -> None:
     made = bracket()
     assert not made.on_result(1, 0.5, 1).stop
     assert not made.on_result(2, 0.5, 1).stop
 
 
-def test_asha_lets_one_result_pass_several_rungs():
+def test_asha_lets_one_result_pass_several_rungs() -> None:
     made = bracket()
     ruling = made.on_result(1, 0.5, 4)
     assert (ruling.stop, ruling.decide_at) == (False, 9)
@@ -135,7 +138,7 @@ def test_asha_lets_one_result_pass_several_rungs():
     assert made.on_result(1, 0.5, 9).at_top
 
 
-def test_asha_ignores_results_before_the_rung_and_after_the_stop():
+def test_asha_ignores_results_before_the_rung_and_after_the_stop() -> None:
     made = bracket(targets=(2, 6))
     assert not made.on_result(1, 0.5, 1.5).counted
     assert made.on_result(1, 0.5, 2).counted
@@ -144,7 +147,7 @@ def test_asha_ignores_results_before_the_rung_and_after_the_stop():
     assert made.rungs() == [[0.5, 0.9], []]
 
 
-def test_asha_gives_a_failed_trial_the_worst_place_of_its_rung_and_refills():
+def test_asha_gives_a_failed_trial_the_worst_place_of_its_rung_and_refills() -> None:
     made = bracket()
     made.plan_start()
     made.on_result(1, 0.5, 1)
@@ -154,7 +157,7 @@ def test_asha_gives_a_failed_trial_the_worst_place_of_its_rung_and_refills():
     assert made.rungs() == [[0.5, math.inf], [math.inf], []]
 
 
-def test_asha_replaces_a_trial_that_leaves_early_without_error():
+def test_asha_replaces_a_trial_that_leaves_early_without_error() -> None:
     made = bracket(max_trials=5, initial=4)
     made.plan_start()
     assert made.on_ended(1, Ending.FINISHED) == [0]
@@ -167,7 +170,7 @@ def test_asha_replaces_a_trial_that_leaves_early_without_error():
     values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=60),
     divisor=st.sampled_from([2, 3, 4, 2.5]),
 )
-def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values, divisor):
+def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values: list[float], divisor: float) -> None:
     made = Bracket((1, 4), len(values), len(values), divisor)
     seen: list[float] = []
     for trial, value in enumerate(values, 1):
@@ -178,7 +181,7 @@ def test_asha_never_stops_one_of_the_best_and_never_keeps_others(values, divisor
         assert made.on_result(trial, value, 1).stop == (better >= kept)
 
 
-def test_a_hundred_thousand_trials_fit():
+def test_a_hundred_thousand_trials_fit() -> None:
     made = Bracket((1, 4, 16), 100_000, 16, 4)
     stops = 0
     for trial in range(1, 100_001):

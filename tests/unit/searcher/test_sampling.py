@@ -1,5 +1,7 @@
 import itertools
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,8 @@ from hypothesis import strategies as st
 from muster.config import Categorical, Double, Int, Log, load_config
 from services.searcher.core.sampling import GridPoints, Stream, grid_values, sample
 
-SPACE = {
+Space = Mapping[str, Any]
+SPACE: Space = {
     "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1},
     "batch": 32,
     "net": {
@@ -18,7 +21,7 @@ SPACE = {
 }
 
 
-def space(given_space=SPACE):
+def space(given_space: Space = SPACE) -> dict[str, Any]:
     searcher = {"name": "random", "metric": "m", "max_trials": 2}
     return load_config(
         {"entrypoint": "x", "hyperparameters": given_space, "searcher": searcher}
@@ -26,8 +29,8 @@ def space(given_space=SPACE):
 
 
 @given(seed=st.integers(0, 2**31 - 1), trial=st.integers(1, 10_000))
-def test_points_lie_in_the_space(seed, trial):
-    point = sample(space(), Stream(seed, trial))
+def test_points_lie_in_the_space(seed: int, trial: int) -> None:
+    point: dict[str, Any] = dict(sample(space(), Stream(seed, trial)))
     assert 1e-4 <= point["lr"] <= 1e-1
     assert point["batch"] == 32
     assert point["net"]["width"] in (1, 2, 3, 4)
@@ -35,7 +38,7 @@ def test_points_lie_in_the_space(seed, trial):
     assert point["act"] in ("relu", "tanh", None)
 
 
-def test_a_seed_means_the_same_points_on_every_machine():
+def test_a_seed_means_the_same_points_on_every_machine() -> None:
     # Vectors of this generator: a change of them changes every search that people have run.
     stream = Stream(0, 1)
     assert [stream.seed() for _ in range(3)] == [1401122455, 1505841538, 831342762]
@@ -47,19 +50,20 @@ def test_a_seed_means_the_same_points_on_every_machine():
     }
 
 
-def test_the_order_in_which_names_were_written_changes_nothing():
-    def turned(value):
+def test_the_order_in_which_names_were_written_changes_nothing() -> None:
+    def turned(value: Any) -> Any:
         return {k: turned(v) for k, v in reversed(value.items())} if isinstance(value, dict) else value
 
     assert sample(space(turned(SPACE)), Stream(5, 9)) == sample(space(), Stream(5, 9))
 
 
-def test_draws_are_spread_evenly():
-    widths = [sample(space(), Stream(3, trial))["net"]["width"] for trial in range(1, 4001)]
+def test_draws_are_spread_evenly() -> None:
+    points: list[Any] = [sample(space(), Stream(3, trial)) for trial in range(1, 4001)]
+    widths = [point["net"]["width"] for point in points]
     assert all(abs(widths.count(width) - 1000) < 120 for width in (1, 2, 3, 4))
 
 
-def test_streams_of_neighbouring_trials_are_unlike():
+def test_streams_of_neighbouring_trials_are_unlike() -> None:
     draws = [Stream(1, trial).random() for trial in range(2000)]
     mean = sum(draws) / len(draws)
     neighbours = sum((a - mean) * (b - mean) for a, b in itertools.pairwise(draws)) / len(draws)
@@ -67,8 +71,8 @@ def test_streams_of_neighbouring_trials_are_unlike():
     assert abs(neighbours) < 0.01
 
 
-def test_grid_values():
-    def ints(low, high, count):
+def test_grid_values() -> None:
+    def ints(low: int, high: int, count: int) -> object:
         return grid_values(Int(type="int", minval=low, maxval=high, count=count))
 
     assert ints(0, 10, 3) == [0, 5, 10]
@@ -78,12 +82,12 @@ def test_grid_values():
     assert ints(0, 3, 3) == [0, 2, 3]
     assert grid_values(Double(type="double", minval=0, maxval=1, count=3)) == [0, 0.5, 1]
     assert grid_values(Double(type="double", minval=0, maxval=1, count=1)) == [0.5]
-    log = grid_values(Log(type="log", base=10, minval=-3, maxval=-1, count=3))
+    log: Any = grid_values(Log(type="log", base=10, minval=-3, maxval=-1, count=3))
     assert all(math.isclose(a, b) for a, b in zip(log, [1e-3, 1e-2, 1e-1], strict=True))
     assert grid_values(Categorical(type="categorical", vals=["a", "b"])) == ("a", "b")
 
 
-def test_a_grid_has_every_combination_once_and_names_in_order():
+def test_a_grid_has_every_combination_once_and_names_in_order() -> None:
     points = GridPoints(
         space(
             {

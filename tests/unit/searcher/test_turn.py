@@ -2,7 +2,10 @@
 
 import math
 import random
+from collections.abc import Callable
 from dataclasses import replace
+from operator import methodcaller
+from typing import Any
 
 import pytest
 
@@ -11,19 +14,21 @@ from services.searcher.core.machines import EXPERIMENT, TRIAL
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
 from shared.errors import Conflict
+from shared.machine import Machine
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import NOW, World, asha, config, run_search
 
-RANDOM = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
+RANDOM: dict[str, object] = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
 
 
-def begun(searcher):
+def begun(searcher: dict[str, object]) -> World:
     world = World(config(searcher))
     world.begin()
     return world
 
 
-def test_the_first_trials_are_wanted_with_their_first_decision():
+def test_the_first_trials_are_wanted_with_their_first_decision() -> None:
     world = World(config(asha()))
     decision = world.begin()
     assert decision.wanted == decision.changed == (1, 2, 3, 4)
@@ -34,16 +39,16 @@ def test_the_first_trials_are_wanted_with_their_first_decision():
     assert len({trial.id for trial in world.trials.values()}) == 4
 
 
-def test_a_validation_before_the_decision_writes_no_journal_and_tells_nobody():
+def test_a_validation_before_the_decision_writes_no_journal_and_tells_nobody() -> None:
     world = begun(asha(max_time=90))
     world.grant(1)
     decision = world.validate(1, 9, 0.5)
     assert (decision.entries, decision.wanted, decision.changed, decision.judged) == ((), (), (), ())
     assert not decision.is_announced
-    assert decision.experiment.best.value == 0.5
+    assert decision.experiment.best and decision.experiment.best.value == 0.5
 
 
-def test_one_verdict_at_each_decision_and_the_wish_carries_the_next():
+def test_one_verdict_at_each_decision_and_the_wish_carries_the_next() -> None:
     world = begun(asha())
     world.grant(1)
     judged = world.validate(1, 1, 0.5)
@@ -58,17 +63,17 @@ def test_one_verdict_at_each_decision_and_the_wish_carries_the_next():
     assert world.validate(2, 3, 0.0).judged == ()
 
 
-def test_repeated_lower_and_older_validations_change_nothing():
+def test_repeated_lower_and_older_validations_change_nothing() -> None:
     world = begun(asha())
     world.grant(1)
     world.validate(1, 1, 0.5)
     before = world.trials[1]
     for run, number in ((1, 1), (0, 7)):
-        world.turn(lambda turn, r=run, n=number: turn.on_validation(Result(1, r, n, 9, {"loss": 0.0})))
+        world.turn(methodcaller("on_validation", Result(1, run, number, 9, {"loss": 0.0})))
     assert world.trials[1] == before
 
 
-def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one():
+def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one() -> None:
     world = begun(asha())
     world.grant(1)
     world.validate(1, 1, 0.5)
@@ -77,12 +82,12 @@ def test_a_restarted_run_is_not_asked_twice_and_silences_the_older_one():
     world.grant(1)
     assert world.trials[1].decide_at == 3.0
     again = world.turn(lambda turn: turn.on_validation(Result(1, 2, 1, 1, {"loss": 0.6})))
-    assert again.judged == again.entries == ()
+    assert (again.judged, again.entries) == ((), ())
     late = world.turn(lambda turn: turn.on_validation(Result(1, 1, 2, 3, {"loss": 0.1})))
-    assert late.judged == late.entries == ()
+    assert (late.judged, late.entries) == ((), ())
 
 
-def test_a_late_validation_of_the_older_run_counts_until_the_newer_one_reports():
+def test_a_late_validation_of_the_older_run_counts_until_the_newer_one_reports() -> None:
     world = begun(asha())
     world.grant(1)
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 1, 0), is_requeued=True))
@@ -91,16 +96,16 @@ def test_a_late_validation_of_the_older_run_counts_until_the_newer_one_reports()
     assert [j.verdict for j in late.judged] == ["go_on"]
 
 
-def test_a_stale_validation_is_no_rungs_business():
+def test_a_stale_validation_is_no_rungs_business() -> None:
     world = begun(asha())
     world.grant(1)
     stale = Result(1, 1, 1, 1, {"loss": 0.1}, is_stale=True)
     decision = world.turn(lambda turn: turn.on_validation(stale))
-    assert decision.judged == decision.entries == ()
+    assert (decision.judged, decision.entries) == ((), ())
     assert decision.experiment.best is None
 
 
-def test_the_next_trial_is_wanted_when_a_request_closes_and_not_before():
+def test_the_next_trial_is_wanted_when_a_request_closes_and_not_before() -> None:
     world = begun(asha(concurrent=2))
     world.grant(1), world.grant(2)
     world.validate(1, 1, 0.5)
@@ -110,7 +115,7 @@ def test_the_next_trial_is_wanted_when_a_request_closes_and_not_before():
     assert world.trials[2].state == "stopped"
 
 
-def test_a_trial_at_the_top_is_completed():
+def test_a_trial_at_the_top_is_completed() -> None:
     world = begun(asha())
     world.grant(1)
     assert world.validate(1, 9, 0.5).judged[0].verdict == "stop"
@@ -118,7 +123,7 @@ def test_a_trial_at_the_top_is_completed():
     assert world.trials[1].state == "completed"
 
 
-def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_not_wait():
+def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_not_wait() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
@@ -130,10 +135,10 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     assert world.trials[1].state == "stopping"
     world.turn(lambda turn: turn.on_checkpoint(1, 1))
     assert world.trials[1].state == "completed"
-    assert world.trials[1].best.value == 0.4
+    assert world.trials[1].best and world.trials[1].best.value == 0.4
 
 
-def test_the_order_of_run_ended_and_request_closed_does_not_matter():
+def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
@@ -142,7 +147,7 @@ def test_the_order_of_run_ended_and_request_closed_does_not_matter():
     assert world.trials[1].state == "completed"
 
 
-def test_a_lost_run_is_not_waited_for():
+def test_a_lost_run_is_not_waited_for() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.validate(1, 1, 0.5)
@@ -151,17 +156,17 @@ def test_a_lost_run_is_not_waited_for():
     assert (world.trials[1].state, world.trials[1].reason) == ("error", "lost ten times")
 
 
-def test_what_never_comes_is_given_up_with_a_reason():
+def test_what_never_comes_is_given_up_with_a_reason() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.turn(lambda turn: turn.on_run_ended(1, Ended(1, 5, 0), is_requeued=False))
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("completed", 1, None, NOW)))
     world.turn(lambda turn: turn.settle_anyway(1))
     assert world.trials[1].state == "completed"
-    assert "not everything" in world.trials[1].reason
+    assert "not everything" in (world.trials[1].reason or "")
 
 
-def test_a_repeated_close_creates_nothing():
+def test_a_repeated_close_creates_nothing() -> None:
     world = begun(RANDOM)
     world.close(1, "completed")
     assert world.close(1, "completed").wanted == ()
@@ -177,7 +182,7 @@ def test_a_repeated_close_creates_nothing():
         (["failed", "cancelled", "cancelled", "cancelled"], "error"),
     ],
 )
-def test_how_a_search_ends(outcomes, state):
+def test_how_a_search_ends(outcomes: list[RequestOutcome], state: str) -> None:
     world = begun(RANDOM)
     for number, outcome in enumerate(outcomes, 1):
         world.grant(number)
@@ -188,13 +193,13 @@ def test_how_a_search_ends(outcomes, state):
     assert world.experiment.ended_at == NOW
 
 
-def test_a_metric_that_nobody_reported_is_an_error_with_its_name():
+def test_a_metric_that_nobody_reported_is_an_error_with_its_name() -> None:
     world = begun(RANDOM)
     for number in range(1, 5):
         world.grant(number)
         world.close(number, "completed")
     assert world.experiment.state == "error"
-    assert "'loss'" in world.experiment.reason
+    assert "'loss'" in (world.experiment.reason or "")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +210,9 @@ def test_a_metric_that_nobody_reported_is_an_error_with_its_name():
         (asha(time_metric="epochs"), {"loss": 0.5, "epochs": math.nan}, "searcher.time_metric 'epochs'"),
     ],
 )
-def test_a_missing_metric_ends_the_experiment_with_the_reason(searcher, values, missing):
+def test_a_missing_metric_ends_the_experiment_with_the_reason(
+    searcher: dict[str, object], values: dict[str, float], missing: str
+) -> None:
     world = begun(searcher)
     world.grant(1)
     decision = world.turn(lambda turn: turn.on_validation(Result(1, 1, 1, 1, values)))
@@ -215,29 +222,29 @@ def test_a_missing_metric_ends_the_experiment_with_the_reason(searcher, values, 
     for number in list(world.trials):
         world.obey(number)
     assert world.experiment.state == "error"
-    assert missing in world.experiment.reason
-    assert "step 1" in world.experiment.reason
+    assert missing in (world.experiment.reason or "")
+    assert "step 1" in (world.experiment.reason or "")
 
 
-def test_nan_ranks_worst_and_is_never_best():
+def test_nan_ranks_worst_and_is_never_best() -> None:
     world = begun(asha())
     world.grant(1), world.grant(2), world.grant(3)
     world.validate(1, 1, 0.5)
     assert world.validate(2, 1, math.nan).judged[0].verdict == "stop"
     assert world.validate(3, 1, -math.inf).judged[0].verdict == "stop"
-    assert world.experiment.best.trial == 1
+    assert world.experiment.best and world.experiment.best.trial == 1
 
 
-def test_larger_is_better():
+def test_larger_is_better() -> None:
     world = begun(asha(smaller_is_better=False))
     world.grant(1), world.grant(2), world.grant(3)
     world.validate(1, 1, 0.5)
     assert world.validate(2, 1, 0.4).judged[0].verdict == "stop"
     assert world.validate(3, 1, 0.6).judged[0].verdict == "go_on"
-    assert world.experiment.best.trial == 3
+    assert world.experiment.best and world.experiment.best.trial == 3
 
 
-def test_pause_parks_all_and_resume_runs_them_again_before_new_ones():
+def test_pause_parks_all_and_resume_runs_them_again_before_new_ones() -> None:
     world = begun(RANDOM)
     world.grant(1)
     decision = world.turn(Turn.pause)
@@ -256,7 +263,7 @@ def test_pause_parks_all_and_resume_runs_them_again_before_new_ones():
     )
 
 
-def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close():
+def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.turn(Turn.pause)
@@ -267,7 +274,7 @@ def test_a_resume_that_overtakes_the_parking_opens_a_new_request_at_the_close():
     assert (world.trials[1].request, world.trials[1].state) == (2, "queued")
 
 
-def test_a_decision_during_a_pause_says_pause():
+def test_a_decision_during_a_pause_says_pause() -> None:
     world = begun(asha())
     world.grant(1)
     world.turn(Turn.pause)
@@ -276,7 +283,7 @@ def test_a_decision_during_a_pause_says_pause():
     assert world.trials[1].wanted is Wanted.PARK
 
 
-def test_a_parked_trial_that_a_late_result_stops_ends_there():
+def test_a_parked_trial_that_a_late_result_stops_ends_there() -> None:
     world = begun(asha())
     world.grant(1), world.grant(2)
     world.validate(1, 1, 0.5)
@@ -287,7 +294,7 @@ def test_a_parked_trial_that_a_late_result_stops_ends_there():
     assert world.trials[2].state == "stopped"
 
 
-def test_cancel_ends_open_and_parked_trials():
+def test_cancel_ends_open_and_parked_trials() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.turn(Turn.pause)
@@ -302,7 +309,7 @@ def test_cancel_ends_open_and_parked_trials():
     assert len(world.trials) == 2
 
 
-def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest():
+def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest() -> None:
     world = begun(asha())
     turn = Turn(world.config, world.experiment, [world.trials[1]], world.search, NOW)
     turn.on_validation(Result(1, 1, 1, 1, {}))
@@ -312,7 +319,7 @@ def test_trials_that_a_turn_does_not_know_are_ended_by_the_rest():
     assert sorted(decision.wanted) == [1, 2, 3, 4]
 
 
-def test_an_impossible_placement_rejects_the_experiment():
+def test_an_impossible_placement_rejects_the_experiment() -> None:
     world = begun(RANDOM)
     world.turn(lambda turn: turn.on_closed(1, 1, Closed("rejected", 0, "pool x does not exist", NOW)))
     assert (world.experiment.state, world.trials[2].wanted) == ("stopping", Wanted.KILL)
@@ -322,7 +329,7 @@ def test_an_impossible_placement_rejects_the_experiment():
 
 
 @pytest.mark.parametrize("act", [Turn.pause, Turn.resume, lambda turn: turn.cancel(Wanted.KILL)])
-def test_commands_after_the_end_are_conflicts(act):
+def test_commands_after_the_end_are_conflicts(act: Callable[[Turn], None]) -> None:
     world = begun({"name": "single"})
     world.grant(1)
     world.validate(1, 1, 0.5)
@@ -333,7 +340,7 @@ def test_commands_after_the_end_are_conflicts(act):
     assert world.experiment.archived
 
 
-def test_versions_rise_with_what_is_told():
+def test_versions_rise_with_what_is_told() -> None:
     world = begun(asha())
     run_search(world, lambda trial, step: trial + 1 / step, chaos=random.Random(0))
     wishes: dict[int, int] = {}
@@ -348,16 +355,16 @@ def test_versions_rise_with_what_is_told():
     assert sorted(versions) == sorted(world.trials)
 
 
-def test_every_state_can_be_reached_and_final_ones_stay():
-    for machine in (EXPERIMENT, TRIAL):
-        states = {state for edge in machine.table.items() for state in (edge[0][0], edge[1])}
-        assert machine.reachable() == states
-        triggers = {trigger for _, trigger in machine.table}
-        for state in machine.final:
-            assert {machine.next(state, trigger) for trigger in triggers} == {state}
+@pytest.mark.parametrize("machine", [EXPERIMENT, TRIAL], ids=["experiment", "trial"])
+def test_every_state_can_be_reached_and_final_ones_stay(machine: Machine[Any, Any]) -> None:
+    states = {state for edge in machine.table.items() for state in (edge[0][0], edge[1])}
+    assert machine.reachable() == states
+    triggers = {trigger for _, trigger in machine.table}
+    for state in machine.final:
+        assert {machine.next(state, trigger) for trigger in triggers} == {state}
 
 
-def test_a_final_trial_ignores_everything():
+def test_a_final_trial_ignores_everything() -> None:
     world = begun(RANDOM)
     world.grant(1)
     world.close(1, "failed")

@@ -27,7 +27,8 @@ def test_a_line_is_what_a_terminal_shows(raw: bytes, shown: str) -> None:
 def test_lines_do_not_depend_on_how_they_arrive(lines: list[bytes], data: st.DataObject) -> None:
     whole = b"".join(line + b"\n" for line in lines)
     expected = cut_lines(whole, is_last=True).lines
-    position, found, pending = 0, [], b""
+    found: list[str] = []
+    position, pending = 0, b""
     while position < len(whole):
         size = data.draw(st.integers(1, len(whole) - position))
         pending += whole[position : position + size]
