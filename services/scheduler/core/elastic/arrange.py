@@ -1,0 +1,96 @@
+"""The arrangement of a pool's elastic runs: how many slots each should have now, and where."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.scheduler.core.capacity import Placement
+from services.scheduler.core.elastic.history import FIRST_SLOTS, History
+from services.scheduler.core.elastic.packing import Packing, allowed_sizes
+from services.scheduler.core.elastic.shares import FAIRNESS, Claim, distribute
+from shared.ids import TrialId, WorkerId
+
+RESIZE_PAUSE_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How slots are distributed.
+
+    Attributes:
+        fairness: See `shares`.
+        pause_ms: What a resize costs a run: saving, joining anew, loading.
+        service_exponent: How much less a run counts for what it has had already: the long ones stand back behind the short ones, as with
+            the least attained service (Tiresias, NSDI 2019); 0: all count alike, as in Pollux.
+        service_unit_ms: Slot-milliseconds from which on that shows.
+    """
+
+    fairness: float = FAIRNESS
+    pause_ms: int = RESIZE_PAUSE_MS
+    service_exponent: float = 0.25
+    service_unit_ms: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An elastic trial that runs or waits.
+
+    Attributes:
+        held: Where it runs now; empty: it waits.
+        history: What it has reported; None: nothing yet.
+        age_ms: Since it was asked for.
+        service_ms: Slot-milliseconds that it has had.
+        resizes: How often it was resized or moved.
+    """
+
+    trial: TrialId
+    min_slots: int
+    max_slots: int
+    held: Placement = ()
+    history: History | None = None
+    age_ms: int = 0
+    service_ms: int = 0
+    resizes: int = 0
+
+
+DEFAULT = Tuning()
+
+
+def arrange(
+    members: Sequence[Member], machines: Mapping[WorkerId, int], tuning: Tuning = DEFAULT
+) -> dict[TrialId, Placement]:
+    """Where each member should be; those that must wait are left out.
+
+    Args:
+        members: In the order in which they get their minimum when there is not enough for all.
+        machines: Slots of each that elastic runs may have: the free ones and those that members hold.
+    """
+    per_machine = max(machines.values(), default=0)
+    if not per_machine:
+        return {}
+    claims = [_claim(member, per_machine, tuning) for member in members]
+    shares = distribute(claims, sum(machines.values()), tuning.fairness)
+    wanted = {member.trial: slots for member, slots in zip(members, shares, strict=True)}
+    return Packing(machines, {member.trial: member.held for member in members}).pack(wanted)
+
+
+def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
+    most = member.history.most_slots if member.history else FIRST_SLOTS
+    most = max(member.min_slots, min(member.max_slots, most))
+    sizes = allowed_sizes(member.min_slots, most, per_machine)
+    proportion = np.array(sizes) / sizes[0]
+    return Claim(
+        sizes=sizes,
+        speedups=member.history.speedups(sizes, per_machine) if member.history else proportion,
+        held=sum(count for _, count in member.held),
+        after_resize=_after_resize(member, tuning.pause_ms),
+        weight=(1 + member.service_ms / tuning.service_unit_ms) ** -tuning.service_exponent,
+    )
+
+
+def _after_resize(member: Member, pause_ms: int) -> float:
+    """Pollux's re-allocation factor (section 4.2): a run is expected to live on for as long as it has lived, and to lose a pause in that
+    time, beside those that it has lost already."""
+    worth = max(0, member.age_ms - member.resizes * pause_ms)
+    return worth / (member.age_ms + pause_ms) if member.age_ms else 0.0

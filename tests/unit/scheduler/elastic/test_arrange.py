@@ -1,0 +1,108 @@
+"""Where elastic runs lie: machines are never overfull, gangs over machines share none, and who can stays."""
+
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.scheduler.core.capacity import Placement
+from services.scheduler.core.elastic.arrange import Member, arrange
+from services.scheduler.core.elastic.goodput import Limits, Noise
+from services.scheduler.core.elastic.history import GROWTH, History
+from services.scheduler.core.elastic.packing import Packing, allowed_sizes
+from services.scheduler.core.elastic.throughput import Timing
+from shared.ids import TrialId, WorkerId
+
+LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
+
+
+def trial(number: int) -> TrialId:
+    return TrialId(UUID(int=number))
+
+
+def machines(*slots: int) -> dict[WorkerId, int]:
+    return {WorkerId(f"m{index:02}"): count for index, count in enumerate(slots)}
+
+
+def learnt(slots: int, is_scalable: bool = True) -> History:
+    history = History(LIMITS)
+    for held in (1, 2, 4, slots):
+        count = -(-held // 4)
+        sync = 0.01 if is_scalable else 0.5 * held
+        history.add(Timing(count, held, 128, 0.2 + (sync if held > 1 else 0), 0.2), Noise(1.0, 50.0))
+    return history
+
+
+def slots_of(placement: Placement) -> int:
+    return sum(count for _, count in placement)
+
+
+def test_sizes_are_halvings_of_a_machine_and_whole_machines() -> None:
+    assert allowed_sizes(1, 20, 4) == (1, 2, 4, 8, 12, 16, 20)
+    assert allowed_sizes(3, 9, 8) == (3, 4, 8)
+    assert allowed_sizes(6, 40, 8) == (6, 8, 16, 24, 32, 40)
+
+
+def test_a_trial_that_has_said_nothing_begins_small() -> None:
+    placed = arrange([Member(trial(1), 1, 64)], machines(4, 4))
+    assert slots_of(placed[trial(1)]) == 2
+
+
+def test_a_trial_grows_no_further_at_once_than_it_has_tried() -> None:
+    member = Member(trial(1), 1, 64, history=learnt(4), age_ms=10**7)
+    assert slots_of(arrange([member], machines(*[4] * 16))[trial(1)]) == 4 * GROWTH
+
+
+def test_idle_slots_go_where_they_speed_up() -> None:
+    scaling = Member(trial(1), 1, 16, history=learnt(8), age_ms=10**7)
+    stuck = Member(trial(2), 1, 16, history=learnt(8, is_scalable=False), age_ms=10**7)
+    placed = arrange([stuck, scaling], machines(4, 4, 4, 4))
+    assert slots_of(placed[trial(1)]) > slots_of(placed[trial(2)])
+
+
+def test_nobody_is_moved_when_nothing_is_gained() -> None:
+    member = Member(trial(1), 1, 4, held=((WorkerId("m01"), 4),), history=learnt(4), age_ms=10**7)
+    assert arrange([member], machines(4, 4))[trial(1)] == member.held
+
+
+def test_a_waiting_minimum_takes_from_those_who_have_more() -> None:
+    held = ((WorkerId("m00"), 4),)
+    large = Member(trial(1), 1, 4, held=held, history=learnt(4), age_ms=10**7)
+    placed = arrange([large, Member(trial(2), 2, 4)], machines(4))
+    assert slots_of(placed[trial(1)]) == 2
+    assert slots_of(placed[trial(2)]) == 2
+
+
+def test_small_runs_move_away_for_a_gang() -> None:
+    held = {trial(n): ((WorkerId(f"m0{n}"), 1),) for n in (0, 1)}
+    placed = Packing(machines(4, 4, 4), held).pack({trial(0): 1, trial(1): 1, trial(2): 8})
+    assert slots_of(placed[trial(2)]) == 8
+    assert placed[trial(0)][0][0] == placed[trial(1)][0][0]
+    assert sum(placed[t] != held[t] for t in held) == 1
+
+
+sizes = st.sampled_from((1, 2, 3, 4, 8, 12, 16))
+
+
+@given(
+    st.lists(st.sampled_from((0, 1, 2, 4, 8)), max_size=6),
+    st.lists(st.tuples(sizes, sizes), max_size=10),
+    st.lists(st.tuples(sizes, sizes), max_size=10),
+)
+def test_machines_are_never_overfull_and_gangs_share_none(
+    slots: list[int], before: list[tuple[int, int]], after: list[tuple[int, int]]
+) -> None:
+    free = machines(*slots)
+    held = Packing(free, {}).pack({trial(n): size for n, (size, _) in enumerate(before)})
+    wanted = {trial(n): size for n, (_, size) in enumerate([*before, *after])}
+    placed = Packing(free, held).pack(wanted)
+    used = dict.fromkeys(free, 0)
+    gangs = dict.fromkeys(free, 0)
+    for where in placed.values():
+        for worker, count in where:
+            used[worker] += count
+            gangs[worker] += len(where) > 1
+    assert all(used[worker] <= free[worker] for worker in free)
+    assert all(count <= 1 for count in gangs.values())
+    assert all(0 < slots_of(where) <= wanted[who] for who, where in placed.items())
+    assert placed == Packing(free, held).pack(wanted)
