@@ -128,6 +128,52 @@ def from_problem(problem: Mapping[str, object]) -> MusterError:
     return Broken(detail, code)
 
 
+def plain_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
+    """Return what a fault of a pydantic model means to who wrote the value.
+
+    Args:
+        kind: the fault's type; one without a sentence here keeps `message`, pydantic's own.
+        context: the limits that were passed.
+    """
+    if kind == "string_too_short" and context.get("min_length") == 1:
+        return "this must not be empty"
+    try:
+        return _FAULTS.get(kind, message).format_map(context)
+    except (KeyError, ValueError, IndexError):
+        return message
+
+
+_FAULTS = {
+    "missing": "this is missing",
+    "extra_forbidden": "there is no such field",
+    "int_type": "this must be a whole number",
+    "int_parsing": "this must be a whole number",
+    "int_from_float": "this must be a whole number",
+    "float_type": "this must be a number",
+    "float_parsing": "this must be a number",
+    "bool_type": "this must be true or false",
+    "bool_parsing": "this must be true or false",
+    "string_type": "this must be text",
+    "tuple_type": "this must be a list",
+    "list_type": "this must be a list",
+    "dict_type": "this must be a mapping",
+    "model_type": "this must be a mapping",
+    "model_attributes_type": "this must be a mapping",
+    "greater_than": "this must be above {gt}",
+    "greater_than_equal": "this must be at least {ge}",
+    "less_than": "this must be below {lt}",
+    "less_than_equal": "this must be at most {le}",
+    "multiple_of": "this must be a multiple of {multiple_of}",
+    "enum": "this must be {expected}",
+    "literal_error": "this must be {expected}",
+    "too_short": "this is too short: it needs {min_length} or more entries",
+    "too_long": "this is too long: it may have {max_length} entries",
+    "string_too_short": "this must have at least {min_length} characters",
+    "string_too_long": "this must have at most {max_length} characters",
+    "string_pattern_mismatch": "this must match {pattern}",
+}
+
+
 def _rejected(code: str, detail: str, place: str | None, hint: str | None) -> Rejected:
     branch = NotFound if code == "not_found" else Rejected
     error = branch.__new__(branch)

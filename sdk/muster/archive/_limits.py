@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from muster.errors import Rejected
 
+MIB = 1024 * 1024
 MAX_NAME_BYTES = 255
 
 
@@ -12,12 +13,12 @@ MAX_NAME_BYTES = 255
 class Limits:
     """What an archive may hold. The ratio counts only beyond `ratio_free_bytes`, where it tells a bomb from text."""
 
-    packed_bytes: int = 96 * 1024 * 1024
-    unpacked_bytes: int = 512 * 1024 * 1024
+    packed_bytes: int = 96 * MIB
+    unpacked_bytes: int = 512 * MIB
     entries: int = 20_000
     depth: int = 32
     ratio: int = 200
-    ratio_free_bytes: int = 4 * 1024 * 1024
+    ratio_free_bytes: int = 4 * MIB
 
 
 DEFAULT_LIMITS = Limits()
@@ -84,6 +85,6 @@ def check_total(total: int, limits: Limits) -> None:
 def too_large(size: int, limit: int, how: str) -> Rejected:
     return Rejected(
         "code_too_large",
-        f"the code is over {limit} bytes {how} (at least {size})",
+        f"the code is over {limit / MIB:.0f} MiB {how} (at least {size / MIB:.1f} MiB)",
         hint="name data and results in .musterignore",
     )

@@ -20,6 +20,9 @@ _EXIT_CODES: tuple[tuple[type[MusterError], int], ...] = (
     (Broken, 7),
 )
 
+_HINTS = {"unauthenticated": "sign in with `muster login URL`, or set MUSTER_TOKEN"}
+"""What to do at a terminal, where the platform's own hint speaks of HTTP."""
+
 
 def explain(error: MusterError) -> int:
     """Print what happened, where, and what to do; return the exit code."""
@@ -45,7 +48,8 @@ def explain_crash(error: Exception) -> int:
 def sentence(error: MusterError) -> str:
     """Return `what happened, at place: what to do`."""
     text = f"{error.message}, at {error.place}" if error.place else error.message
-    return f"{text}: {error.hint}" if error.hint else text
+    hint = _HINTS.get(error.code, error.hint)
+    return f"{text}: {hint}" if hint else text
 
 
 def print_sentence(text: str) -> None:

@@ -83,16 +83,17 @@ def metrics(
 
     with connect() as client:
         found = client.trials.metrics(trial, names=name or (), group=group)
+    empty = "nothing of that name was reported" if name or group else "no metrics were reported yet"
     if points and not out.json:
         rows = (
             (series.group, series.name, point.step, point.value, point.run, point.time)
             for series in found.series
             for point in series.points
         )
-        table(("group", "metric", ">step", ">value", ">run", "time"), rows, "no metrics were reported yet")
+        table(("group", "metric", ">step", ">value", ">run", "time"), rows, empty)
         return
     columns = ("group", "metric", ">points", ">last", ">least", ">greatest", "course")
-    emit(found, lambda: table(columns, series_rows(found.series), "no metrics were reported yet"))
+    emit(found, lambda: table(columns, series_rows(found.series), empty))
 
 
 @verb(app, "checkpoints")

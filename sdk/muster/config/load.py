@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from muster.config.document import Document, Path, read_mapping, read_text
 from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
-from muster.errors import Rejected
+from muster.errors import Rejected, plain_fault
 
 Source: TypeAlias = str | bytes | Mapping[str, object]
 
@@ -37,6 +37,8 @@ def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
 
 def validate_document(document: Document) -> ExperimentConfig:
     """Check `document` against the schema; raises `Rejected` as `load_config` does."""
+    if not document.root:
+        raise Rejected("missing_key", "the config is empty", hint="it needs an entrypoint and a searcher")
     try:
         return ExperimentConfig.model_validate(document.root)
     except ValidationError as error:
@@ -49,7 +51,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
     at = context.get("at")
     path = (*_own_path(detail["loc"]), *(at if isinstance(at, list) else ()))
     message, hint, code = (
-        _MESSAGES.get(detail["type"], detail["msg"]),
+        plain_fault(detail["type"], detail["msg"], context),
         context.get("hint"),
         "invalid_value",
     )
@@ -65,23 +67,6 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
 
 
 _OUR_CODES = ("invalid_value", "unknown_key", "unsupported_key", "unknown_searcher")
-_MESSAGES = {
-    "int_type": "this must be a whole number",
-    "int_from_float": "this must be a whole number",
-    "float_type": "this must be a number",
-    "string_type": "this must be text",
-    "bool_type": "this must be true or false",
-    "tuple_type": "this must be a list",
-    "too_short": "this list is too short",
-    "too_long": "this list is too long",
-    "dict_type": "this must be a mapping",
-    "model_type": "this must be a mapping",
-    "model_attributes_type": "this must be a mapping",
-}
-
-
-def _ours(message: str) -> str:
-    return message.replace("Input should be", "this must be").replace("String should", "this text must")
 
 
 def _own_path(location: tuple[int | str, ...]) -> Path:

@@ -7,7 +7,7 @@ import orjson
 from aiohttp import web
 from pydantic import ValidationError
 
-from muster.errors import Rejected, Transient
+from muster.errors import Rejected, Transient, plain_fault
 from services.gateway.api.base import Request
 from services.gateway.core.documents import check_document, render_place
 from services.gateway.operations.operation import Operation
@@ -80,9 +80,9 @@ def validate(model: type[Request], values: dict[str, Any]) -> Request:
 
 def rejected(error: ValidationError) -> Rejected:
     """The first fault as an error with its place; the others are counted."""
-    faults = error.errors(include_url=False, include_input=False, include_context=False)
+    faults = error.errors(include_url=False, include_input=False)
     first = faults[0]
-    message = "there is no such field" if first["type"] == "extra_forbidden" else first["msg"]
+    message = plain_fault(first["type"], first["msg"], first.get("ctx", {}))
     if len(faults) > 1:
         message += f" (and {len(faults) - 1} more)"
     return Rejected("invalid_request", message, render_place(first["loc"]))

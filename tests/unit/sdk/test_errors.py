@@ -12,6 +12,7 @@ from muster.errors import (
     Rejected,
     Transient,
     from_problem,
+    plain_fault,
     to_problem,
 )
 
@@ -48,3 +49,17 @@ def test_a_problem_of_a_newer_peer_stays_an_error() -> None:
 def test_text_for_people() -> None:
     assert str(ERRORS[0]) == "searcher.x: the key 'x' is not known (did you mean 'y'?)"
     assert str(ERRORS[1]) == "experiment 3 was not found"
+
+
+@pytest.mark.parametrize(
+    ("kind", "context", "said"),
+    [
+        ("greater_than_equal", {"ge": 0}, "this must be at least 0"),
+        ("string_too_short", {"min_length": 1}, "this must not be empty"),
+        ("enum", {"expected": "'a' or 'b'"}, "this must be 'a' or 'b'"),
+        ("greater_than_equal", {}, "as pydantic says"),
+        ("a new kind {}", {}, "as pydantic says"),
+    ],
+)
+def test_a_schema_s_fault_is_told_in_our_words(kind: str, context: dict[str, object], said: str) -> None:
+    assert plain_fault(kind, "as pydantic says", context) == said
