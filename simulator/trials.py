@@ -1,0 +1,80 @@
+"""What a workload is made of: trials that arrive, ask for slots, and have work to do. Neighbours: `training` lets them run,
+`workloads/` brings published ones, `files` reads a user's own."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+Spread = tuple[int, ...]
+"""Slots held on each machine of a gang, the chief first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Progress per millisecond; it holds until the work's progress is `until`."""
+
+    per_ms: float
+    until: float
+
+
+class Work(Protocol):
+    """How a trial gets on, as plain arithmetic: the same question has the same answer.
+
+    Progress is in units of the work's own, from 0 to `total`.
+    """
+
+    @property
+    def total(self) -> float: ...
+
+    def pace(self, spread: Spread, progress: float) -> Pace:
+        """How fast it goes from `progress` on with these slots; `until` is above `progress`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWork:
+    """Work of a known length: `length_ms` with `slots` slots; more or fewer slots change the pace in proportion."""
+
+    length_ms: int
+    slots: int
+
+    @property
+    def total(self) -> float:
+        return float(self.length_ms)
+
+    def pace(self, spread: Spread, progress: float) -> Pace:
+        return Pace(sum(spread) / self.slots if self.slots else 1.0, self.total)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One trial of a workload.
+
+    Attributes:
+        user: Whose it is, below tenant and workspace; an experiment belongs to one user.
+        experiment: Trials of the same experiment share priority, weight and limits.
+        min_slots: Below `max_slots` for an elastic run.
+        checkpoint_ms: Training time between two checkpoints; None: it saves only when it is told to stop.
+        launch_ms: From the desired set to the first step, with fetching and restoring.
+        stop_ms: From the signal to the end of the last rank, with saving.
+        upload_ms: From the end of saving until the checkpoint is committed.
+    """
+
+    name: str
+    arrives_ms: int
+    work: Work
+    min_slots: int = 1
+    max_slots: int = 1
+    tenant: str = "default"
+    workspace: str = "default"
+    user: str = "default"
+    experiment: str = ""
+    priority: int | None = None
+    weight: float = 1.0
+    single_node: bool = False
+    checkpoint_ms: int | None = None
+    launch_ms: int = 1000
+    stop_ms: int = 500
+    upload_ms: int = 500
+    max_restarts: int = 5
+    experiment_max_slots: int | None = None
+    max_concurrent_trials: int | None = None
