@@ -1,0 +1,219 @@
+"""What goes wrong, and when: drawn from the seed before the simulation begins, so that a schedule can be read, cut down and kept.
+
+The catalogue follows `reference/reliability.md`: machines and daemons die, machines are taken back, links and bus are cut, the
+database is away, scheduler processes die between two steps or freeze, and owners change their mind.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Literal
+
+from shared.ids import WorkerId
+from shared.messages.specs import Wanted
+from simulator.machine import Kind, Machine
+from simulator.node import Drained, Removed
+from simulator.simulation import Simulation
+
+Fault = Literal[
+    "power_lost", "daemon_restarted", "worker_cut_off", "spot_taken", "bus_down", "database_down",
+    "scheduler_died", "scheduler_froze", "scheduler_cut_off", "mind_changed",
+]  # fmt: skip
+POINTS = ("before_save", "after_save", "before_desired", "after_handler_commit")
+NOTICE_MS = 120_000
+WISHES = (Wanted.PARK, Wanted.RUN, Wanted.RUN, Wanted.STOP, Wanted.CANCEL, Wanted.KILL)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One fault: what, when, for how long, and numbers that choose whom and how."""
+
+    at_ms: int
+    fault: Fault
+    lasts_ms: int
+    whom: int
+    how: int
+
+
+def draw(
+    chance: Random,
+    count: int,
+    until_ms: int,
+    faults: Iterable[Fault],
+    longest_ms: int,
+) -> list[Trouble]:
+    """`count` faults at random times before `until_ms`; each lasts from 0.1 s to `longest_ms`, evenly in its logarithm."""
+    kinds = tuple(faults)
+    return sorted(
+        (
+            Trouble(
+                at_ms=chance.randrange(until_ms),
+                fault=chance.choice(kinds),
+                lasts_ms=int(100 * (longest_ms / 100) ** chance.random()),
+                whom=chance.randrange(1_000_000),
+                how=chance.randrange(1_000_000),
+            )
+            for _ in range(count)
+        ),
+        key=lambda trouble: trouble.at_ms,
+    )
+
+
+class Faults:
+    """Does troubles to a simulation, and undoes them when their time is over."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._simulation = simulation
+        self._agenda = simulation.agenda
+        self._down: dict[str, int] = {}
+        self._joined = 0
+        self.troubled: set[WorkerId] = set()
+        """Workers that fail now."""
+
+    def plan(self, troubles: Iterable[Trouble]) -> None:
+        for trouble in troubles:
+            self._agenda.at(trouble.at_ms, partial(self._begin, trouble))
+
+    def _begin(self, trouble: Trouble) -> None:
+        doing: Mapping[Fault, Callable[[Trouble], None]] = {
+            "power_lost": self._lose_power,
+            "daemon_restarted": self._restart_daemon,
+            "worker_cut_off": self._cut_worker,
+            "spot_taken": self._take_spot,
+            "bus_down": self._stop_bus,
+            "database_down": self._stop_database,
+            "scheduler_died": self._kill_scheduler,
+            "scheduler_froze": self._freeze_scheduler,
+            "scheduler_cut_off": self._cut_scheduler,
+            "mind_changed": self._change_mind,
+        }
+        doing[trouble.fault](trouble)
+
+    def _lose_power(self, trouble: Trouble) -> None:
+        machine = self._machine(trouble)
+        if machine is None:
+            return
+        self._trouble(machine.kind.name)
+        machine.switch_off()
+        self._agenda.after(trouble.lasts_ms, lambda: self._power_up(machine))
+
+    def _power_up(self, machine: Machine) -> None:
+        self.troubled.discard(machine.kind.name)
+        machine.switch_on()
+
+    def _restart_daemon(self, trouble: Trouble) -> None:
+        machine = self._machine(trouble)
+        if machine is not None:
+            machine.restart_daemon()
+
+    def _cut_worker(self, trouble: Trouble) -> None:
+        machine = self._machine(trouble)
+        if machine is None:
+            return
+        self._trouble(machine.kind.name)
+        self._cut(str(machine.kind.name), trouble, lambda: self._heal(machine.kind.name))
+
+    def _take_spot(self, trouble: Trouble) -> None:
+        """Notice, two minutes, gone; a new machine like it joins after a while."""
+        machine = self._machine(trouble)
+        if machine is None:
+            return
+        name = machine.kind.name
+        self._trouble(name)
+        self._simulation.inbound.publish(Drained(name, reclaim=True))
+        self._agenda.after(NOTICE_MS, lambda: self._take_away(machine))
+        self._agenda.after(NOTICE_MS + trouble.lasts_ms, lambda: self._replace(machine))
+
+    def _take_away(self, machine: Machine) -> None:
+        machine.switch_off()
+        self._simulation.inbound.publish(Removed(machine.kind.name))
+
+    def _replace(self, machine: Machine) -> None:
+        self._joined += 1
+        kind = machine.kind
+        self._simulation.join(Kind(WorkerId(f"new-{self._joined}"), kind.pool, kind.slots, kind.slot_kind))
+
+    def _stop_bus(self, trouble: Trouble) -> None:
+        self._hold("bus")
+        self._simulation.wire.is_down = True
+
+        def mend() -> None:
+            if self._free("bus"):
+                self._simulation.wire.is_down = False
+
+        self._agenda.after(trouble.lasts_ms, mend)
+
+    def _stop_database(self, trouble: Trouble) -> None:
+        self._hold("database")
+        self._simulation.records.is_up = False
+
+        def mend() -> None:
+            if self._free("database"):
+                self._simulation.records.is_up = True
+
+        self._agenda.after(trouble.lasts_ms, mend)
+
+    def _kill_scheduler(self, trouble: Trouble) -> None:
+        """The leader dies at once, or at its next passing of a point; it is started again."""
+        nodes = self._simulation.nodes
+        node = next((node for node in nodes if node.leader), nodes[trouble.whom % len(nodes)])
+        if not node.is_up:
+            return
+        if trouble.how % 2:
+            node.die(trouble.lasts_ms)
+        else:
+            node.dies_at = POINTS[trouble.how // 2 % len(POINTS)], trouble.lasts_ms
+
+    def _freeze_scheduler(self, trouble: Trouble) -> None:
+        nodes = self._simulation.nodes
+        node = next((node for node in nodes if node.leader), nodes[trouble.whom % len(nodes)])
+        if node.is_up:
+            node.freeze()
+            self._agenda.after(trouble.lasts_ms, node.thaw)
+
+    def _cut_scheduler(self, trouble: Trouble) -> None:
+        nodes = self._simulation.nodes
+        self._cut(nodes[trouble.whom % len(nodes)].name, trouble, lambda: None)
+
+    def _change_mind(self, trouble: Trouble) -> None:
+        orders = list(self._simulation.owner.orders)
+        if orders:
+            wanted = WISHES[trouble.how % len(WISHES)]
+            self._simulation.owner.steer(orders[trouble.whom % len(orders)], wanted)
+
+    def _cut(self, place: str, trouble: Trouble, then: Callable[[], None]) -> None:
+        """Both ways, or one of them."""
+        wire = self._simulation.wire
+        sets = [(wire.deaf, wire.mute), (wire.deaf,), (wire.mute,)][trouble.how % 3]
+        for cut in sets:
+            cut.add(place)
+        self._hold(place)
+
+        def mend() -> None:
+            if self._free(place):
+                wire.deaf.discard(place)
+                wire.mute.discard(place)
+                then()
+
+        self._agenda.after(trouble.lasts_ms, mend)
+
+    def _machine(self, trouble: Trouble) -> Machine | None:
+        """One that runs, and has no other trouble."""
+        healthy = [m for name, m in self._simulation.machines.items() if m.is_on and name not in self.troubled]
+        return healthy[trouble.whom % len(healthy)] if healthy else None
+
+    def _trouble(self, worker: WorkerId) -> None:
+        self.troubled.add(worker)
+        self._simulation.watch.on_trouble(worker)
+
+    def _heal(self, worker: WorkerId) -> None:
+        self._simulation.watch.on_trouble(worker)
+        self.troubled.discard(worker)
+
+    def _hold(self, what: str) -> None:
+        self._down[what] = self._down.get(what, 0) + 1
+
+    def _free(self, what: str) -> bool:
+        self._down[what] -= 1
+        return self._down[what] == 0

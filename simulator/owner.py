@@ -1,0 +1,129 @@
+"""The searcher's side of a workload: wants trials when they arrive, and learns of their ends. Neighbour: `faults` has it change
+its mind."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from uuid import UUID
+
+from services.scheduler.core.facts import Closed, Fact
+from services.scheduler.core.queue import Part
+from services.scheduler.core.trial import Needs, Wish
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
+from shared.messages.specs import Wanted
+from simulator.agenda import Act, Agenda
+from simulator.node import Told, Wished
+from simulator.trials import Item
+from simulator.watch import Watch
+from simulator.wire import Stream
+
+ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
+UPLOAD_TIMEOUT = timedelta(minutes=5)
+DEFAULT_PRIORITY = 42
+
+
+@dataclass(slots=True)
+class Order:
+    """A trial as its owner sees it; `closed` is the number of the newest request known to be over."""
+
+    item: Item
+    wish: Wish
+    closed: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self.closed < self.wish.request
+
+
+class Owner:
+    """Wants each item of a workload at its time.
+
+    Args:
+        items: In any order; two with the same name are two trials.
+    """
+
+    def __init__(
+        self, agenda: Agenda, stream: Stream[Told], watch: Watch, items: Iterable[Item], pool: PoolName
+    ) -> None:
+        self.orders: dict[TrialId, Order] = {}
+        self.open = 0
+        self._agenda = agenda
+        self._stream = stream
+        self._watch = watch
+        self._pool = pool
+        self._seen: set[int] = set()
+        self._coming = sorted(enumerate(items), key=lambda pair: (pair[1].arrives_ms, pair[0]), reverse=True)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether everything has arrived and ended."""
+        return not self._coming and self.open == 0
+
+    @property
+    def left(self) -> int:
+        return len(self._coming) + self.open
+
+    def begin(self) -> None:
+        if self._coming:
+            self._agenda.at(self._coming[-1][1].arrives_ms, self._arrive)
+
+    def steer(self, trial: TrialId, wanted: Wanted) -> None:
+        """Want something else of a trial: a newer wish; one that was closed is wanted again by a new request."""
+        order = self.orders[trial]
+        wish = order.wish
+        if not order.is_open:
+            if wanted is not Wanted.RUN:
+                return
+            self.open += 1
+            wish = replace(wish, request=wish.request + 1)
+        order.wish = replace(wish, version=wish.version + 1, wanted=wanted)
+        self._watch.on_wished(trial, wanted)
+        self._want(order)
+
+    def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
+        """A fact from the scheduler's stream; each row counts once."""
+        number, fact = row
+        if isinstance(fact, Closed) and number not in self._seen:
+            self._seen.add(number)
+            order = self.orders[fact.trial.id]
+            request = fact.trial.wish.request
+            if request > order.closed:
+                order.closed = request
+                self.open -= request == order.wish.request
+            self._watch.on_closed(fact)
+        acknowledge()
+
+    def _arrive(self) -> None:
+        now_ms = self._agenda.now_ms
+        while self._coming and self._coming[-1][1].arrives_ms <= now_ms:
+            number, item = self._coming.pop()
+            order = Order(item, wish_of(item, number, self._pool))
+            self.orders[order.wish.trial] = order
+            self.open += 1
+            self._want(order)
+        self.begin()
+
+    def _want(self, order: Order) -> None:
+        item = order.item
+        part = Part(item.priority or DEFAULT_PRIORITY, item.weight, item.experiment_max_slots)
+        self._stream.publish(Wished(order.wish, part))
+
+
+def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
+    """The first wish of item `number`."""
+    tenant = TenantId(derived_id(ROOT, "tenant", item.tenant))
+    experiment = item.experiment or f"{item.workspace}:{item.user}:{number}"
+    return Wish(
+        trial=TrialId(derived_id(ROOT, "trial", number)),
+        tenant=tenant,
+        experiment=ExperimentId(derived_id(tenant, "experiment", experiment)),
+        version=1,
+        request=1,
+        wanted=Wanted.RUN,
+        decide_at=None,
+        needs=Needs(item.min_slots, item.max_slots, single_node=item.single_node),
+        pool=pool,
+        max_restarts=item.max_restarts,
+        upload_timeout=UPLOAD_TIMEOUT,
+        number=number,
+    )

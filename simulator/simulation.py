@@ -1,0 +1,143 @@
+"""A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from services.scheduler.core.facts import Fact
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.run import Run
+from services.scheduler.core.worker import Worker
+from shared.ids import WorkerId
+from simulator.agenda import Agenda
+from simulator.leader import Tempo
+from simulator.machine import Kind, Machine, Ties
+from simulator.messages import Orders, Sighting
+from simulator.node import Links, Node, Settled, Told
+from simulator.owner import Owner
+from simulator.records import Records
+from simulator.registry import Registry
+from simulator.training import Training
+from simulator.trials import Item
+from simulator.watch import Watch, Watches
+from simulator.wire import CALM, Stream, Weather, Wire
+
+REGISTRY, SEARCHER = "registry", "searcher"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a simulation begins with.
+
+    Attributes:
+        failing: Share of the moments at which a trial saves or changes its pace at which its code fails instead.
+        nodes: Scheduler processes; one leads.
+    """
+
+    policy: PoolPolicy
+    machines: Sequence[Kind]
+    items: Sequence[Item]
+    seed: int = 0
+    tempo: Tempo = Tempo()
+    weather: Weather = CALM
+    nodes: int = 1
+    failing: float = 0.0
+
+
+class Simulation:
+    """Everything by name, so that faults can be done to it; `run` lets it go on."""
+
+    def __init__(self, setup: Setup, watches: Sequence[Watch] = ()) -> None:
+        self.setup = setup
+        self.watch = Watches(watches)
+        self.agenda = agenda = Agenda()
+        self.wire = Wire(agenda, setup.weather, self.chance("wire"))
+        self.records = Records(pools={setup.policy.name: setup.policy})
+        self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
+        to_searcher: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
+        to_registry: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
+        self.owner = Owner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
+        self.registry = Registry(self.watch, self._is_stale, self._tell_settled)
+        failing = self.chance("code")
+        self.training = Training(
+            agenda,
+            self.registry,
+            self.watch,
+            lambda trial: self.owner.orders[trial].item,
+            lambda: setup.failing > 0 and failing.random() < setup.failing,
+        )
+        self.machines: dict[WorkerId, Machine] = {}
+        links = Links(
+            agenda, self.wire, self.records, self.inbound, (to_searcher, to_registry), self._deliver, self.watch
+        )
+        self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
+        to_searcher.consume(SEARCHER, self.owner.take)
+        to_registry.consume(REGISTRY, self.registry.take)
+        self._ties = Ties(
+            agenda, self.training, self.registry, self.watch, self._sight, self._reaches_registry
+        )
+
+    def chance(self, name: str) -> Random:
+        """A stream of random numbers of its own: what one part draws does not shift another's."""
+        return Random(f"{self.setup.seed}/{name}")  # noqa: S311 - it must repeat
+
+    def begin(self) -> None:
+        """Schedulers stand by, machines boot, the workload begins to arrive."""
+        for node in self.nodes:
+            node.start()
+        for kind in self.setup.machines:
+            self.agenda.after(0, partial(self.join, kind))
+        self.owner.begin()
+
+    def join(self, kind: Kind) -> Machine:
+        """A machine gets its credentials and boots."""
+        machine = self.machines[kind.name] = Machine(kind, self._ties, self.setup.tempo.beat_ms)
+        self.records.workers.setdefault(kind.name, Worker(kind.name, kind.pool))
+        for node in self.nodes:
+            if node.leader:
+                node.leader.welcome(kind.name, kind.pool)
+        machine.switch_on()
+        return machine
+
+    def run(self, until_ms: int | None = None) -> bool:
+        """Go on until the workload is done; False: it was not by `until_ms`."""
+        agenda, owner = self.agenda, self.owner
+        while not owner.is_done:
+            next_ms = agenda.next_ms()
+            if next_ms is None or (until_ms is not None and next_ms > until_ms):
+                return False
+            agenda.step()
+        return True
+
+    def _deliver(self, orders: Orders) -> None:
+        """A desired set has come to its machine; the answer goes back to whoever asked."""
+        machine = self.machines.get(orders.worker)
+        if machine is not None:
+            machine.obey(orders, lambda sighting: self._sight(orders.worker, sighting))
+
+    def _sight(self, worker: WorkerId, sighting: Sighting) -> None:
+        """An observed set goes to all who lead, or believe they do: a frozen one must not swallow what is meant for its successor."""
+        for node in self.nodes:
+            if node.leader:
+                self.wire.send(worker, node.name, partial(self._come, node, sighting))
+
+    def _come(self, node: Node, sighting: Sighting) -> None:
+        node.hear(sighting)
+        if node.is_up:
+            worker = sighting.heard.worker
+            self.wire.send(node.name, worker, self.machines[worker].acknowledged)
+
+    def _reaches_registry(self, worker: WorkerId) -> bool:
+        return self.wire.passes(worker, REGISTRY) and self.wire.passes(REGISTRY, worker)
+
+    def _is_stale(self, run: Run) -> bool | None:
+        """`qry scheduler.allocation`, answered by the leader from the tables."""
+        if not self.records.is_up or not any(node.leader and node.is_up for node in self.nodes):
+            return None
+        known = self.records.runs.get(run.id)
+        trial = self.records.trials.get(run.trial)
+        return known is None or known.is_stale or (trial is not None and trial.runs > run.number)
+
+    def _tell_settled(self, run: Run, number: int) -> None:
+        self.inbound.publish(Settled(f"{run.id}:{number}", run.id))
