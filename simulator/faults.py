@@ -12,8 +12,8 @@ from typing import Literal
 
 from shared.ids import WorkerId
 from shared.messages.specs import Wanted
-from simulator.machine import Kind, Machine
-from simulator.node import Drained, Removed
+from simulator.control.node import Drained, Removed
+from simulator.machines.machine import Kind, Machine
 from simulator.simulation import Simulation
 
 Fault = Literal[
@@ -200,7 +200,9 @@ class Faults:
 
     def _machine(self, trouble: Trouble) -> Machine | None:
         """One that runs, and has no other trouble."""
-        healthy = [m for name, m in self._simulation.machines.items() if m.is_on and name not in self.troubled]
+        healthy = [
+            m for name, m in self._simulation.machines.items() if m.is_on and name not in self.troubled
+        ]
         return healthy[trouble.whom % len(healthy)] if healthy else None
 
     def _trouble(self, worker: WorkerId) -> None:

@@ -12,9 +12,9 @@ from services.scheduler.core.trial import Needs, Wish
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
 from shared.messages.specs import Wanted
 from simulator.agenda import Act, Agenda
-from simulator.node import Told, Wished
+from simulator.control.node import Told, Wished
 from simulator.trials import Item
-from simulator.watch import Watch
+from simulator.watching.watch import Watch
 from simulator.wire import Stream
 
 ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
@@ -126,4 +126,6 @@ def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
         max_restarts=item.max_restarts,
         upload_timeout=UPLOAD_TIMEOUT,
         number=number,
+        workspace=item.workspace,
+        owner=item.user,
     )

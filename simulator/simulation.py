@@ -11,19 +11,21 @@ from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
 from shared.ids import WorkerId
 from simulator.agenda import Agenda
-from simulator.leader import Tempo
-from simulator.machine import Kind, Machine, Ties
-from simulator.messages import Orders, Sighting
-from simulator.node import Links, Node, Settled, Told
+from simulator.control.leader import Tempo
+from simulator.control.messages import Orders, Sighting
+from simulator.control.node import Links, Node, Settled, Told
+from simulator.control.records import Records
+from simulator.machines.machine import Kind, Machine, Ties
+from simulator.machines.registry import Registry
+from simulator.machines.training import Training
 from simulator.owner import Owner
-from simulator.records import Records
-from simulator.registry import Registry
-from simulator.training import Training
 from simulator.trials import Item
-from simulator.watch import Watch, Watches
+from simulator.watching.watch import Watch, Watches
 from simulator.wire import CALM, Stream, Weather, Wire
 
 REGISTRY, SEARCHER = "registry", "searcher"
+RELIABLE = Tempo()
+"""Nothing fails and nothing takes time but work itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Setup:
     machines: Sequence[Kind]
     items: Sequence[Item]
     seed: int = 0
-    tempo: Tempo = Tempo()
+    tempo: Tempo = RELIABLE
     weather: Weather = CALM
     nodes: int = 1
     failing: float = 0.0
@@ -69,7 +71,13 @@ class Simulation:
         )
         self.machines: dict[WorkerId, Machine] = {}
         links = Links(
-            agenda, self.wire, self.records, self.inbound, (to_searcher, to_registry), self._deliver, self.watch
+            agenda,
+            self.wire,
+            self.records,
+            self.inbound,
+            (to_searcher, to_registry),
+            self._deliver,
+            self.watch,
         )
         self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
         to_searcher.consume(SEARCHER, self.owner.take)
@@ -80,14 +88,14 @@ class Simulation:
 
     def chance(self, name: str) -> Random:
         """A stream of random numbers of its own: what one part draws does not shift another's."""
-        return Random(f"{self.setup.seed}/{name}")  # noqa: S311 - it must repeat
+        return Random(f"{self.setup.seed}/{name}")
 
     def begin(self) -> None:
         """Schedulers stand by, machines boot, the workload begins to arrive."""
         for node in self.nodes:
             node.start()
         for kind in self.setup.machines:
-            self.agenda.after(0, partial(self.join, kind))
+            self.agenda.after(0, partial(self._boot, kind))
         self.owner.begin()
 
     def join(self, kind: Kind) -> Machine:
@@ -99,6 +107,9 @@ class Simulation:
                 node.leader.welcome(kind.name, kind.pool)
         machine.switch_on()
         return machine
+
+    def _boot(self, kind: Kind) -> None:
+        self.join(kind)
 
     def run(self, until_ms: int | None = None) -> bool:
         """Go on until the workload is done; False: it was not by `until_ms`."""

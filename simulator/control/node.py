@@ -1,0 +1,254 @@
+"""A scheduler process: stands by, leads while it holds the lease, freezes, dies between any two steps, and is started again."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from services.scheduler.core import heard, wishes
+from services.scheduler.core.facts import Fact
+from services.scheduler.core.queue import Part
+from services.scheduler.core.trial import Wish
+from shared.ids import RunId, WorkerId
+from simulator.agenda import Act, Agenda
+from simulator.control.leader import Leader, Tempo
+from simulator.control.messages import Orders, Sighting
+from simulator.control.records import LEASE_MS, Records
+from simulator.watching.watch import Watch
+from simulator.wire import Stream, Wire
+
+PULSE_MS = 250
+RECONCILE_MS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Wished:
+    """`trial.wanted` as it stands in the stream; `part` is what its experiment has in the queue unless it has one."""
+
+    wish: Wish
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """`checkpoint.saved` or `checkpoint.abandoned`; `id` names the message."""
+
+    id: str
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """`cmd scheduler.drain_worker`."""
+
+    worker: WorkerId
+    reclaim: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """`instance.changed`: the instance is gone."""
+
+    worker: WorkerId
+
+
+Told = Wished | Settled | Drained | Removed
+
+
+@dataclass(slots=True)
+class Links:
+    """Where a scheduler process is joined to the rest of the world."""
+
+    agenda: Agenda
+    wire: Wire
+    records: Records
+    inbound: Stream[Told]
+    outbound: Sequence[Stream[tuple[int, Fact]]]
+    deliver: Callable[[Orders], None]
+    watch: Watch
+
+
+class Node:
+    """One process. What it had begun when it froze goes on when it wakes; what it had begun when it died does not."""
+
+    def __init__(self, name: str, links: Links, tempo: Tempo) -> None:
+        self.name = name
+        self.agenda = links.agenda
+        self.records = links.records
+        self.watch = links.watch
+        self.leader: Leader | None = None
+        self.dies_at: tuple[str, int] | None = None
+        """A point of fault at which it is to die next, and for how many milliseconds."""
+        self._links = links
+        self._tempo = tempo
+        self._life = 0
+        self._is_frozen = False
+        self._is_dead = False
+        self._backlog: list[tuple[int, Act]] = []
+        self._epoch = 0
+        self._until_ms = -1
+
+    @property
+    def is_up(self) -> bool:
+        return not (self._is_dead or self._is_frozen)
+
+    def start(self) -> None:
+        """Begin to stand by."""
+        self._life += 1
+        self._is_dead = False
+        self._every(LEASE_MS // 3, self._keep_lease)
+        if self._tempo.beat_ms is not None:
+            self._every(PULSE_MS, self._pulse)
+            self._every(RECONCILE_MS, self._reconcile)
+        self._every(self._tempo.tick_ms, self._tick)
+
+    def die(self, down_ms: int) -> None:
+        """kill -9; it is started again after `down_ms`."""
+        self.dies_at = None
+        self.agenda.after(down_ms, self.start)
+        self._is_dead, self._is_frozen = True, False
+        self._life += 1
+        self._backlog.clear()
+        self._links.inbound.leave(self.name)
+        if self.leader:
+            self.leader.end()
+            self.leader = None
+
+    def freeze(self) -> None:
+        self._is_frozen = True
+
+    def thaw(self) -> None:
+        """Wake, and do at once what was due meanwhile."""
+        self._is_frozen = False
+        backlog, self._backlog = self._backlog, []
+        for life, act in backlog:
+            self._do(life, act)
+
+    def hear(self, sighting: Sighting) -> None:
+        """A worker's observed set has come in."""
+        self._do(self._life, lambda: self.leader.hear(sighting) if self.leader else None)
+
+    # --- what a leader uses of its process
+
+    def later(self, delay_ms: int, act: Act) -> None:
+        life = self._life
+        self.agenda.after(delay_ms, lambda: self._do(life, act))
+
+    def holds_lease(self) -> bool:
+        return self._tempo.beat_ms is None or self.agenda.now_ms < self._until_ms
+
+    def end_term(self) -> None:
+        if self.leader:
+            self.leader.end()
+            self.leader = None
+            self._until_ms = -1
+            self._links.inbound.leave(self.name)
+
+    def publish(self, rows: list[int]) -> None:
+        for row in self.records.take_outbox(rows):
+            for stream in self._links.outbound:
+                stream.publish(row)
+
+    def carry(self, orders: Orders) -> None:
+        if self.is_up:
+            self._links.wire.send(self.name, orders.worker, lambda: self._links.deliver(orders))
+
+    def reaches(self, point: str) -> bool:
+        if self.dies_at is None or self.dies_at[0] != point:
+            return True
+        self.die(self.dies_at[1])
+        return False
+
+    # --- its own loops
+
+    def _do(self, life: int, act: Act) -> None:
+        if life != self._life or self._is_dead:
+            return
+        if self._is_frozen:
+            self._backlog.append((life, act))
+        else:
+            act()
+
+    def _every(self, period_ms: int, act: Act) -> None:
+        def again() -> None:
+            act()
+            self.later(period_ms, again)
+
+        self.later(0, again)
+
+    def _keep_lease(self) -> None:
+        now_ms = self.agenda.now_ms
+        if self.leader is None:
+            epoch = self.records.take_lease(self.name, now_ms)
+            if epoch is not None:
+                self._lead(epoch, now_ms)
+        elif self._tempo.beat_ms is None or self.records.renew_lease(self.name, self._epoch, now_ms):
+            self._until_ms = now_ms + LEASE_MS
+        elif self.records.is_up or now_ms >= self._until_ms:
+            self.end_term()
+
+    def _lead(self, epoch: int, now_ms: int) -> None:
+        self._epoch, self._until_ms = epoch, now_ms + LEASE_MS
+        self.leader = leader = Leader(self, epoch, self._tempo)
+        leader.begin()
+        self._links.inbound.consume(
+            self.name, lambda told, ack: self._do(self._life, lambda: self._handle(leader, told, ack))
+        )
+
+    def _tick(self) -> None:
+        if self.leader:
+            self.leader.push(lambda cluster, now: None)
+        if self.records.is_up:
+            # The safety net under the outbox: what a dead leader had committed and not published.
+            self.publish(list(self.records.outbox))
+
+    def _pulse(self) -> None:
+        leader = self.leader
+        if leader is None:
+            return
+        echo = lambda: self._do(self._life, lambda: leader.silence.on_echo(self.agenda.monotonic_s))  # noqa: E731
+        self._links.wire.send(self.name, self.name, echo)
+        leader.give_up_silent()
+
+    def _reconcile(self) -> None:
+        if self.leader:
+            self.leader.reconcile()
+
+    def _handle(self, leader: Leader, told: Told, ack: Act) -> None:
+        """A handler: keep what came, and after the commit have the world take it up."""
+
+        def commit() -> None:
+            if not self.records.is_up:
+                self.later(1000, commit)
+                return
+            event = self._keep(told)
+            if not self.reaches("after_handler_commit"):
+                return
+            ack()
+            if event is not None:
+                event(leader)
+
+        if self._tempo.commit_ms:
+            self.later(self._tempo.commit_ms, commit)
+        else:
+            commit()
+
+    def _keep(self, told: Told) -> Callable[[Leader], None] | None:
+        """What one transaction does about a message; the inbox drops those seen before."""
+        records = self.records
+        match told:
+            case Wished(wish, part):
+                if not records.is_first(f"{wish.trial}:{wish.version}"):
+                    return None
+                records.keep_wish(wish, self.agenda.now_ms)
+                part = records.parts.setdefault(wish.experiment, part)
+                return lambda leader: leader.take_wish(wish, part)
+            case Settled(id_, run):
+                if not records.is_first(id_):
+                    return None
+                records.settle(run)
+                return lambda leader: leader.push(lambda c, now: wishes.on_settled(c, run, now))
+            case Drained(worker, reclaim):
+                records.draining[worker] = reclaim
+                return lambda leader: leader.drain(worker, reclaim)
+            case Removed(worker):
+                records.removed.add(worker)
+                return lambda leader: leader.push(lambda c, now: heard.on_removed(c, worker, now))

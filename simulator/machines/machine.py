@@ -1,0 +1,303 @@
+"""A worker and its machine: what the desired set makes of the ranks there, and the observed set that it answers with.
+
+Mirrors `worker/core` in short: fencing by epoch, orders taken level by level, ends kept until they are dropped, ranks that outlive
+the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: `training` is what the ranks do together.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from services.scheduler.core.desired import Desired
+from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.run import Exit, Run
+from shared.ids import AllocationId, PoolName, WorkerId
+from shared.messages.specs import Signal, SlotKind
+from simulator.agenda import Act, Agenda
+from simulator.control.messages import Orders, Sighting
+from simulator.machines.registry import Refused, Registry, Unknown
+from simulator.machines.training import Training
+from simulator.watching.watch import Watch
+
+ORPHAN_AFTER_MS = 1_800_000
+KILL_MS = 50
+RETRY_MS = 1000
+
+Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a machine offers."""
+
+    name: WorkerId
+    pool: PoolName
+    slots: int
+    slot_kind: SlotKind | None = None
+
+
+@dataclass(slots=True)
+class Local:
+    """One allocation here."""
+
+    run: Run
+    slot_ids: tuple[int, ...]
+    wanted: Signal
+    decide_at: float | None
+    phase: Phase = "preparing"
+    rendezvous: str | None = None
+    progress: float = 0.0
+    exit: Exit | None = None
+    is_started: bool = False
+    is_dropped: bool = False
+
+
+@dataclass(slots=True)
+class Ties:
+    """What machines share.
+
+    Attributes:
+        tell: Sends an observed set to whoever leads.
+        reach_registry: Does something there if it can be reached from this machine now; False: it cannot.
+    """
+
+    agenda: Agenda
+    training: Training
+    registry: Registry
+    watch: Watch
+    tell: Callable[[WorkerId, Sighting], None]
+    reach_registry: Callable[[WorkerId], bool]
+
+
+class Machine:
+    """One machine with its daemon. `lives` counts its power cycles: what was begun in an earlier one does not go on."""
+
+    def __init__(self, kind: Kind, ties: Ties, beat_ms: int | None) -> None:
+        self.kind = kind
+        self.is_on = False
+        self.local: dict[AllocationId, Local] = {}
+        self._ties = ties
+        self._beat_ms = beat_ms
+        self._epoch = 0
+        self._newest = -1
+        self._heard_ms = 0
+        self._incarnation = 0
+        self._sequence = 0
+        self._lives = 0
+        self._uploads = 0
+
+    def switch_on(self) -> None:
+        """The machine boots and its daemon speaks; ranks of an earlier life are gone."""
+        self.is_on = True
+        self._lives += 1
+        self._heard_ms = self._ties.agenda.now_ms
+        self.restart_daemon()
+        if self._beat_ms is not None:
+            self._beat_on(self._lives)
+
+    def switch_off(self) -> None:
+        """Power is gone, and all that ran here."""
+        self.is_on = False
+        self._lives += 1
+        self._uploads = 0
+        for local in list(self.local.values()):
+            if local.is_started and local.phase != "exited":
+                self._ties.watch.on_stopped(self.kind.name, local.run, "power")
+                self._ties.training.leave(local.run.allocation, self.kind.name)
+        self.local.clear()
+
+    def restart_daemon(self) -> None:
+        """The daemon dies and is started again under the same directory: it adopts the ranks."""
+        self._incarnation += 1
+        self._sequence, self._newest = 0, -1
+        self._say()
+
+    def acknowledged(self) -> None:
+        """The scheduler has answered."""
+        self._heard_ms = self._ties.agenda.now_ms
+
+    def obey(self, orders: Orders, answer: Callable[[Sighting], None]) -> None:
+        """Apply a desired set unless it comes from a deposed leader or is older than one applied; answer what is here."""
+        if not self.is_on:
+            return
+        if orders.epoch > self._epoch or (orders.epoch == self._epoch and orders.sequence > self._newest):
+            self._epoch, self._newest = orders.epoch, orders.sequence
+            self._heard_ms = self._ties.agenda.now_ms
+            self._apply(orders)
+        answer(self._sighting(orders.sequence))
+
+    # --- what training says
+
+    def on_exit(self, allocation: AllocationId, exited: Exit) -> None:
+        local = self.local.get(allocation)
+        if local is not None and local.phase in ("running", "stopping"):
+            self._finish(local, exited, "exit")
+
+    def on_saved(self, allocation: AllocationId, run: Run, number: int, progress: float) -> None:
+        self._uploads += 1
+        upload_ms = self._ties.training.item_of(run).upload_ms
+        self._later(upload_ms, lambda: self._commit(run, number, progress))
+
+    # --- orders
+
+    def _apply(self, orders: Orders) -> None:
+        named = set()
+        for wanted in orders.allocations:
+            named.add(wanted.run.allocation)
+            local = self.local.get(wanted.run.allocation)
+            if local is not None:
+                self._change(local, wanted)
+            elif wanted.needs_spec:
+                self._begin(wanted)
+        for allocation in [a for a in self.local if a not in named]:
+            self._drop(self.local[allocation])
+
+    def _begin(self, wanted: Desired) -> None:
+        run = wanted.run
+        slot_ids = next(share.slot_ids for share in run.shares if share.worker == self.kind.name)
+        local = Local(run, slot_ids, Signal.RUN, wanted.trial.wish.decide_at)
+        self.local[run.allocation] = local
+        self._later(self._ties.training.item_of(run).launch_ms, lambda: self._fetched(local))
+        self._change(local, wanted)
+
+    def _change(self, local: Local, wanted: Desired) -> None:
+        local.is_dropped = False
+        local.decide_at = wanted.trial.wish.decide_at
+        is_new = wanted.wanted is not local.wanted
+        local.wanted = wanted.wanted
+        if wanted.run.rendezvous is not None and wanted.run.chief != self.kind.name:
+            local.rendezvous = wanted.run.rendezvous
+        if local.phase == "exited":
+            return
+        if local.wanted is Signal.KILL:
+            self._kill(local, Exit(exit_code=-9, forced=True), "wanted")
+        elif local.phase == "preparing" or local.phase == "ready":
+            if local.wanted is not Signal.RUN:
+                self._finish(local, Exit(acknowledged=local.wanted), "wanted")
+            elif local.phase == "ready":
+                self._start_when_met(local)
+        elif is_new:
+            self._ties.training.tell(local.run.allocation, self.kind.name, local.wanted)
+
+    def _drop(self, local: Local) -> None:
+        local.is_dropped = True
+        if local.phase == "exited":
+            del self.local[local.run.allocation]
+        else:
+            self._kill(local, Exit(exit_code=-9, forced=True), "dropped")
+
+    # --- the life of ranks
+
+    def _fetched(self, local: Local) -> None:
+        if local.phase != "preparing":
+            return
+        if self.kind.name == local.run.chief:
+            try:
+                if not self._ties.reach_registry(self.kind.name):
+                    raise Unknown
+                restored = self._ties.registry.restore(local.run)
+            except Unknown:
+                self._later(RETRY_MS, lambda: self._fetched(local))
+                return
+            if restored is Refused:
+                refused = Exit(exit_code=None, is_machine_fault=True, reason="the restore was refused")
+                self._finish(local, refused, "refused")
+                return
+            local.progress = restored
+            local.rendezvous = f"{self.kind.name}:{local.run.token}"
+        local.phase = "ready"
+        self._start_when_met(local)
+        if len(local.run.shares) > 1:
+            self._say()
+
+    def _start_when_met(self, local: Local) -> None:
+        """Ranks start once they know where to meet."""
+        if local.rendezvous is None and len(local.run.shares) > 1:
+            return
+        local.phase, local.is_started = "running", True
+        self._ties.watch.on_started(self.kind.name, local.run, local.slot_ids)
+        self._ties.training.join(local.run, self.kind.name, self, local.progress)
+        self._say()
+
+    def _kill(self, local: Local, exited: Exit, cause: str) -> None:
+        if local.phase == "stopping":
+            return
+        local.phase = "stopping"
+        if local.is_started:
+            self._ties.training.leave(local.run.allocation, self.kind.name)
+        self._later(KILL_MS if local.is_started else 0, lambda: self._finish(local, exited, cause))
+
+    def _finish(self, local: Local, exited: Exit, cause: str) -> None:
+        if local.phase == "exited" or self.local.get(local.run.allocation) is not local:
+            return
+        local.phase, local.exit = "exited", exited
+        if local.is_started:
+            self._ties.watch.on_stopped(self.kind.name, local.run, cause)
+        if local.is_dropped:
+            del self.local[local.run.allocation]
+        self._say()
+
+    def _commit(self, run: Run, number: int, progress: float) -> None:
+        try:
+            if not self._ties.reach_registry(self.kind.name):
+                raise Unknown
+            self._ties.registry.commit(run, number, progress)
+        except Unknown:
+            self._later(RETRY_MS, lambda: self._commit(run, number, progress))
+            return
+        self._uploads -= 1
+        if self._uploads == 0:
+            self._say()
+
+    # --- speaking
+
+    def _beat_on(self, life: int) -> None:
+        if life != self._lives or self._beat_ms is None:
+            return
+        if self._ties.agenda.now_ms - self._heard_ms >= ORPHAN_AFTER_MS:
+            for local in list(self.local.values()):
+                if local.phase != "exited":
+                    orphaned = Exit(exit_code=None, is_machine_fault=True, reason="the scheduler was silent")
+                    self._kill(local, orphaned, "orphaned")
+        self._say()
+        # Answered or not: one heartbeat that is lost must not cost a lease.
+        self._ties.agenda.after(self._beat_ms, lambda: self._beat_on(life))
+
+    def _say(self) -> None:
+        if self.is_on:
+            self._ties.tell(self.kind.name, self._sighting())
+
+    def _sighting(self, answers: int | None = None) -> Sighting:
+        self._sequence += 1
+        allocations = tuple(self._observed(local) for local in self.local.values())
+        heard = Heard(
+            worker=self.kind.name,
+            pool=self.kind.pool,
+            kind=self.kind.slot_kind,
+            slot_ids=tuple(range(self.kind.slots)),
+            is_empty=self._uploads == 0 and all(local.phase == "exited" for local in self.local.values()),
+            allocations=allocations,
+        )
+        return Sighting(heard, self._incarnation, self._sequence, answers)
+
+    def _observed(self, local: Local) -> Observed:
+        run = local.run
+        attempt = self._ties.training.attempt(run.allocation)
+        return Observed(
+            allocation=run.allocation,
+            run=run.id,
+            token=run.token,
+            generation=run.generation,
+            state="exited" if local.exit else "running" if local.phase == "running" else "preparing",
+            wanted=local.wanted,
+            decide_at=local.decide_at,
+            rendezvous=local.rendezvous if self.kind.name == run.chief else None,
+            step=attempt.step if attempt else 0,
+            checkpoints=attempt.checkpoints if attempt else 0,
+            exit=local.exit,
+        )
+
+    def _later(self, delay_ms: int, act: Act) -> None:
+        """After a delay, unless the power was cut meanwhile."""
+        life = self._lives
+        self._ties.agenda.after(delay_ms, lambda: act() if life == self._lives else None)

@@ -1,0 +1,105 @@
+"""The registry's side of a run: what it goes on from, and which checkpoints count. Tokens are judged by the registry's own core."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from services.registry.core.fencing import Effect, Ending, Fence, is_allowed
+from services.scheduler.core.facts import Ended, Fact, Granted
+from services.scheduler.core.run import Run
+from shared.ids import RunId, TrialId
+from simulator.agenda import Act
+from simulator.watching.watch import Watch
+
+Refused = None
+"""Instead of a progress: the run may not start."""
+
+
+class Unknown(Exception):
+    """The scheduler does not answer, and nothing is known of the run yet: ask again."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A trial: its newest token, and the progress of its newest checkpoint."""
+
+    newest_token: int = 0
+    saved: float = 0.0
+    saved_by: tuple[int, int] = (0, 0)
+    endings: dict[int, Ending] = field(default_factory=dict)
+
+
+class Registry:
+    """Answers restores and commits; learns of grants and ends from the stream, or asks the scheduler about an unknown run.
+
+    Args:
+        ask: Whether a run's token is stale by the scheduler's tables; None when nobody answers.
+        tell: Sends word that an announced checkpoint was committed or given up.
+    """
+
+    def __init__(
+        self, watch: Watch, ask: Callable[[Run], bool | None], tell: Callable[[Run, int], None]
+    ) -> None:
+        self._watch = watch
+        self._ask = ask
+        self._tell = tell
+        self._trials: dict[TrialId, _Known] = {}
+        self._runs: set[RunId] = set()
+        self._done: set[tuple[RunId, int]] = set()
+
+    def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
+        """A fact from the scheduler's stream; repeats change nothing."""
+        match row[1]:
+            case Granted(run, _):
+                self._grant(run)
+            case Ended(run, _, ending, exited):
+                known = self._grant(run)
+                if ending.outcome == "lost":
+                    known.endings[run.token] = Ending.lost
+                elif exited is not None and exited.forced:
+                    known.endings[run.token] = Ending.forced
+            case _:
+                pass
+        acknowledge()
+
+    def restore(self, run: Run) -> float | None:
+        """The progress that a run goes on from, or `Refused`. Raises Unknown."""
+        known = self._learn(run)
+        if not is_allowed(_fence(known, run), Effect.restore):
+            return Refused
+        self._watch.on_restored(run.trial, run.token)
+        return known.saved
+
+    def commit(self, run: Run, number: int, progress: float) -> None:
+        """A manifest: the checkpoint counts, or is given up where the token is stale. Raises Unknown."""
+        known = self._learn(run)
+        if (run.id, number) not in self._done:
+            self._done.add((run.id, number))
+            if is_allowed(_fence(known, run), Effect.commit):
+                self._watch.on_written(run.trial, run.token)
+                if (run.number, number) > known.saved_by:
+                    known.saved, known.saved_by = progress, (run.number, number)
+        self._tell(run, number)
+
+    def forget(self, trial: TrialId) -> None:
+        """Nothing more comes of a trial."""
+        self._trials.pop(trial, None)
+
+    def _learn(self, run: Run) -> _Known:
+        if run.id not in self._runs:
+            is_stale = self._ask(run)
+            if is_stale is None:
+                raise Unknown
+            known = self._grant(run)
+            if is_stale:
+                known.endings.setdefault(run.token, Ending.lost)
+        return self._trials[run.trial]
+
+    def _grant(self, run: Run) -> _Known:
+        self._runs.add(run.id)
+        known = self._trials.setdefault(run.trial, _Known())
+        known.newest_token = max(known.newest_token, run.token)
+        return known
+
+
+def _fence(known: _Known, run: Run) -> Fence:
+    return Fence(run.token, known.newest_token, known.endings.get(run.token))

@@ -1,0 +1,91 @@
+"""Those who look on: invariants and measures. They change nothing, so what happens is the same with and without them."""
+
+from collections.abc import Sequence
+
+from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.facts import Closed
+from services.scheduler.core.plan import Plan
+from services.scheduler.core.run import Run
+from shared.ids import TrialId, WorkerId
+from shared.messages.specs import Wanted
+
+
+class Watch:
+    """What can be seen; each is called right after it happened."""
+
+    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+        """A leader has planned and made the plan part of its world, which nobody else knows yet."""
+
+    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+        """A cycle was saved: its facts hold from now on."""
+
+    def on_closed(self, closed: Closed) -> None:
+        """The searcher has learned of a request's end."""
+
+    def on_wished(self, trial: TrialId, wanted: Wanted) -> None:
+        """The searcher wants something else of a trial."""
+
+    def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
+        """A machine has started its ranks of a run."""
+
+    def on_training(self, run: Run) -> None:
+        """Every member of a gang has started."""
+
+    def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
+        """A machine's ranks of a run are gone; `cause` in one word."""
+
+    def on_trouble(self, worker: WorkerId) -> None:
+        """A machine, or its way to the bus, has really failed."""
+
+    def on_restored(self, trial: TrialId, token: int) -> None:
+        """The registry has told a run what it goes on from."""
+
+    def on_written(self, trial: TrialId, token: int) -> None:
+        """The registry has accepted a checkpoint."""
+
+
+class Watches(Watch):
+    """Several who look on, in their order."""
+
+    def __init__(self, watches: Sequence[Watch]) -> None:
+        self._all = tuple(watches)
+
+    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+        for watch in self._all:
+            watch.on_turn(cluster, planned)
+
+    def on_commit(self, cluster: Cluster, changes: Changes) -> None:
+        for watch in self._all:
+            watch.on_commit(cluster, changes)
+
+    def on_closed(self, closed: Closed) -> None:
+        for watch in self._all:
+            watch.on_closed(closed)
+
+    def on_wished(self, trial: TrialId, wanted: Wanted) -> None:
+        for watch in self._all:
+            watch.on_wished(trial, wanted)
+
+    def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
+        for watch in self._all:
+            watch.on_started(worker, run, slot_ids)
+
+    def on_training(self, run: Run) -> None:
+        for watch in self._all:
+            watch.on_training(run)
+
+    def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
+        for watch in self._all:
+            watch.on_stopped(worker, run, cause)
+
+    def on_trouble(self, worker: WorkerId) -> None:
+        for watch in self._all:
+            watch.on_trouble(worker)
+
+    def on_restored(self, trial: TrialId, token: int) -> None:
+        for watch in self._all:
+            watch.on_restored(trial, token)
+
+    def on_written(self, trial: TrialId, token: int) -> None:
+        for watch in self._all:
+            watch.on_written(trial, token)

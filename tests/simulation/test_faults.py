@@ -1,0 +1,54 @@
+"""Whatever fails, in whatever order: all work ends, and the invariants hold after each event."""
+
+import pytest
+
+from simulator.agenda import Agenda
+from simulator.faults import Fault, Trouble
+from simulator.watching.watch import Watch
+from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
+
+
+class Causes(Watch):
+    """When machines ended ranks, and why."""
+
+    def __init__(self) -> None:
+        self.agenda = Agenda()
+        self.seen: list[tuple[int, str]] = []
+
+    def on_stopped(self, worker, run, cause):
+        self.seen.append((self.agenda.now_ms, cause))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_everything_fails_together(seed):
+    world(seed, EVERY_FAULT, count=12).end()
+
+
+@pytest.mark.parametrize("fault", EVERY_FAULT)
+def test_one_thing_fails_again_and_again(fault):
+    for seed in (100, 101):
+        world(seed, [fault], count=6).end()
+
+
+@pytest.mark.parametrize("lasts_ms", [300, 2_000, 5_000, 60_000, 25 * MINUTE_MS])
+@pytest.mark.parametrize("fault", ["bus_down", "database_down", "scheduler_froze", "scheduler_cut_off"])
+def test_an_outage_of_the_control_plane_ends_no_healthy_run(fault: Fault, lasts_ms):
+    ended = world(7, troubles=[Trouble(40_000, fault, lasts_ms, whom=0, how=0)])
+    ended.end()
+    runs = ended.simulation.records.runs.values()
+    assert all(run.number == 1 for run in runs), "a run was begun anew although no machine failed"
+
+
+def test_a_worker_that_nobody_speaks_to_for_half_an_hour_ends_its_ranks_and_not_before():
+    causes = Causes()
+    trouble = Trouble(60_000, "bus_down", 40 * MINUTE_MS, whom=0, how=0)
+    silent = world(4, troubles=[trouble], watches=[causes], longest_work_ms=45 * MINUTE_MS)
+    causes.agenda = silent.simulation.agenda
+    silent.end(after_ms=240 * MINUTE_MS)
+    orphaned = [at_ms for at_ms, cause in causes.seen if cause == "orphaned"]
+    assert orphaned and min(orphaned) >= 60_000 + 30 * MINUTE_MS - 1000
+
+
+def test_equal_seeds_make_equal_histories_and_others_do_not():
+    digests = [world(seed, EVERY_FAULT).end() for seed in (5, 5, 6)]
+    assert digests[0] == digests[1] != digests[2]

@@ -1,0 +1,70 @@
+"""The net catches fish: each invariant fails when the rule that it guards is taken out of a core."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from services.scheduler.core import ends, plan, turn
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.liveness import Silence
+from simulator.faults import Trouble
+from simulator.machines import registry
+from simulator.watching.invariants import Breach
+from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
+
+
+def seeds_fail(words: str, troubles=(), faults=EVERY_FAULT) -> None:
+    with pytest.raises(Breach, match=re.escape(words)):
+        for seed in range(60):
+            world(seed, faults, count=12, troubles=troubles).end()
+
+
+def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch):
+    monkeypatch.setattr(Cluster, "hold", lambda self, run: None)
+    seeds_fail("at most one grant per slot", faults=())
+
+
+def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):
+    monkeypatch.setattr(registry, "is_allowed", lambda fence, effect: True)
+    seeds_fail("no write of a stale token accepted", faults=["worker_cut_off"])
+
+
+def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch):
+    whole = plan.plan
+
+    def cut_short(cluster, pools):
+        planned = whole(cluster, pools)
+        return replace(planned, grants=tuple(_less(grant) for grant in planned.grants))
+
+    monkeypatch.setattr(turn, "plan", cut_short)
+    seeds_fail("gangs whole", faults=())
+
+
+def test_a_request_whose_end_is_not_told_is_missed(monkeypatch):
+    end = ends._end
+
+    def silently(cluster, run, *rest):
+        end(cluster, run, *rest)
+        cluster.changes.facts = cluster.changes.facts[:-1] if run.number == 1 else cluster.changes.facts
+
+    monkeypatch.setattr(ends, "_end", silently)
+    with pytest.raises(AssertionError, match="never closed"):
+        world(1).end(after_ms=10 * MINUTE_MS)
+
+
+def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeypatch):
+    def take_silent(self, now):
+        silent = sorted(w for w, at in self._heard.items() if now - max(at, self._floor) > self._lease_s)
+        for worker in silent:
+            del self._heard[worker]
+        return silent
+
+    monkeypatch.setattr(Silence, "take_silent", take_silent)
+    trouble = Trouble(60_000, "bus_down", MINUTE_MS, whom=0, how=0)
+    seeds_fail("no healthy run killed", troubles=[trouble], faults=())
+
+
+def _less(grant):
+    *others, (worker, slots) = grant.placement
+    return replace(grant, placement=(*others, (worker, slots - 1))) if slots > 1 else grant

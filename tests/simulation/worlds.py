@@ -1,0 +1,94 @@
+"""Small worlds drawn from a seed: machines, a workload, and faults to happen to them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import get_args
+
+from services.scheduler.core.pool import PoolPolicy
+from shared.ids import PoolName, WorkerId
+from simulator.control.leader import Tempo
+from simulator.faults import Fault, Faults, Trouble, draw
+from simulator.machines.machine import Kind
+from simulator.simulation import Setup, Simulation
+from simulator.trials import Item, PlainWork
+from simulator.watching.invariants import Invariant, NoHealthyRunKilled, NothingLost, all_invariants
+from simulator.watching.trace import Trace
+from simulator.watching.watch import Watch
+from simulator.wire import ROUGH
+
+POOL = PoolName("default")
+EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
+MINUTE_MS = 60_000
+REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
+SLOTS = (1, 2, 2, 4, 8)
+
+
+@dataclass
+class World:
+    """A simulation under all invariants."""
+
+    simulation: Simulation
+    invariants: list[Invariant]
+    trace: Trace
+
+    def end(self, after_ms: int = 120 * MINUTE_MS) -> str:
+        """Runs until all work is done, which must happen, and returns the digest of all that happened."""
+        assert self.simulation.run(after_ms), f"{self.simulation.owner.left} requests never closed"
+        orders = self.simulation.owner.orders.items()
+        for invariant in self.invariants:
+            if isinstance(invariant, NothingLost):
+                invariant.check_end((trial, order.wish.request) for trial, order in orders)
+        return self.trace.digest
+
+
+def world(
+    seed: int,
+    faults: Iterable[Fault] = (),
+    count: int = 8,
+    longest_ms: int = 2 * MINUTE_MS,
+    troubles: Iterable[Trouble] = (),
+    watches: Iterable[Watch] = (),
+    longest_work_ms: int = 90_000,
+) -> World:
+    """A world of five machines and a dozen trials; `count` faults of the given kinds happen in its first four minutes."""
+    chance = Random(f"{seed}/world")
+    policy = PoolPolicy(POOL, exclusive=chance.random() < 0.7)
+    invariants, trace = all_invariants(), Trace()
+    setup = Setup(
+        policy=policy,
+        machines=[Kind(WorkerId(f"w{number}"), POOL, slots) for number, slots in enumerate(SLOTS)],
+        items=[_item(chance, number, longest_work_ms) for number in range(chance.randrange(8, 16))],
+        seed=seed,
+        tempo=REAL,
+        weather=ROUGH,
+        nodes=2,
+        failing=chance.choice([0.0, 0.02]),
+    )
+    simulation = Simulation(setup, [*invariants, trace, *watches])
+    trace.agenda = simulation.agenda
+    doer = Faults(simulation)
+    for invariant in invariants:
+        if isinstance(invariant, NoHealthyRunKilled):
+            invariant.troubled = doer.troubled
+    drawn = draw(simulation.chance("faults"), count, 4 * MINUTE_MS, faults, longest_ms) if faults else []
+    doer.plan([*drawn, *troubles])
+    simulation.begin()
+    return World(simulation, invariants, trace)
+
+
+def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
+    slots = chance.choice([1, 1, 2, 3, 4, 6])
+    return Item(
+        name=f"trial-{number}",
+        arrives_ms=chance.randrange(2 * MINUTE_MS),
+        work=PlainWork(chance.randrange(5_000, longest_work_ms), slots),
+        min_slots=slots,
+        max_slots=slots,
+        tenant=f"tenant-{number % 2}",
+        experiment=f"experiment-{number % 5}",
+        priority=chance.choice([None, 10, 50]),
+        checkpoint_ms=chance.choice([None, 20_000]),
+        launch_ms=chance.choice([200, 3_000]),
+        experiment_max_slots=chance.choice([None, None, 6]),
+    )
