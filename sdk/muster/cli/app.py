@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import cluster, experiment, model, sign_in, trace, trial
+from muster.cli import cluster, experiment, model, sign_in, trace, trial, usage
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command
 from muster.errors import MusterError, Rejected
 
 PLUGINS = "muster.commands"
 SHORTHANDS = {"e": "experiment", "exp": "experiment", "t": "trial", "m": "model", "w": "worker", "p": "pool"}
-ORDER = ("experiment", "trial", "model", "worker", "pool", "queue", "trace", "login", "whoami")
+ORDER = ("experiment", "trial", "model", "worker", "pool", "queue", "usage", "trace", "login", "whoami")
 KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
@@ -100,6 +100,7 @@ app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(cluster.pools, name="pool")
 app.command("queue", cls=Command)(cluster.queue)
+app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)
 app.command("login", cls=Command)(sign_in.login)
 app.command("whoami", cls=Command)(sign_in.whoami)

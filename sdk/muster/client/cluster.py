@@ -1,8 +1,11 @@
 """Workers, pools, instances and the queue."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 from muster.client import models
 from muster.client.paging import Items, pages
-from muster.client.transport import Reference, Transport, segment
+from muster.client.transport import Query, Reference, Transport, segment
 
 
 class Cluster:
@@ -30,3 +33,23 @@ class Cluster:
     def queue(self, pool: str | None = None) -> Items[models.QueueEntry]:
         """Return the queue in the order of service."""
         return pages(self._transport, models.QueuePage, "/v1/queue", {"pool": pool})
+
+    def usage(
+        self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
+    ) -> models.Usage:
+        """Return slot-seconds in a period (by default the last 30 days), by tenant, workspace, user, experiment or pool."""
+        return self._transport.get(models.Usage, "/v1/usage", _usage_query(by, since, until))
+
+    def usage_csv(
+        self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
+    ) -> str:
+        """Return the same as CSV with a line of names."""
+        return self._transport.get_csv("/v1/usage", _usage_query(by, since, until))
+
+
+def _usage_query(by: Sequence[str], since: datetime | None, until: datetime | None) -> Query:
+    return {
+        "by": by,
+        "since": since.isoformat() if since else None,
+        "until": until.isoformat() if until else None,
+    }

@@ -599,3 +599,37 @@ class LogStream(StrEnum):
     STDOUT = "stdout"
     STDERR = "stderr"
     PLATFORM = "platform"
+
+
+class UsageKey(StrEnum):
+    """What usage is added up by."""
+
+    TENANT = "tenant"
+    WORKSPACE = "workspace"
+    USER = "user"
+    EXPERIMENT = "experiment"
+    POOL = "pool"
+
+
+class UsageRow(Resource):
+    """What was used by one of each key that was asked for."""
+
+    tenant: str | None = None
+    workspace: str | None = None
+    user: str | None = None
+    experiment: int | None = Field(default=None, description="Its number.")
+    experiment_name: str | None = None
+    pool: str | None = None
+    slot_seconds: float = Field(
+        description="From each grant until the worker had let go; what is held still counts up to now."
+    )
+
+
+class Usage(Resource):
+    """Slot-seconds in a period, exact to the second, in the order of the keys."""
+
+    since: datetime
+    until: datetime
+    by: list[UsageKey]
+    items: list[UsageRow]
+    slot_seconds: float = Field(description="All of them together.")

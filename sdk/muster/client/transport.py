@@ -58,6 +58,7 @@ class Call:
     content: bytes | None = None
     once: bool = False
     on_bytes: Callable[[int, int], None] | None = None
+    accept: str = "application/json"
 
 
 class Transport:
@@ -83,6 +84,10 @@ class Transport:
     def get(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
         """Return what `GET path` answers."""
         return self.call(model, Call("GET", path, query))
+
+    def get_csv(self, path: str, query: Query | None = None) -> str:
+        """Return what `GET path` answers to who wants a table for a spreadsheet."""
+        return self._retried(Call("GET", path, query, accept="text/csv")).text
 
     def post(self, model: type[ModelT], path: str, body: JsonValue = None) -> ModelT:
         """Return what `POST path` answers; it takes effect once, however often it had to be sent."""
@@ -123,7 +128,7 @@ class Transport:
             yield answer
 
     def _retried(self, call: Call) -> httpx.Response:
-        headers = dict(self._headers)
+        headers = {**self._headers, "Accept": call.accept}
         if call.once:
             headers["Idempotency-Key"] = secrets.token_hex(16)
         for attempt in range(self.attempts):

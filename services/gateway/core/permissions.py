@@ -49,6 +49,11 @@ ROLES: dict[str, frozenset[Permission]] = {
 """An operator sees tenants' machines and no tenant's content."""
 
 
+def sees_all_tenants(role: str) -> bool:
+    """True for who keeps the site: how much each tenant uses, never for what."""
+    return role == "operator"
+
+
 def may_grant(role: str, granted: str) -> bool:
     """True when a caller of `role` may hand out `granted`: never more than it has itself."""
     return ROLES[granted] <= ROLES[role]

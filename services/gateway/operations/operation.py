@@ -59,6 +59,8 @@ class Operation(Generic[Req, Res]):
     stream: Stream | None = None
     rate: RateClass | None = None
     status: int = 200
+    csv: Callable[[Res], str] | None = None
+    """For who asks REST for `text/csv`."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.permission, Permission | Access):

@@ -1,6 +1,6 @@
 """Every operation of the public API, one row each: REST, gRPC, OpenAPI and the proto file come from here."""
 
-from services.gateway.api import access, base, checkpoints, cluster, experiments, models, trials
+from services.gateway.api import access, base, checkpoints, cluster, experiments, models, trials, usage
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
     access as access_handlers,
@@ -37,6 +37,9 @@ from services.gateway.operations import (
 )
 from services.gateway.operations import (
     trials as trial_handlers,
+)
+from services.gateway.operations import (
+    usage as usage_handlers,
 )
 from services.gateway.operations.operation import Idempotency, Operation, RateClass
 
@@ -92,6 +95,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListPools", "GET", "/v1/pools", base.PageRequest, cluster.PoolPage, CLUSTER, SAFE, cluster_handlers.list_pools),
     Operation("ListInstances", "GET", "/v1/instances", base.PageRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
+    Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),
     Operation("WatchEvents", "GET", "/v1/events", cluster.WatchEventsRequest, cluster.Event, READ_EXPERIMENT, SAFE, event_handlers.watch_events, stream="server"),
     # access
     Operation("GetMe", "GET", "/v1/me", base.Empty, access.Me, Permission.SELF, SAFE, access_handlers.get_me),

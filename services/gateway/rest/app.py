@@ -19,6 +19,7 @@ from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics
 
+CSV = "text/csv"
 OPENAPI_PATH = "/openapi.json"
 PUBLIC_PATHS = frozenset({OPENAPI_PATH})
 """Paths beside the table of operations; they show nothing of any tenant."""
@@ -78,6 +79,8 @@ class Rest:
         if row.stream == "server":
             return await stream_events(request, self._front, row, caller, model, inputs)
         found = await self._front.call(row, caller, model, inputs)
+        if row.csv is not None and CSV in request.headers.get("Accept", ""):
+            return web.Response(text=row.csv(found), status=row.status, content_type=CSV)
         return web.Response(body=to_json(found), status=row.status, content_type="application/json")
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:

@@ -126,7 +126,10 @@ def _success(row: Operation[Any, Any]) -> Document:
     media = "text/event-stream" if row.stream == "server" else "application/json"
     schema = {"$ref": _REF.format(model=row.response.__name__)}
     summary = (row.response.__doc__ or "").strip().splitlines()[0]
-    return {"description": summary, "content": {media: {"schema": schema}}}
+    content: Document = {media: {"schema": schema}}
+    if row.csv is not None:
+        content["text/csv"] = {"schema": {"type": "string"}}
+    return {"description": summary, "content": content}
 
 
 def _parameters(row: Operation[Any, Any]) -> list[Document]:

@@ -1,6 +1,6 @@
 """Tenants and tokens. The look-up of a token comes before its tenant is known: the one read under the system role."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import tenant, token
+from shared.ids import TenantId
 
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
@@ -21,6 +22,13 @@ async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | N
 async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str, now: datetime) -> None:
     statement = upsert(tenant).values(id=tenant_id, name=name, created_at=now).on_conflict_do_nothing()
     await connection.execute(statement)
+
+
+async def load_tenant_names(
+    connection: AsyncConnection, tenants: Collection[TenantId]
+) -> dict[TenantId, str]:
+    query = select(tenant.c.id, tenant.c.name).where(tenant.c.id.in_(tenants))
+    return {TenantId(row.id): row.name for row in await connection.execute(query)}
 
 
 async def ensure_token(connection: AsyncConnection, values: dict[str, Any]) -> None:

@@ -1,10 +1,10 @@
 """Experiments: the submission and what the searcher last said of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, and_, func, insert, or_, select, update
+from sqlalchemy import ARRAY, Row, Uuid, and_, any_, bindparam, func, insert, or_, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -36,6 +36,15 @@ async def load_experiment(connection: AsyncConnection, reference: int | UUID) ->
     """By its number or id; None when the tenant has no such."""
     column = experiment.c.number if isinstance(reference, int) else experiment.c.id
     return (await connection.execute(select(experiment).where(column == reference))).one_or_none()
+
+
+async def load_names(
+    connection: AsyncConnection, experiments: Collection[UUID]
+) -> dict[UUID, tuple[int, str]]:
+    """Number and name of each that there is, by its id."""
+    wanted = experiment.c.id == any_(bindparam("ids", list(experiments), type_=ARRAY(Uuid)))
+    query = select(experiment.c.id, experiment.c.number, experiment.c.name)
+    return {row.id: (row.number, row.name) for row in await connection.execute(query.where(wanted))}
 
 
 async def load_listed(

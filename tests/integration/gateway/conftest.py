@@ -26,6 +26,7 @@ from shared.messages.logs import GetLogs
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
+from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
 from tests.support.waiting import PATIENCE_S, eventually
@@ -95,6 +96,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetQueue,
         Explain,
         GetCluster,
+        GetUsage,
         IssueJoin,
         Join,
     ),

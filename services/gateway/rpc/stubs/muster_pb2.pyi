@@ -74,6 +74,15 @@ class TrialState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     TRIAL_STATE_STOPPED: _ClassVar[TrialState]
     TRIAL_STATE_ERROR: _ClassVar[TrialState]
     TRIAL_STATE_CANCELLED: _ClassVar[TrialState]
+
+class UsageKey(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    USAGE_KEY_UNSPECIFIED: _ClassVar[UsageKey]
+    USAGE_KEY_TENANT: _ClassVar[UsageKey]
+    USAGE_KEY_WORKSPACE: _ClassVar[UsageKey]
+    USAGE_KEY_USER: _ClassVar[UsageKey]
+    USAGE_KEY_EXPERIMENT: _ClassVar[UsageKey]
+    USAGE_KEY_POOL: _ClassVar[UsageKey]
 CHECKPOINT_STATE_UNSPECIFIED: CheckpointState
 CHECKPOINT_STATE_UPLOADING: CheckpointState
 CHECKPOINT_STATE_SAVED: CheckpointState
@@ -117,6 +126,12 @@ TRIAL_STATE_COMPLETED: TrialState
 TRIAL_STATE_STOPPED: TrialState
 TRIAL_STATE_ERROR: TrialState
 TRIAL_STATE_CANCELLED: TrialState
+USAGE_KEY_UNSPECIFIED: UsageKey
+USAGE_KEY_TENANT: UsageKey
+USAGE_KEY_WORKSPACE: UsageKey
+USAGE_KEY_USER: UsageKey
+USAGE_KEY_EXPERIMENT: UsageKey
+USAGE_KEY_POOL: UsageKey
 
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value")
@@ -1230,6 +1245,48 @@ class TrialRequest(_message.Message):
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     trial: str
     def __init__(self, trial: _Optional[str] = ...) -> None: ...
+
+class Usage(_message.Message):
+    __slots__ = ("since", "until", "by", "items", "slot_seconds")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    by: _containers.RepeatedScalarFieldContainer[UsageKey]
+    items: _containers.RepeatedCompositeFieldContainer[UsageRow]
+    slot_seconds: float
+    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., items: _Optional[_Iterable[_Union[UsageRow, _Mapping]]] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
+
+class UsageRequest(_message.Message):
+    __slots__ = ("by", "since", "until")
+    BY_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    by: _containers.RepeatedScalarFieldContainer[UsageKey]
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    def __init__(self, by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class UsageRow(_message.Message):
+    __slots__ = ("tenant", "workspace", "user", "experiment", "experiment_name", "pool", "slot_seconds")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NAME_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    workspace: str
+    user: str
+    experiment: int
+    experiment_name: str
+    pool: str
+    slot_seconds: float
+    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ("after", "kind", "experiment")

@@ -235,6 +235,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
                 _registered_method=True)
+        self.GetUsage = channel.unary_unary(
+                '/muster.v1.Muster/GetUsage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UsageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Usage.FromString,
+                _registered_method=True)
         self.WatchEvents = channel.unary_stream(
                 '/muster.v1.Muster/WatchEvents',
                 request_serializer=muster_dot_v1_dot_muster__pb2.WatchEventsRequest.SerializeToString,
@@ -601,6 +606,14 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetUsage(self, request, context):
+        """Adds up the slot-seconds of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool.
+        REST: GET /v1/usage
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def WatchEvents(self, request, context):
         """Streams every change of the tenant's entities, resumable by the last event's id.
         REST: GET /v1/events
@@ -867,6 +880,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListQueue,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListQueueRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.QueuePage.SerializeToString,
+            ),
+            'GetUsage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUsage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UsageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Usage.SerializeToString,
             ),
             'WatchEvents': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchEvents,
@@ -1990,6 +2008,33 @@ class Muster:
             '/muster.v1.Muster/ListQueue',
             muster_dot_v1_dot_muster__pb2.ListQueueRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.QueuePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUsage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetUsage',
+            muster_dot_v1_dot_muster__pb2.UsageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Usage.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,86 @@
+"""`muster usage`: who held how many slots for how long."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muster._clock import now_ms
+from muster.cli.output import emit, note, out, table
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import Usage, UsageRow
+
+_BACK = re.compile(r"(\d{1,5})([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
+
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by", help="tenant, workspace, user, experiment or pool. Repeatable; by default workspace."
+    ),
+]
+Since = Annotated[str | None, typer.Option("--since", help=f"{_MOMENT} By default 30 days before the end.")]
+Until = Annotated[str | None, typer.Option("--until", help=f"{_MOMENT} By default now.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV on stdout, for a spreadsheet.")]
+
+
+def usage(by: By = None, since: Since = None, until: Until = None, csv: Csv = False) -> None:
+    """Show how many slot-seconds were used, exact to the second."""
+    from muster.client import connect
+
+    keys = tuple(dict.fromkeys(by or ("workspace",)))
+    period = (moment_of(since, "--since"), moment_of(until, "--until"))
+    with connect() as client:
+        if csv and not out.json:
+            print(client.cluster.usage_csv(keys, *period), end="")
+            return
+        found = client.cluster.usage(keys, *period)
+    emit(found, lambda: _show(found))
+
+
+def moment_of(given: str | None, option: str) -> datetime | None:
+    """Return the moment that a person means.
+
+    Raises:
+        Rejected: It is none.
+    """
+    if given is None:
+        return None
+    back = _BACK.fullmatch(given)
+    if back:
+        now = datetime.fromtimestamp(now_ms() / 1000, UTC)
+        return now - timedelta(**{_UNITS[back[2]]: int(back[1])})
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        raise Rejected("bad_moment", f"{given!r} is no moment", place=option, hint=_MOMENT) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _show(found: "Usage") -> None:
+    keys = [str(key) for key in found.by]
+    columns = (*keys, ">slot-seconds", ">slot-hours", ">share")
+    whole = found.slot_seconds or 1.0
+    rows = [
+        (
+            *(_name(row, key) for key in keys),
+            f"{row.slot_seconds:,.0f}", f"{row.slot_seconds / 3600:,.2f}", f"{row.slot_seconds / whole:.0%}",
+        )
+        for row in sorted(found.items, key=lambda row: -row.slot_seconds)
+    ]  # fmt: skip
+    table(columns, rows, "no slot was used in this period")
+    if rows:
+        note(
+            "[dim]{} slot-seconds from {} to {} UTC[/]",
+            f"{found.slot_seconds:,.0f}", f"{found.since:%Y-%m-%d %H:%M:%S}", f"{found.until:%Y-%m-%d %H:%M:%S}",
+        )  # fmt: skip
+
+
+def _name(row: "UsageRow", key: str) -> object:
+    if key == "experiment" and row.experiment is not None:
+        return f"{row.experiment} {row.experiment_name or ''}".rstrip()
+    return getattr(row, key) or None

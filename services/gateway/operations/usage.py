@@ -1,0 +1,116 @@
+"""Usage: asked of the scheduler page by page, with names in the place of ids; as JSON, or as CSV for a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from muster.errors import Rejected
+from services.gateway.api.usage import Usage, UsageKey, UsageRequest, UsageRow
+from services.gateway.core.permissions import sees_all_tenants
+from services.gateway.operations.call import Call
+from services.gateway.store import access
+from services.gateway.store import experiments as store
+from shared.ids import SITE, TenantId
+from shared.messages.usage import GetUsage, Used
+
+_PERIOD = timedelta(days=30)
+_MOST_ROWS = 50_000
+_OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL})
+
+
+async def get_usage(call: Call, request: UsageRequest) -> Usage:
+    """Adds up the slot-seconds of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool."""
+    by = list(dict.fromkeys(request.by))
+    is_site = sees_all_tenants(call.caller.role)
+    if is_site and not _OPEN_TO_OPERATORS.issuperset(by):
+        raise Rejected(
+            "forbidden",
+            "an operator sees tenants and pools, not what is inside of a tenant",
+            "by",
+            "add up by tenant, pool or both",
+        )
+    since, until = _period(call, request)
+    used = await _ask(call, GetUsage(by=tuple(key.value for key in by), since=since, until=until), is_site)
+    items = await _rows(call, used)
+    return Usage(
+        since=since, until=until, by=by, items=items, slot_seconds=sum(item.slot_seconds for item in items)
+    )
+
+
+def usage_csv(usage: Usage) -> str:
+    """A line of names, then one for each row."""
+    columns = [str(key) for key in usage.by]
+    if UsageKey.EXPERIMENT in usage.by:
+        columns.insert(columns.index("experiment") + 1, "experiment_name")
+    columns.append("slot_seconds")
+    written = io.StringIO()
+    table = csv.writer(written, lineterminator="\n")
+    table.writerow(columns)
+    for item in usage.items:
+        table.writerow([getattr(item, column) for column in columns])
+    return written.getvalue()
+
+
+def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
+    until = _aware(request.until or call.doors.clock.now())
+    since = _aware(request.since) if request.since else until - _PERIOD
+    if since >= until:
+        raise Rejected(
+            "bad_period",
+            f"the period would begin at {since:%Y-%m-%d %H:%M:%S} and end at {until:%Y-%m-%d %H:%M:%S} UTC",
+            "since",
+            "give a `since` that lies before `until`",
+        )
+    return since, until
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+async def _ask(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
+    tenant = SITE if is_site else call.tenant
+    used: list[Used] = []
+    while True:
+        page = await call.doors.bus.ask(question, tenant, call.doors.query_timeout_s)
+        used += page.rows
+        if page.next is None:
+            return used
+        if len(used) >= _MOST_ROWS:
+            raise Rejected(
+                "too_many_rows",
+                f"there are more than {_MOST_ROWS} rows",
+                "by",
+                "take a shorter period, or add up by fewer keys",
+            )
+        question = question.model_copy(update={"after": page.next})
+
+
+async def _rows(call: Call, used: list[Used]) -> list[UsageRow]:
+    """Names in the place of ids."""
+    tenants = {call.tenant: call.caller.tenant_name}
+    numbered: Mapping[UUID, tuple[int, str]] = {}
+    foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
+    if foreign:
+        async with call.doors.database.system() as connection:
+            tenants |= await access.load_tenant_names(connection, foreign)
+    experiments = {one.experiment for one in used if one.experiment}
+    if experiments:
+        async with call.doors.database.tenant(call.tenant) as connection:
+            numbered = await store.load_names(connection, experiments)
+    return [_row(one, tenants, numbered) for one in used]
+
+
+def _row(used: Used, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:
+    number, name = numbered.get(used.experiment, (None, None)) if used.experiment else (None, None)
+    return UsageRow(
+        tenant=tenants.get(used.tenant, str(used.tenant)) if used.tenant else None,
+        workspace=used.workspace,
+        user=used.user,
+        experiment=number,
+        experiment_name=name,
+        pool=used.pool,
+        slot_seconds=used.slot_seconds,
+    )

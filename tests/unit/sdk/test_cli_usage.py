@@ -1,0 +1,52 @@
+"""`muster usage` as a person meets it: periods as people say them, a table, JSON, CSV."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+
+from muster.cli.usage import moment_of
+from muster.errors import Rejected
+from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+
+USAGE = {
+    "since": "2026-11-01T00:00:00Z", "until": "2026-12-01T00:00:00Z", "by": ["workspace", "user"], "slot_seconds": 7300.0,
+    "items": [
+        {"workspace": "speech", "user": "grace", "slot_seconds": 100.0},
+        {"workspace": "vision", "user": "", "slot_seconds": 7200.0},
+    ],
+}  # fmt: skip
+
+
+def test_the_largest_stands_first_with_hours_and_share(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/usage"] = httpx.Response(200, json=USAGE)
+    shown = shell(
+        "usage", "--by", "workspace", "--by", "user", "--since", "2026-11-01", "--until", "2026-12-01T00:00"
+    )
+    lines = [line.split() for line in shown.out.splitlines()]
+    assert lines[0] == ["workspace", "user", "slot-seconds", "slot-hours", "share"]
+    assert lines[1] == ["vision", "–", "7,200", "2.00", "99%"]
+    asked = dict(shell.requests[-1].url.params.multi_items())
+    assert (asked["since"], asked["until"]) == ("2026-11-01T00:00:00+00:00", "2026-12-01T00:00:00+00:00")
+    assert "7,300 slot-seconds from 2026-11-01 00:00:00" in shown.err
+    assert json.loads(shell("usage", "--json").out)["slot_seconds"] == 7300.0
+
+
+def test_csv_is_what_the_platform_gives(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/usage"] = httpx.Response(200, text="workspace,slot_seconds\nvision,7200.0\n")
+    assert shell("usage", "--csv").out == "workspace,slot_seconds\nvision,7200.0\n"
+    assert shell.requests[-1].headers["accept"] == "text/csv"
+
+
+def test_a_moment_may_be_how_long_ago() -> None:
+    ago = datetime.now(UTC) - moment_of("36h", "--since")  # type: ignore[operator]
+    assert abs(ago - timedelta(hours=36)) < timedelta(seconds=5)
+    assert moment_of(None, "--since") is None
+
+
+@pytest.mark.parametrize("given", ["soon", "7y", "2026-13-01", ""])
+def test_what_is_no_moment_is_refused_with_what_would_be(given: str) -> None:
+    with pytest.raises(Rejected) as refused:
+        moment_of(given, "--since")
+    assert refused.value.place == "--since" and "7d" in (refused.value.hint or "")
