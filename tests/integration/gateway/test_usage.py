@@ -91,7 +91,7 @@ async def test_an_operator_sees_how_much_each_tenant_uses_and_not_for_what(
     others.say(GetUsage, lambda ask, query: page(tenant=DEFAULT_TENANT, pool="default"))
     async with gateway.client(token) as operator:
         refused = await operator.get("/v1/usage", params={"by": "user"})
-        assert refused.status_code == 422 and refused.json()["place"] == "by"
+        assert refused.status_code == 403 and refused.json()["place"] == "by"
         found = (await operator.get("/v1/usage", params={"by": ["tenant", "pool"]})).json()
     ask: Ask = others.asked[-1][0]
     assert ask.tenant == SITE
