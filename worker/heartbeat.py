@@ -14,7 +14,9 @@ from worker.runs import Runs
 from worker.settings import WorkerSettings
 
 EVERY_S = 1.0
-ANSWER_S = 2.0
+ANSWER_S = 1.0
+AGAIN_S = 0.1
+"""After a heartbeat that nobody answered: a lease of 4 s must outlive the loss of one message, and of a second."""
 BEATING = "telling the scheduler what runs"
 
 
@@ -62,23 +64,26 @@ class Heartbeat:
         """Beat for ever; look after what time alone brings."""
         while True:
             self._changed.clear()
-            await self.beat(runs)
+            is_heard = await self.beat(runs)
             if is_orphaned(self._heard_at, self._clock.monotonic(), self._settings.orphan_after_s):
                 runs.doom(f"the scheduler was silent for {self._settings.orphan_after_s:.0f} s")
             look = runs.tick()
-            wait_s = EVERY_S if look is None else min(EVERY_S, max(0.01, look - self._clock.monotonic()))
+            wait_s = EVERY_S if is_heard else AGAIN_S
+            if look is not None:
+                wait_s = min(wait_s, max(0.01, look - self._clock.monotonic()))
             try:
                 async with asyncio.timeout(wait_s):
                     await self._changed.wait()
             except TimeoutError:
                 continue
 
-    async def beat(self, runs: Runs) -> None:
-        """Send the set once."""
+    async def beat(self, runs: Runs) -> bool:
+        """Send the set once; False: nobody answered."""
         try:
             await self._line.request(self.observe(runs), timeout_s=ANSWER_S)
         except MusterError as error:
             self._outages.failed(BEATING, error)
-            return
+            return False
         self._outages.worked(BEATING)
         self.heard()
+        return True
