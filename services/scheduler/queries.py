@@ -21,7 +21,6 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound, Rejected
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.allocations import ObservedSet
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
     Explain,
@@ -67,7 +66,6 @@ class Queries:
             IssueJoin: self.joining.issue,
             Join: self.joining.join,
             Renew: self.joining.renew,
-            ObservedSet: self.pulse.answer,
         }
 
     async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:

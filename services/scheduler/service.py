@@ -26,6 +26,7 @@ from shared.db import Database, migrate
 from shared.errors import Conflict, Transient
 from shared.ids import PoolName, new_id
 from shared.leases import Lease
+from shared.messages.allocations import ObservedSet
 from shared.nats_jwt import WorkerIssuer
 from shared.process import Process
 
@@ -127,7 +128,9 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     commands = Consumer(parts.bus, parts.units, NAME, {**handlers.commands(), **republishing(NAME)})
     # Everything that was owed to workers before is sent again: their sets carry a new epoch.
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
-    async with Responder(parts.bus, NAME, queries.answers()):
+    # Heartbeats are not shared out: a frozen leader would swallow some of what keeps its successor's workers alive.
+    beats = Responder(parts.bus, NAME, {ObservedSet: pulse.answer}, group=f"{NAME}.{term.epoch}")
+    async with Responder(parts.bus, NAME, queries.answers()), beats:
         jobs = [
             cycle.run(over),
             pulse.run(over),

@@ -42,12 +42,24 @@ Question = type[Query[Any]] | type[WorkerRequest[Any]]
 
 
 class Responder:
-    """Subscribes one queue group per question type and answers each in a task of its own, at most `limit` at once."""
+    """Subscribes one queue group per question type and answers each in a task of its own, at most `limit` at once.
 
-    def __init__(self, bus: Bus, owner: str, answers: Mapping[Question, Answer], limit: int = 64) -> None:
+    Args:
+        group: Whose members share the questions out; the owner's replicas, unless a name is given.
+    """
+
+    def __init__(
+        self,
+        bus: Bus,
+        owner: str,
+        answers: Mapping[Question, Answer],
+        limit: int = 64,
+        group: str | None = None,
+    ) -> None:
         self._bus = bus
         self._owner = owner
         self._answers = answers
+        self._group = group or owner
         self._free = asyncio.Semaphore(limit)
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
@@ -58,7 +70,7 @@ class Responder:
                 await self._bus.subscribe(
                     _subject(question),
                     self._receiver(question, answer),
-                    queue=self._owner,
+                    queue=self._group,
                 )
             )
         await self._bus.flush()

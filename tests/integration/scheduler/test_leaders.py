@@ -82,6 +82,23 @@ async def test_a_frozen_leader_that_wakes_changes_nothing(around: Platform) -> N
             assert rows[0]["n"] == 2
 
 
+async def test_a_frozen_leader_swallows_no_heartbeats_of_its_successors_workers(around: Platform) -> None:
+    trial = new_trial()
+    async with around.scheduler() as old, around.worker("b1") as worker:
+        await around.want(trial)
+        await eventually(lambda: trial in worker.running)
+        async with around.scheduler():
+            epoch = worker.epoch
+            old.freeze()
+            await eventually(lambda: worker.epoch > epoch)
+            await _pause(12.0)
+            old.thaw()
+            assert trial in worker.running
+            assert "b1" not in {one.worker for one in around.told(WorkerLost)}
+            await worker.exit(trial)
+            await around.once((trial,), RunGranted, RequestClosed)
+
+
 async def test_an_outage_of_the_bus_costs_no_run(around: Platform) -> None:
     trial = new_trial()
     async with around.scheduler(), around.worker("o1") as worker:
