@@ -55,7 +55,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:
     known = cycle.cluster.trials.get(trial)
-    return known is None or (known.wish.version < version and not known.is_closed)
+    return known is None or known.wish.version < version
 
 
 def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:

@@ -156,7 +156,7 @@ class Leader:
             return
         for wish in records.late_wishes(self.process.agenda.now_ms - 60_000):
             known = cluster.trials.get(wish.trial)
-            if known is None or (known.wish.version < wish.version and not known.is_closed):
+            if known is None or known.wish.version < wish.version:
                 self.take_wish(wish, records.parts[wish.experiment])
         awaited = {a.run for t in cluster.awaiting if (a := cluster.trials[t].awaited) is not None}
         for run in awaited:
