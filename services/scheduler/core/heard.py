@@ -87,7 +87,7 @@ def on_joined(cluster: Cluster, worker_id: WorkerId, pool: PoolName) -> None:
 def on_silent(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime) -> None:
     """A worker is given up: nothing is granted there, and its runs may start elsewhere."""
     worker = cluster.workers[worker_id]
-    if worker.liveness is Liveness.LOST:
+    if worker.liveness in (Liveness.LOST, Liveness.GONE):
         return
     _move(cluster, worker, LivenessTrigger.SILENT)
     cluster.tell(WorkerDown(worker, reason))

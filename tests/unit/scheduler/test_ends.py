@@ -232,3 +232,12 @@ def test_every_state_is_reachable_and_final_ones_are_absorbing(machine):
     assert machine.reachable() == states
     for state in machine.final:
         assert all(machine.next(state, trigger) == state for _, trigger in machine.table)
+
+
+def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more():
+    world = World()
+    world.worker("a", 1)
+    heard.on_removed(world.cluster, WorkerId("a"), world.now)
+    world.cluster.changes.facts.clear()
+    world.silence("a")
+    assert world.cluster.changes.facts == []
