@@ -32,7 +32,7 @@ BEFORE_MARK = faults.register("relay.before_mark")
 _BATCH = 500
 _REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
-_MARK_EVERY = timedelta(milliseconds=200)
+_MARK_EVERY = timedelta(seconds=1)
 _POLL_EVERY = timedelta(seconds=1)
 _STALE_S = 3.0
 _INSPECT_EVERY = timedelta(seconds=10)

@@ -88,6 +88,7 @@ class Around:
         async with await Bus.connect(
             self.servers.nats.url, ADMIN, self.servers.keys.credentials(ADMIN)
         ) as bus:
+            await eventually(self.all_published)
             before = (await bus.stream_state("EVT")).last_sequence
             rows = len(await self.sql("searcher", "SELECT 1 FROM searcher.outbox WHERE entity IS NOT NULL"))
             await wish(bus.jetstream, "searcher")
