@@ -12,6 +12,7 @@ from services.gateway.api.trials import (
     TrialOrder,
     TrialPage,
     TrialRequest,
+    TrialState,
 )
 from services.gateway.core.cursors import Position
 from services.gateway.operations.call import Call
@@ -21,6 +22,8 @@ from services.gateway.operations.render import finite, render_run, render_trial
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
 from shared.messages.queue import Explain
+
+_PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
@@ -62,6 +65,9 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
 async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     """Says why a trial waits, or where it runs."""
     trial = await find_trial(call, request.trial)
+    if trial.changed["state"] == TrialState.PARKED:
+        # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
+        return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
     found = await call.doors.bus.ask(
         Explain(trial_id=TrialId(trial.id)), call.tenant, call.doors.query_timeout_s
     )
