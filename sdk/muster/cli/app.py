@@ -19,6 +19,7 @@ KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
     "status": "Show what runs on this machine, and its memory.",
+    "deadletters": "List, show, send again or drop messages that no handler could take.",
     "keys": "Make the keys that services and workers sign in with.",
 }
 EPILOG = (

@@ -10,7 +10,7 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
-from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
+from muster.cli.output import busy, bytes_bar, emit, facts, note, number, out, table
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -111,12 +111,14 @@ def logs(
 ) -> None:
     """Print what the trials wrote."""
     from muster.cli.output import emit_each
-    from muster.cli.views import print_log_line
+    from muster.cli.views import NO_LINES, print_log_line
     from muster.client import connect
 
     with connect() as client:
         read = client.experiments.follow_logs if follow else client.experiments.logs
-        emit_each(read(experiment, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line)
+        emit_each(
+            read(experiment, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line, NO_LINES
+        )
 
 
 @verb(app, "metrics")
@@ -281,7 +283,7 @@ def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("search", f"{found.searcher} by {found.metric}" if found.metric else found.searcher),
         (
             "best",
-            f"{best.value:.4f} (trial {found.number}.{best.trial_number}, step {best.step})"
+            f"{number(best.value)} (trial {found.number}.{best.trial_number}, step {best.step})"
             if best
             else None,
         ),

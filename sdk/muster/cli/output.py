@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from rich.console import Console
 
+SENTENCES = frozenset({"reason", "why", "metrics", "description", "comment"})
+"""Columns that may break into lines; others stay whole."""
+WIDEST = 10_000
 STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
@@ -86,13 +89,17 @@ def emit(value: "BaseModel | Sequence[BaseModel]", show: Callable[[], None]) -> 
         print(value.model_dump_json())
 
 
-def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None]) -> None:
-    """Print values as they come: one JSON object a line, or by `show`."""
+def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None], empty: str) -> None:
+    """Print values as they come: one JSON object a line, or by `show`; say `empty` where there is none."""
+    is_empty = True
     for value in values:
+        is_empty = False
         if out.json:
             print(value.model_dump_json(), flush=True)
         else:
             show(value)
+    if is_empty:
+        note("[dim]{}[/]", empty)
 
 
 def note(template: str, *values: object) -> None:
@@ -108,18 +115,26 @@ def note(template: str, *values: object) -> None:
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], empty: str) -> None:
     """Print rows under column names (`>` in front of a name aligns it right), or the sentence `empty`."""
     from rich.table import Table
+    from rich.text import Text
 
-    view = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        view.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left")
-    count = 0
-    for row in rows:
-        view.add_row(*[cell(value) for value in row])
-        count += 1
-    if count:
-        console().print(view)
-    else:
+    cells = [[cell(value) for value in row] for row in rows]
+    if not cells:
         note("[dim]{}[/]", empty)
+        return
+    view = Table(box=None, pad_edge=False, header_style="bold")
+    for place, column in enumerate(columns):
+        name = column.lstrip(">")
+        least = max(Text.from_markup(text).cell_len for text in (name, *[row[place] for row in cells]))
+        width = None if name in SENTENCES else least
+        view.add_column(name, justify="right" if column != name else "left", min_width=width)
+    for row in cells:
+        view.add_row(*row)
+    paper = console()
+    # Too narrow a terminal wraps whole lines, which can be read; columns of three letters cannot.
+    paper.width = max(
+        paper.width, paper.measure(view, options=paper.options.update(max_width=WIDEST)).minimum
+    )
+    paper.print(view, crop=False)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from muster.client.models import MetricSeries, Trial
 
+NO_LINES = "no such lines in the log"
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
 LEVEL_STYLES = {"warning": "yellow", "error": "red"}

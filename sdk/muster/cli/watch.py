@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from muster.cli.output import cell, console, note, out
+from muster.cli.output import cell, console, note, number, out
 from muster.cli.views import trial_columns, trial_row
 from muster.errors import Transient
 
@@ -32,9 +32,12 @@ def watch(
     """
     if out.json:
         return client.experiments.wait(experiment, timeout_s=timeout_s)
-    if not sys.stdout.isatty():
-        return _watch_plainly(client, experiment, timeout_s, footer)
-    return _watch_live(client, experiment, timeout_s, footer)
+    look_on = _watch_live if sys.stdout.isatty() else _watch_plainly
+    try:
+        return look_on(client, experiment, timeout_s, footer)
+    except KeyboardInterrupt:
+        note("the experiment goes on: look again with `muster experiment wait {}`", experiment)
+        raise
 
 
 def _watch_live(
@@ -86,7 +89,7 @@ def _seldom(show: "Callable[[ExperimentDetail], None]") -> "Callable[[Experiment
 def _line(trial: "Trial") -> str:
     text = f"trial {trial.experiment_number}.{trial.number} {trial.state}"
     if trial.best and trial.best.value is not None:
-        text += f", best {trial.best.value:.4f}"
+        text += f", best {number(trial.best.value)}"
     return f"{text} ({trial.reason})" if trial.reason else text
 
 
@@ -99,7 +102,7 @@ def view(seen: "ExperimentDetail", trials: list["Trial"], footer: Line | None = 
     from rich.text import Text
 
     head = Table.grid(padding=(0, 2))
-    best = f"best [bold]{seen.best.value:.4f}[/] in trial {seen.best.trial_number}" if seen.best else ""
+    best = f"best [bold]{number(seen.best.value)}[/] in trial {seen.best.trial_number}" if seen.best else ""
     bar = ProgressBar(total=1.0, completed=seen.progress, width=30)
     head.add_row(
         f"experiment [bold]{seen.number}[/] {escape(seen.name)}",

@@ -172,7 +172,7 @@ def test_lists_are_tables_for_people_and_arrays_for_programs(shell: Shell) -> No
 
 
 def test_describe_shows_the_best(shell: Shell) -> None:
-    assert "0.9800 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
+    assert "0.98 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
 
 
 def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:

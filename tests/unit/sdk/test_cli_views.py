@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cli.output import cell, number, size
+from muster.cli.output import cell, number, size, table
 from muster.cli.spans import load, summed, tree
 from muster.cli.views import flat, print_log_line, sketch, varying
 from muster.client.forking import merge_patch
@@ -119,3 +119,13 @@ def test_spans_of_several_files_become_one_tree(tmp_path: Path) -> None:
     assert [node.name for node in roots[0].children] == ["early", "late"]
     assert roots[0].size == 3 and roots[0].services == {"gateway", "searcher"}
     assert [(one.name, one.count, one.median_ms) for one in summed(others)] == [("linked", 1, 4.0)]
+
+
+def test_a_narrow_terminal_cuts_no_column(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "30")
+    table(("name", "state", "reason"), [("a-name-of-some-length", "completed", "words " * 9)], "none")
+    printed = capsys.readouterr().out
+    assert "a-name-of-some-length" in printed and "completed" in printed and "…" not in printed
