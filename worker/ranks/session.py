@@ -5,11 +5,10 @@ second, and nothing said stays unread.
 """
 
 import asyncio
-import json
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -18,16 +17,13 @@ from pydantic import ValidationError
 from muster import wire
 from muster.errors import Rejected
 from shared import faults
-from shared.messages.reports import Report, Validation
-from worker.journal import BATCH_BYTES, Journal
+from worker.journal import Journal
+from worker.ranks.records import last_step, make_record
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 0.3
 MAX_READS = 8
 MAX_LAG_BYTES = 4 * 1024 * 1024
-RECORD_BYTES = BATCH_BYTES // 2
-"""A record of the journal, together with its names of metrics; a batch takes at least one."""
-_VALUE_BYTES = 32
 _log = structlog.get_logger()
 
 
@@ -65,7 +61,7 @@ class RankSession:
         self._look_again: asyncio.TimerHandle | None = None
         self._broken = False
         self.validations = journal.tag
-        self.step = _last_step(journal)
+        self.step = last_step(journal)
         self.checkpoints = checkpoints
         self.signal = "run"
         self.decide_at: float | None = None
@@ -190,11 +186,11 @@ class RankSession:
             validations += 1 if point.validation else 0
             step = point.step
             try:
-                record = _record(point, validations)
-                if len(record) > RECORD_BYTES:
-                    record = self._cut(point, validations)
+                record, loss = make_record(point, validations)
             except ValidationError as error:
                 return self._break(f"a report cannot be read: {error.error_count()} faults")
+            if loss:
+                self._events.on_cut(loss)
             records.append((record, validations))
         try:
             if records:
@@ -208,16 +204,6 @@ class RankSession:
         if records:
             self._events.on_reports(any(point.decision for point in points))
         return True
-
-    def _cut(self, point: wire.Point, number: int) -> bytes:
-        """Leave out what no batch can carry, and say so: a record that cannot be sent would hold up all after it."""
-        kept = _fitting(point.values)
-        lost = len(point.values) - len(kept)
-        self._events.on_cut(
-            f"the report of step {point.step} has over {RECORD_BYTES} bytes: its last {lost} of "
-            f"{len(point.values)} metrics were left out; save large tables as files of a checkpoint"
-        )
-        return _record(replace(point, values=kept), number)
 
     def _break(self, reason: str) -> bool:
         _log.warning("a rank broke the protocol", reason=reason)
@@ -271,35 +257,3 @@ class RankSession:
             asyncio.get_running_loop().remove_reader(self._bell)
             self._bell.close()
             self._bell = None
-
-
-def _record(point: wire.Point, number: int) -> bytes:
-    """The journal's record: the message's own JSON, so that a batch is only put together."""
-    record: Report | Validation
-    if point.validation:
-        record = Validation(number=number, step=point.step, time_ms=point.time_ms, values=point.values)
-    else:
-        record = Report(group=point.group, step=point.step, time_ms=point.time_ms, values=point.values)
-    return record.__pydantic_serializer__.to_json(record)
-
-
-def _fitting(values: dict[str, float]) -> dict[str, float]:
-    """The first values that fit into a record, whatever their names' characters need as JSON."""
-    left = RECORD_BYTES - 1024
-    kept = {}
-    for name, value in values.items():
-        left -= _VALUE_BYTES + len(json.dumps(name))
-        if left < 0:
-            break
-        kept[name] = value
-    return kept
-
-
-def _last_step(journal: Journal) -> int:
-    payload = journal.last_payload()
-    if payload is None:
-        return 0
-    try:
-        return Report.model_validate_json(payload).step
-    except ValidationError:
-        return Validation.model_validate_json(payload).step

@@ -1,0 +1,64 @@
+"""A point that a rank reported, as the journal holds it: the message's own JSON, so that a batch is only put together."""
+
+import json
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from muster import wire
+from shared.messages.reports import Report, Validation
+from worker.journal import BATCH_BYTES, Journal
+
+RECORD_BYTES = BATCH_BYTES // 2
+"""A larger one could not be sent, and would hold up all that comes after it."""
+_VALUE_BYTES = 32
+
+
+def make_record(point: wire.Point, validation: int) -> tuple[bytes, str | None]:
+    """Return the record, and what of it had to be left out, as a sentence; `validation` is its number if it is one.
+
+    Raises:
+        ValidationError: The rank sent what no record can hold.
+    """
+    record = _encode(point, validation)
+    if len(record) <= RECORD_BYTES:
+        return record, None
+    kept = _fitting(point.values)
+    loss = (
+        f"the report of step {point.step} has over {RECORD_BYTES // 1024} KiB: its last "
+        f"{len(point.values) - len(kept)} of {len(point.values)} metrics were left out; "
+        "save large tables as files of a checkpoint"
+    )
+    return _encode(replace(point, values=kept), validation), loss
+
+
+def last_step(journal: Journal) -> int:
+    """Return the step of the newest record, 0 without one."""
+    payload = journal.last_payload()
+    if payload is None:
+        return 0
+    try:
+        return Report.model_validate_json(payload).step
+    except ValidationError:
+        return Validation.model_validate_json(payload).step
+
+
+def _encode(point: wire.Point, validation: int) -> bytes:
+    record: Report | Validation
+    if point.validation:
+        record = Validation(number=validation, step=point.step, time_ms=point.time_ms, values=point.values)
+    else:
+        record = Report(group=point.group, step=point.step, time_ms=point.time_ms, values=point.values)
+    return record.__pydantic_serializer__.to_json(record)
+
+
+def _fitting(values: dict[str, float]) -> dict[str, float]:
+    """The first values that fit into a record, whatever their names' characters need as JSON."""
+    left = RECORD_BYTES - 1024
+    kept = {}
+    for name, value in values.items():
+        left -= _VALUE_BYTES + len(json.dumps(name))
+        if left < 0:
+            break
+        kept[name] = value
+    return kept
