@@ -17,7 +17,12 @@ from services.gateway.api.cluster import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
-from services.gateway.operations.render import render_instance, render_pool, render_queue_entry, render_worker
+from services.gateway.operations.render_cluster import (
+    render_instance,
+    render_pool,
+    render_queue_entry,
+    render_worker,
+)
 from services.gateway.store import registry
 from shared.ids import PoolName
 from shared.messages.pools import ClusterView, GetCluster

@@ -1,0 +1,67 @@
+"""From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
+
+from services.gateway.api import cluster
+from services.gateway.operations.render import Row
+from shared.messages import instances as instance_messages
+from shared.messages.pools import PoolView
+from shared.messages.queue import QueueEntry
+from shared.messages.workers import WorkerView
+
+
+def render_worker(view: WorkerView) -> cluster.Worker:
+    return cluster.Worker(
+        id=view.worker,
+        pool=view.pool,
+        state=view.state,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        slot_kind=view.slot_kind,
+        isolated_user=view.isolated_user,
+        last_heard=view.last_heard,
+    )
+
+
+def render_pool(view: PoolView) -> cluster.Pool:
+    return cluster.Pool(
+        name=view.pool,
+        slot_kind=view.slot_kind,
+        workers=view.workers,
+        slots=view.slots,
+        used_slots=view.used_slots,
+        waiting_slots=view.waiting_slots,
+        preemption=view.preemption,
+        exclusive=view.exclusive,
+    )
+
+
+def render_instance(row: Row) -> cluster.InstanceRecord:
+    changed = instance_messages.InstanceChanged.model_validate(row.changed)
+    return cluster.InstanceRecord(
+        id=changed.instance_id,
+        pool=changed.pool,
+        worker=changed.worker,
+        driver=changed.driver,
+        state=changed.state,
+        slots=changed.slots,
+        reason=changed.reason,
+        price_per_hour=changed.price_per_hour,
+        launched_at=changed.launched_at,
+        ended_at=changed.ended_at,
+    )
+
+
+def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
+    return cluster.QueueEntry(
+        trial=entry.trial_id,
+        trial_number=entry.trial_number,
+        experiment=entry.experiment_id,
+        experiment_number=entry.experiment_number,
+        pool=entry.pool,
+        priority=entry.priority,
+        slots=entry.slots,
+        state=entry.state,
+        position=entry.position,
+        code=entry.code,
+        reason=entry.reason,
+        since=entry.since,
+    )
