@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Unpack
 
 from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
 from muster.client.models import JsonObject
-from muster.client.paging import Items, follow, pages
+from muster.client.paging import Items, LogFilter, follow, log_query, pages
 from muster.client.transport import Call, Patience, Reference, Transport, segment
 from muster.errors import NotFound, Transient
 
@@ -161,31 +162,13 @@ class Experiments:
         query = {"trial": chosen, "name": names, "group": group, "max_points": max_points}
         return self._transport.get(models.ExperimentMetrics, f"{_path(experiment)}/metrics", query)
 
-    def logs(
-        self,
-        experiment: Reference,
-        *,
-        rank: int | None = None,
-        contains: str | None = None,
-        stream: str | None = None,
-        tail: int | None = None,
-    ) -> Items[models.LogLine]:
+    def logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""
-        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
-        return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", query)
+        return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", log_query(wanted))
 
-    def follow_logs(
-        self,
-        experiment: Reference,
-        *,
-        rank: int | None = None,
-        contains: str | None = None,
-        stream: str | None = None,
-        tail: int | None = None,
-    ) -> Iterator[models.LogLine]:
+    def follow_logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
-        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
-        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", query)
+        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", log_query(wanted))
 
     def events(
         self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None

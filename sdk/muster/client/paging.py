@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypedDict, TypeVar
 
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
@@ -14,6 +14,20 @@ PAGE = 100
 
 ItemT = TypeVar("ItemT", bound=BaseModel)
 ItemT_co = TypeVar("ItemT_co", bound=BaseModel, covariant=True)
+
+
+class LogFilter(TypedDict, total=False):
+    """Which lines of a log are wanted.
+
+    Attributes:
+        stream: stdout, stderr, or platform for what Muster itself says of a run.
+        tail: begin so many lines before the end, of each trial.
+    """
+
+    rank: int | None
+    contains: str | None
+    stream: str | None
+    tail: int | None
 
 
 class Page(Protocol[ItemT_co]):
@@ -60,6 +74,16 @@ class Items(Generic[ItemT]):
 
     def _fetch(self, limit: int, cursor: str | None) -> Page[ItemT]:
         return self._transport.get(self._page, self._path, {**self._query, "limit": limit, "cursor": cursor})
+
+
+def log_query(wanted: LogFilter) -> Query:
+    """Return the filter as a URL's query; what is not given is left out."""
+    return {
+        "rank": wanted.get("rank"),
+        "contains": wanted.get("contains"),
+        "stream": wanted.get("stream"),
+        "tail": wanted.get("tail"),
+    }
 
 
 def pages(

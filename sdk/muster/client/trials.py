@@ -1,9 +1,10 @@
 """Trials with their runs, metrics and logs. A reference is an id, or `31.4`: trial 4 of experiment 31."""
 
 from collections.abc import Iterator, Sequence
+from typing import Unpack
 
 from muster.client import models
-from muster.client.paging import Items, follow, pages
+from muster.client.paging import Items, LogFilter, follow, log_query, pages
 from muster.client.transport import Reference, Transport, segment
 
 
@@ -50,31 +51,13 @@ class Trials:
         """Return every metric of a trial in numbers: count, least, greatest, mean, last."""
         return self._transport.get(models.MetricSummaries, f"{_path(trial)}/summaries")
 
-    def logs(
-        self,
-        trial: Reference,
-        *,
-        rank: int | None = None,
-        contains: str | None = None,
-        stream: str | None = None,
-        tail: int | None = None,
-    ) -> Items[models.LogLine]:
+    def logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return a trial's log so far, oldest line first."""
-        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
-        return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", query)
+        return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", log_query(wanted))
 
-    def follow_logs(
-        self,
-        trial: Reference,
-        *,
-        rank: int | None = None,
-        contains: str | None = None,
-        stream: str | None = None,
-        tail: int | None = None,
-    ) -> Iterator[models.LogLine]:
+    def follow_logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
-        query = {"rank": rank, "contains": contains, "stream": stream, "tail": tail}
-        return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", query)
+        return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", log_query(wanted))
 
 
 def _path(trial: Reference) -> str:
