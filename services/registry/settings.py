@@ -24,7 +24,7 @@ class RegistrySettings(Section):
     code_bytes: int = Field(128 * 1024 * 1024, ge=1)
     collect_after_s: float = Field(60.0, ge=0)
     collect_every_s: float = Field(5.0, gt=0)
-    settle_every_s: float = Field(1.0, gt=0)
+    settle_every_s: float = Field(5.0, gt=0)
     collect_dry: bool = False
     keep_points_days: int | None = Field(None, ge=1)
     keep_logs_days: int | None = Field(None, ge=1)

@@ -92,9 +92,12 @@ class Outbox:
         """The oldest unpublished rows of at least `stale_s`, in order, and the age in seconds of the oldest of all."""
         parameters = {"stale": stale_s, "left_alone": list(left_alone), "most": most}
         async with self._database.system() as connection:
+            age_s = await connection.scalar(self._age) or 0.0
+            # Nearly always: this is asked for as long as the process lives, and mostly by one that is idle.
+            if age_s < stale_s:
+                return [], age_s
             rows = (await connection.execute(self._waiting, parameters)).all()
-            age_s = await connection.scalar(self._age)
-        return [_row(row) for row in rows], age_s or 0.0
+        return [_row(row) for row in rows], age_s
 
     async def load_lost(self, stream: str, state: StreamState, since: datetime, most: int) -> list[OutboxRow]:
         """Rows that were published to an earlier creation of the stream, or beyond its end."""

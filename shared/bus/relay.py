@@ -33,7 +33,7 @@ _BATCH = 500
 _REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
 _MARK_EVERY = timedelta(seconds=1)
-_POLL_EVERY = timedelta(seconds=1)
+_POLL_EVERY = timedelta(seconds=2)
 _STALE_S = 3.0
 _INSPECT_EVERY = timedelta(seconds=10)
 _CLEAN_EVERY = timedelta(minutes=10)
@@ -212,11 +212,10 @@ class Relay:
 
     async def _inspect(self) -> None:
         """Compares each stream with what the outbox was promised; publishes again what the stream has lost."""
-        await self._bus.ensure_streams()
         since = self._clock.now()
         for stream in streams.ALL:
             promised = self._top.get(stream.name, 0)
-            state = await self._bus.stream_state(stream.name)
+            state = await self._stream_state(stream.name)
             self._created[stream.name] = state.created
             if not self._may_have_lost(stream.name, state, promised):
                 continue
@@ -240,9 +239,16 @@ class Relay:
 
     async def _stream_created(self, name: str) -> datetime:
         if name not in self._created:
-            await self._bus.ensure_streams()
-            self._created[name] = (await self._bus.stream_state(name)).created
+            self._created[name] = (await self._stream_state(name)).created
         return self._created[name]
+
+    async def _stream_state(self, name: str) -> StreamState:
+        """Asks first: a stream is hardly ever missing, and is made then."""
+        try:
+            return await self._bus.stream_state(name)
+        except Transient:
+            await self._bus.ensure_streams()
+            return await self._bus.stream_state(name)
 
     def _on_reconnect(self) -> None:
         """The server may have come back with another store: looked at now, not at the next turn."""
