@@ -1,8 +1,11 @@
 """Starts the gateway: `python -m services.gateway`."""
 
-from services.gateway.service import compose
-from services.gateway.settings import GatewaySettings
-from shared.process import run
+from shared.imports import uncollected
 
 if __name__ == "__main__":
+    with uncollected():
+        from services.gateway.service import compose
+        from services.gateway.settings import GatewaySettings
+        from shared.process import run
+
     run("gateway", GatewaySettings, compose)

@@ -1,8 +1,11 @@
 """Starts the registry: `python -m services.registry`."""
 
-from services.registry.service import compose
-from services.registry.settings import Settings
-from shared.process import run
+from shared.imports import uncollected
 
 if __name__ == "__main__":
+    with uncollected():
+        from services.registry.service import compose
+        from services.registry.settings import Settings
+        from shared.process import run
+
     run("registry", Settings, compose)

@@ -1,8 +1,11 @@
 """Starts the searcher: `python -m services.searcher`."""
 
-from services.searcher.service import compose
-from services.searcher.settings import SearcherSettings
-from shared.process import run
+from shared.imports import uncollected
 
 if __name__ == "__main__":
+    with uncollected():
+        from services.searcher.service import compose
+        from services.searcher.settings import SearcherSettings
+        from shared.process import run
+
     run("searcher", SearcherSettings, compose)
