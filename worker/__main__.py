@@ -1,14 +1,11 @@
 """Start: `python -m worker`."""
 
-from shared import process
-from worker.service import compose
-from worker.settings import Settings
-
-
-def main() -> None:
-    """Run until SIGTERM."""
-    process.run("worker", Settings, compose)
-
+from shared.imports import uncollected
 
 if __name__ == "__main__":
-    main()
+    with uncollected():
+        from shared.process import run
+        from worker.service import compose
+        from worker.settings import Settings
+
+    run("worker", Settings, compose)
