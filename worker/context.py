@@ -112,64 +112,23 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     """
     places = tools.places.run(kept.run.run_id)
     places.make()
+    ears = _Ears(events)
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
-    registry = _Registry(tools)
-    # The parts tell each other through `context`, which is complete before any of them speaks.
-    context: RunContext
+    report_source = Source(reports, _report_sender(kept, tools), ears.on_refused)
     log_source = Source(logs, _log_sender(kept, tools), lambda text: None)
-    outputs = [
-        Output(places.output(rank, stream), rank, stream)
-        for rank in range(kept.run.seat.first_rank, kept.run.seat.first_rank + kept.run.seat.ranks)
-        for stream in _STREAMS
-    ]
-    tail = LogTail(
-        logs, places.root / "offsets.json", outputs, tools.clock, lambda: log_source.wake(urgent=False)
-    )
-
-    def on_refused(text: str) -> None:
-        tail.warn(f"not all that was reported is kept: {text}")
-
-    def on_settled(record: Announced) -> None:
-        settle_checkpoint(context, record)
-
-    def on_checkpoint(frame: wire.Checkpoint) -> None:
-        try:
-            announce_checkpoint(context, frame)
-            events.on_progress(context)
-        except OSError as error:
-            events.on_disk_fault(context, error)
-
-    def on_started(context: RunContext) -> None:
-        with telemetry.span("enter trial", parent=context.trace, run=kept.run.run_id):
-            events.on_progress(context)
-
-    def on_reports(urgent: bool) -> None:
-        context.report_source.wake(urgent)
-
-    report_source = Source(reports, _report_sender(kept, tools), on_refused)
-    needs = UploadNeeds(tools.transfer.put, lambda: report_source.wake(urgent=True), on_settled)
-    uploads = Uploads(places.uploads, registry, needs)
-    session_events = SessionEvents(
-        on_reports=on_reports,
-        on_checkpoint=on_checkpoint,
-        on_acknowledged=lambda signal: events.on_acknowledged(context, signal),
-        on_started=lambda: on_started(context),
-        on_cut=on_refused,
-        on_disk_fault=lambda error: events.on_disk_fault(context, error),
-    )
-    session = RankSession(reports, session_events, uploads.announced)
-    session.signal, session.decide_at = str(kept.run.told), kept.run.decide_at
-    context = RunContext(
-        kept,
-        places,
-        tools,
-        session,
-        reports,
-        logs,
-        report_source,
-        log_source,
-        tail,
-        uploads,
+    needs = UploadNeeds(tools.transfer.put, ears.on_upload_due, ears.on_settled)
+    uploads = Uploads(places.uploads, _Registry(tools), needs)
+    ears.context = context = RunContext(
+        kept=kept,
+        places=places,
+        tools=tools,
+        session=_open_session(kept.run, reports, ears, uploads.announced),
+        reports=reports,
+        logs=logs,
+        report_source=report_source,
+        log_source=log_source,
+        tail=_open_tail(kept.run, places, logs, log_source, tools.clock),
+        uploads=uploads,
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -209,6 +168,44 @@ def settle_checkpoint(context: RunContext, record: Announced) -> None:
         )
 
 
+@dataclass(slots=True)
+class _Ears:
+    """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
+
+    events: ContextEvents
+    context: RunContext = field(init=False)
+
+    def on_reports(self, urgent: bool) -> None:
+        self.context.report_source.wake(urgent)
+
+    def on_upload_due(self) -> None:
+        """A manifest commits when all reports before it have: they are not to linger."""
+        self.context.report_source.wake(urgent=True)
+
+    def on_refused(self, text: str) -> None:
+        self.context.tail.warn(f"not all that was reported is kept: {text}")
+
+    def on_settled(self, record: Announced) -> None:
+        settle_checkpoint(self.context, record)
+
+    def on_checkpoint(self, frame: wire.Checkpoint) -> None:
+        try:
+            announce_checkpoint(self.context, frame)
+            self.events.on_progress(self.context)
+        except OSError as error:
+            self.on_disk_fault(error)
+
+    def on_acknowledged(self, signal: str) -> None:
+        self.events.on_acknowledged(self.context, signal)
+
+    def on_started(self) -> None:
+        with telemetry.span("enter trial", parent=self.context.trace, run=self.context.run.run_id):
+            self.events.on_progress(self.context)
+
+    def on_disk_fault(self, error: OSError) -> None:
+        self.events.on_disk_fault(self.context, error)
+
+
 class _Registry:
     """The registry, as uploads ask it."""
 
@@ -221,6 +218,28 @@ class _Registry:
     async def commit(self, commit: CommitCheckpoint) -> Committed:
         # Verifying reads every object: a large checkpoint takes its time.
         return await self._tools.line.request(commit, timeout_s=6 * REQUEST_S)
+
+
+def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) -> RankSession:
+    """What the ranks talk to, with what the run was told last."""
+    events = SessionEvents(
+        on_reports=ears.on_reports,
+        on_checkpoint=ears.on_checkpoint,
+        on_acknowledged=ears.on_acknowledged,
+        on_started=ears.on_started,
+        on_cut=ears.on_refused,
+        on_disk_fault=ears.on_disk_fault,
+    )
+    session = RankSession(reports, events, announced)
+    session.signal, session.decide_at = str(run.told), run.decide_at
+    return session
+
+
+def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, source: Source, clock: Clock) -> LogTail:
+    """Follows what the ranks of this machine write."""
+    ranks = range(run.seat.first_rank, run.seat.first_rank + run.seat.ranks)
+    outputs = [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in _STREAMS]
+    return LogTail(logs, places.root / "offsets.json", outputs, clock, lambda: source.wake(urgent=False))
 
 
 def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:
