@@ -14,7 +14,7 @@ from uuid import UUID
 
 import asyncpg
 
-from muster.errors import MusterError, NotFound
+from muster.errors import NotFound, Transient
 from shared.bus import Ask, Bus, Envelope, Responder
 from shared.clock import SystemClock
 from shared.ids import (
@@ -184,16 +184,14 @@ class Platform:
     async def send(self, request: Any, worker: str = "w-1", timeout_s: float = 6.0) -> Any:
         return await self.buses[worker].request(request, WorkerId(worker), timeout_s)
 
-    async def insist(self, request: Any, worker: str = "w-1", tries: int = 40) -> Any:
-        """Repeat a request until somebody answers, as a worker does."""
-        for _ in range(tries):
-            try:
-                return await self.send(request, worker, timeout_s=2.0)
-            except MusterError as error:
-                if error.kind != "transient":
-                    raise
-                await asyncio.sleep(0.2)
-        raise AssertionError("nobody answered")
+    async def insist(self, request: Any, worker: str = "w-1") -> Any:
+        """Repeat a request until somebody answers, as a worker does: a replica may take long to start."""
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                try:
+                    return await self.send(request, worker, timeout_s=2.0)
+                except Transient:
+                    await asyncio.sleep(0.2)
 
     async def ask(self, query: Any, tenant: TenantId = DEFAULT_TENANT) -> Any:
         return await self.buses["gateway"].ask(query, tenant, 6.0)
