@@ -6,7 +6,7 @@ from itertools import count
 from threading import Lock
 
 LOOPBACK = "127.0.0.1"
-_FIRST, _PORTS, _STRIDE = 20_000, 12_000, 32
+_FIRST, _PORTS, _STRIDE = 20_000, 12_000, 1_009
 _taken = count()
 _lock = Lock()
 
@@ -25,7 +25,7 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 def free_ports(wanted: int) -> tuple[int, ...]:
     """Different ports on which nobody listens, and which this process was not given before.
 
-    Each process begins at a place of its own, so that two which choose before either binds rarely meet.
+    Each process begins at a place of its own, far from that of the next pid: two that choose before either binds rarely meet.
     """
     found: list[int] = []
     start = os.getpid() * _STRIDE
