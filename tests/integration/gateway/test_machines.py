@@ -13,12 +13,13 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from shared.errors import Rejected
-from shared.ids import SITE
+from shared.ids import DEFAULT_TENANT, SITE
 from shared.messages import instances
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import GetQueue, QueueEntry, QueuePage
 from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, WorkerView
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
+from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import create
 from tests.integration.servers import Servers
 from tests.support.waiting import PATIENCE_S, eventually
@@ -190,3 +191,16 @@ async def test_two_replicas_show_the_same_and_either_may_go(
         await other.process.wait()
         after = (await create(one))["number"]
     assert [*numbers, after] == list(range(made["number"] + 1, made["number"] + 6))
+
+
+async def test_a_parked_trial_is_not_said_to_have_ended(api: httpx.AsyncClient, others: Others) -> None:
+    made = await create(api)
+    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 1, state="parked"))
+    path = f"/v1/trials/{made['number']}.1/explanation"
+
+    async def is_shown() -> bool:
+        return (await api.get(path)).status_code == 200
+
+    await eventually(is_shown)
+    explained = (await api.get(path)).json()
+    assert explained["code"] == "parked" and "resumed" in explained["message"]
