@@ -11,7 +11,7 @@ from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.store import workers as worker_store
-from services.scheduler.store.load import load_pools
+from services.scheduler.store.policies import load_pools
 from services.scheduler.store.rows import wish_of
 from services.scheduler.store.wishes import (
     StoredWish,

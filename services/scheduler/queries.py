@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from services.scheduler.core.capacity import Ask as Shape
-from services.scheduler.core.cluster import Pool
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.order import ahead
 from services.scheduler.core.refusals import Refusal, explain
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.worker import Drain, Liveness, Worker
@@ -202,7 +203,7 @@ class Queries:
         cluster = self.cycle.cluster
         is_running = trial.state is RequestState.RUNNING
         told = None if is_running else self._refusal(trial)
-        queue = cluster.pools[cluster.pool_of(trial)].queue
+        pool = cluster.pools[cluster.pool_of(trial)]
         return QueueEntry(
             trial_id=trial.id,
             experiment_id=trial.wish.experiment,
@@ -212,7 +213,7 @@ class Queries:
             priority=cluster.part_of(trial).priority,
             slots=trial.wish.needs.max_slots,
             state="running" if is_running else "waiting",
-            position=queue.ahead(trial.id) + 1 if trial.id in queue else None,
+            position=ahead(pool, trial.id) + 1 if trial.id in pool.queue else None,
             code=told.code if told else None,
             reason=told.message if told else None,
             since=trial.since,

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from datetime import timedelta
 
 import structlog
 
@@ -17,7 +18,8 @@ from services.scheduler.pulse import Pulse
 from services.scheduler.queries import Queries
 from services.scheduler.reconcile import reconcile
 from services.scheduler.settings import PoolSettings, Settings
-from services.scheduler.store.load import load_world, seed_pool
+from services.scheduler.store.load import load_world
+from services.scheduler.store.policies import save_pool
 from services.scheduler.store.save import BLOCK, next_token_block
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.bus.republish import republishing
@@ -63,7 +65,7 @@ async def compose(settings: Settings, process: Process) -> None:
     nats_url = settings.scheduler.worker_nats_url or settings.nats.url
     parts = Parts(database, bus, units, lease, clock, issuer, nats_url)
     async with database.system() as connection:
-        await seed_pool(connection, default_policy(settings.scheduler.default_pool))
+        await save_pool(connection, default_policy(settings.scheduler.default_pool))
     stopping = asyncio.Event()
 
     async def stop() -> None:
@@ -96,6 +98,11 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         exclusive=settings.exclusive,
         auxiliary_per_worker=settings.auxiliary_per_worker,
         default_priority=settings.default_priority,
+        order=settings.order,
+        ageing=timedelta(seconds=settings.ageing_s) if settings.ageing_s else None,
+        half_life=timedelta(seconds=settings.half_life_s),
+        min_run=timedelta(seconds=settings.min_run_s),
+        max_preemptions=settings.max_preemptions,
     )
 
 

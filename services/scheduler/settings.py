@@ -9,13 +9,18 @@ from shared.settings import PostgresSettings, Section, ServiceSettings
 
 
 class PoolSettings(Section):
-    """The policy of the pool `default`. `auto` takes workers with any kind of slot."""
+    """The policy of the pool `default` (see `core/pool`). `auto` takes workers with any kind of slot."""
 
     kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     preemption: bool = False
     exclusive: bool = True
     auxiliary_per_worker: int = Field(100, ge=0)
     default_priority: int = Field(42, ge=1, le=99)
+    order: Literal["fifo", "priority", "fair_share"] = "priority"
+    ageing_s: float | None = Field(None, gt=0)
+    half_life_s: float = Field(86_400.0, ge=10)
+    min_run_s: float = Field(0.0, ge=0)
+    max_preemptions: int | None = Field(None, ge=0)
 
 
 class SchedulerSettings(Section):

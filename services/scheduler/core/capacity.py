@@ -48,6 +48,8 @@ class Capacity:
         self.total = 0
         self._spots: dict[WorkerId, Spot] = {}
         self._buckets: dict[_Class, dict[int, list[WorkerId]]] = {}
+        self._free: dict[_Class, int] = {}
+        self._sizes: dict[SlotKind | None, dict[int, int]] = {}
         self._undo: list[dict[WorkerId, Spot | None]] = []
 
     def __len__(self) -> int:
@@ -59,9 +61,9 @@ class Capacity:
     def get(self, worker: WorkerId) -> Spot | None:
         return self._spots.get(worker)
 
-    def workers(self) -> list[WorkerId]:
-        """All open workers, by id."""
-        return sorted(self._spots)
+    def spots(self) -> Iterator[tuple[WorkerId, Spot]]:
+        """All open workers, in no particular order."""
+        return iter(self._spots.items())
 
     def set(self, worker: WorkerId, spot: Spot | None) -> None:
         """Replaces what is known of a worker; None takes it out."""
@@ -85,6 +87,16 @@ class Capacity:
                 worker,
                 replace(spot, free=spot.free - slots, auxiliary=auxiliary, owner=owner, holds=spot.holds + 1),
             )
+
+    def withhold(self, placement: Placement) -> None:
+        """Hides free slots: whose worker it is does not change."""
+        for worker, slots in placement:
+            spot = self._spots[worker]
+            self.set(worker, replace(spot, free=spot.free - slots))
+
+    def restore(self, placement: Placement) -> None:
+        """Shows again what was withheld."""
+        self.withhold(tuple((worker, -slots) for worker, slots in placement))
 
     def give(self, placement: Placement) -> None:
         """Frees the slots of one allocation; workers that are not open stay out."""
@@ -134,12 +146,17 @@ class Capacity:
 
     def total_for(self, ask: Ask) -> tuple[int, int]:
         """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
-        totals = [spot.total for spot in self._spots.values() if ask.kind in (None, spot.kind)]
-        return sum(totals), max(totals, default=0)
+        kinds = self._sizes if ask.kind is None else (ask.kind,)
+        sizes = [size for kind in kinds for size in self._sizes.get(kind, {}).items()]
+        return sum(size * count for size, count in sizes), max((size for size, _ in sizes), default=0)
 
     def free_for(self, ask: Ask) -> int:
         """Slots free for this tenant and kind now, wherever they are."""
-        return sum(free * len(ids) for key in self._classes(ask) for free, ids in self._buckets[key].items())
+        return sum(self._free[key] for key in self._classes(ask))
+
+    def largest_for(self, ask: Ask) -> int:
+        """The most slots free for this tenant and kind on one worker."""
+        return max((free for key in self._classes(ask) for free in self._buckets[key]), default=0)
 
     def _best_fit(self, ask: Ask, slots: int) -> WorkerId | None:
         best: tuple[int, bool, WorkerId] | None = None
@@ -152,32 +169,22 @@ class Capacity:
         return best[2] if best else None
 
     def _place_gang(self, ask: Ask, slots: int) -> Placement | None:
+        classes = sorted(self._classes(ask), key=lambda key: key[1] is None)
+        sizes = sorted({free for key in classes for free in self._buckets[key] if free}, reverse=True)
         chosen: list[tuple[WorkerId, int]] = []
         missing = slots
-        with self.tentative():
-            while missing:
-                last = self._best_fit(ask, missing)
-                if last is not None:
-                    chosen.append((last, missing))
-                    break
-                largest = self._largest(ask)
-                if largest is None:
-                    return None
-                worker, free = largest
+        for free in sizes:
+            for worker in (one for key in classes for one in self._buckets[key].get(free, ())):
+                if missing <= free:
+                    # The rest fits on one: the smallest that will do. Smaller ones are all untouched yet.
+                    fitting = min(size for size in sizes if size >= missing)
+                    last = worker
+                    if fitting < free:
+                        last = next(ids[0] for key in classes if (ids := self._buckets[key].get(fitting)))
+                    return (*chosen, (last, missing))
                 chosen.append((worker, free))
                 missing -= free
-                self.set(worker, None)
-        return tuple(chosen)
-
-    def _largest(self, ask: Ask) -> tuple[WorkerId, int] | None:
-        best: tuple[int, bool, WorkerId] | None = None
-        for key in self._classes(ask):
-            bucket = self._buckets[key]
-            free = max(bucket, default=0)
-            if free > 0:
-                found = (-free, key[1] is None, bucket[free][0])
-                best = min(best, found) if best else found
-        return (best[2], -best[0]) if best else None
+        return None
 
     def _place_auxiliary(self, ask: Ask) -> Placement | None:
         candidates = (
@@ -191,27 +198,40 @@ class Capacity:
         return None if chosen is None else ((chosen, 0),)
 
     def _classes(self, ask: Ask) -> list[_Class]:
-        return [
-            (kind, owner)
-            for kind, owner in self._buckets
-            if ask.kind in (None, kind) and owner in (None, ask.tenant)
-        ]
+        kinds = self._sizes if ask.kind is None else (ask.kind,)
+        owners = (ask.tenant, None) if self.exclusive else (None,)
+        return [(kind, owner) for kind in kinds for owner in owners if (kind, owner) in self._buckets]
 
     def _enter(self, worker: WorkerId, spot: Spot) -> None:
         self._spots[worker] = spot
         self.free += spot.free
         self.total += spot.total
-        bucket = self._buckets.setdefault((spot.kind, spot.owner), {})
-        insort(bucket.setdefault(spot.free, []), worker)
+        sizes = self._sizes.setdefault(spot.kind, {})
+        sizes[spot.total] = sizes.get(spot.total, 0) + 1
+        key = (spot.kind, spot.owner)
+        self._free[key] = self._free.get(key, 0) + spot.free
+        ids = self._buckets.setdefault(key, {}).setdefault(spot.free, [])
+        if not ids or worker > ids[-1]:
+            ids.append(worker)
+        else:
+            insort(ids, worker)
 
     def _leave(self, worker: WorkerId, spot: Spot) -> None:
         del self._spots[worker]
         self.free -= spot.free
         self.total -= spot.total
-        bucket = self._buckets[spot.kind, spot.owner]
+        sizes = self._sizes[spot.kind]
+        sizes[spot.total] -= 1
+        if not sizes[spot.total]:
+            del sizes[spot.total]
+            if not sizes:
+                del self._sizes[spot.kind]
+        key = (spot.kind, spot.owner)
+        self._free[key] -= spot.free
+        bucket = self._buckets[key]
         ids = bucket[spot.free]
         del ids[bisect_left(ids, worker)]
         if not ids:
             del bucket[spot.free]
             if not bucket:
-                del self._buckets[spot.kind, spot.owner]
+                del self._buckets[key], self._free[key]

@@ -6,31 +6,22 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from services.scheduler.core.capacity import Capacity, Spot
+from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.holdings import Holding, Ledger
-from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.queue import Part, Queue, Usage
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.preemption.standing import stander_of
+from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
-from services.scheduler.core.trial import Needs, RequestState, Trial
+from services.scheduler.core.shares import Node, Path
+from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.worker import Hold, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
-
-
-@dataclass(slots=True)
-class Pool:
-    """One pool's indexes. `waiting_slots` is what could be used beyond what stands, capped by each `max_slots`."""
-
-    policy: PoolPolicy
-    capacity: Capacity
-    queue: Queue = field(default_factory=Queue)
-    runs: dict[RunId, None] = field(default_factory=dict)
-    usage: dict[ExperimentId, Usage] = field(default_factory=dict)
-    single_node: dict[int, int] = field(default_factory=dict)
-    waiting_slots: int = 0
-    waiting_auxiliary: int = 0
-    awaiting_slots: int = 0
+from shared.messages.specs import Wanted
 
 
 @dataclass(slots=True)
@@ -64,7 +55,18 @@ class Cluster:
         self.partly_ended: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self.ledger = Ledger()
+        self.now_ms = 0
         self.changes = Changes()
+
+    def advance_to(self, now: datetime) -> None:
+        """Time passes: what is held is charged from moment to moment, and shares and rights move in steps."""
+        now_ms = milliseconds(now)
+        if now_ms // STEP_MS != self.now_ms // STEP_MS:
+            for name, pool in self.pools.items():
+                pool.pass_time(now_ms)
+                if pool.moves_in_steps:
+                    self.changes.pools[name] = None
+        self.now_ms = now_ms
 
     def take_changes(self) -> Changes:
         """What changed since the last call; the next collection begins empty."""
@@ -79,13 +81,17 @@ class Cluster:
         """A new pool, or a new policy of one; what waits and runs stays."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive))
-        else:
-            pool.policy, pool.capacity = policy, Capacity(policy.exclusive)
+            pool = self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive))
+        pool.rule(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
                 self.put_worker(worker)
         self.changes.pools[policy.name] = None
+
+    def put_quota(self, name: PoolName, path: Path, quota: Quota | None) -> None:
+        """What a tenant, or a workspace of one, may hold in a pool; None: nothing was said."""
+        self.pools[name].shares.put_quota(path, quota)
+        self.changes.pools[name] = None
 
     def part_of(self, trial: Trial) -> Part:
         """The experiment's part in the queue; the default where none was set."""
@@ -111,6 +117,9 @@ class Cluster:
                 del self.live[trial.wish.experiment]
         else:
             live[trial.id] = None
+        run = self.runs.get(trial.run) if trial.run else None
+        if run is not None:
+            self._charge(run)
         (self.changes.lazy_trials if lazily else self.changes.trials)[trial.id] = None
 
     def put_part(self, experiment: ExperimentId, part: Part) -> None:
@@ -120,19 +129,18 @@ class Cluster:
             self._count_waiting(trial, -1)
         self.parts[experiment] = part
         for name, pool in self.pools.items():
-            if experiment in pool.usage:
+            leaf = pool.shares.leaves.get(experiment)
+            if leaf is not None:
+                pool.rank(leaf, part)
                 self.changes.pools[name] = None
+                if pool.later is not None:
+                    self._index_all(self._machines_of(pool, leaf))
         for trial in trials:
             self._count_waiting(trial, +1)
-        self._recount_demand()
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
-        before = self.runs.get(run.id)
-        if before is not None:
-            self._count_running(before, -1)
         self.runs[run.id] = run
-        self._count_running(run, +1)
         pool = self.pools[run.pool]
         if run.is_ended and run.released >= run.workers:
             pool.runs.pop(run.id, None)
@@ -148,6 +156,7 @@ class Cluster:
             self.partly_ended[run.id] = None
         else:
             self.partly_ended.pop(run.id, None)
+        self._charge(run)
         (self.changes.lazy_runs if lazily else self.changes.runs)[run.id] = None
         self.changes.pools[run.pool] = None
 
@@ -155,21 +164,16 @@ class Cluster:
         """Brings the pool's capacity in line with a worker that was changed."""
         self.workers[worker.id] = worker
         self.changes.holders[worker.id] = None
-        pool = self.pools.get(worker.pool)
-        if pool is None:
-            return
-        spot = None
-        if worker.is_open:
-            spot = Spot(
-                kind=worker.kind,
-                total=len(worker.slot_ids),
-                free=len(worker.free_slot_ids),
-                auxiliary=pool.policy.auxiliary_per_worker - worker.auxiliary,
-                owner=worker.owner if pool.capacity.exclusive else None,
-                holds=len(worker.held),
-            )
-        pool.capacity.set(worker.id, spot)
-        self.changes.pools[worker.pool] = None
+        if worker.pool in self.pools:
+            self._index(worker)
+            self.changes.pools[worker.pool] = None
+
+    def follow(self, run: Run) -> None:
+        """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
+        before = self.runs[run.id]
+        self.runs[run.id] = run
+        if run.saved_at != before.saved_at and self.pools[run.pool].later is not None:
+            self._index_all(share.worker for share in run.shares)
 
     def hold(self, run: Run) -> None:
         """Occupies the slots of a granted run."""
@@ -196,56 +200,80 @@ class Cluster:
         for worker in workers:
             self.changes.desired[worker] = None
 
-    def largest_single_node(self, pool: Pool) -> int:
-        """The most slots that a waiting request needs on one machine."""
-        return max(pool.single_node, default=0)
-
     def _count_waiting(self, trial: Trial, sign: int) -> None:
+        if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
+            return
         name = self.pool_of(trial)
         pool = self.pools.get(name)
-        if pool is None or trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
+        if pool is None:
             return
-        slots = trial.wish.needs.max_slots
         self.changes.pools[name] = None
+        pool.count(trial, self.part_of(trial), sign)
         if trial.state is RequestState.AWAITING:
-            pool.awaiting_slots += sign * slots
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
+
+    def _charge(self, run: Run) -> None:
+        pool = self.pools[run.pool]
+        if run.is_ended and run.released >= run.workers and run.id not in pool.charges:
             return
-        if sign > 0:
-            pool.queue.add(self.part_of(trial).priority, trial.place, trial.id)
-        else:
-            pool.queue.discard(trial.id)
-        pool.waiting_auxiliary += sign * (slots == 0)
-        self._count_single_node(pool, trial.wish.needs, sign)
-        self._change_usage(pool, trial.wish.experiment, waiting=sign * slots)
+        trial = self.trials.get(run.trial)
+        part = self.parts.get(run.experiment) or Part(pool.policy.default_priority)
+        leaf = pool.leaf(run, part)
+        if pool.charge(run, leaf, is_leaving(run, trial), self.now_ms) and pool.later is not None:
+            self._index_all(share.worker for share in run.shares)
 
-    def _count_single_node(self, pool: Pool, needs: Needs, sign: int) -> None:
-        if needs.single_node or not pool.policy.exclusive:
-            count = pool.single_node.get(needs.max_slots, 0) + sign
-            pool.single_node[needs.max_slots] = count
-            if not count:
-                del pool.single_node[needs.max_slots]
+    def _machines_of(self, pool: Pool, leaf: Node) -> list[WorkerId]:
+        runs = (self.runs[run] for run, charge in pool.charges.items() if charge.leaf is leaf)
+        return [share.worker for run in runs for share in run.shares]
 
-    def _count_running(self, run: Run, sign: int) -> None:
-        held = sum(share.slots for share in run.shares if share.worker not in run.released)
-        if held:
-            self._change_usage(self.pools[run.pool], run.experiment, running=sign * held)
+    def _index_all(self, workers: Iterable[WorkerId]) -> None:
+        for name in workers:
+            worker = self.workers.get(name)
+            if worker is not None and worker.pool in self.pools:
+                self._index(worker)
 
-    def _change_usage(self, pool: Pool, experiment: ExperimentId, running: int = 0, waiting: int = 0) -> None:
-        usage = pool.usage.setdefault(experiment, Usage())
-        part = self.parts.get(experiment)
-        cap = part.max_slots if part else None
-        pool.waiting_slots -= usage.usable(cap)
-        usage.running += running
-        usage.waiting += waiting
-        pool.waiting_slots += usage.usable(cap)
-        if not usage.running and not usage.waiting:
-            del pool.usage[experiment]
+    def _index(self, worker: Worker) -> None:
+        pool = self.pools[worker.pool]
+        spot = None
+        if worker.is_open:
+            spot = Spot(
+                kind=worker.kind,
+                total=len(worker.slot_ids),
+                free=len(worker.free_slot_ids),
+                auxiliary=pool.policy.auxiliary_per_worker - worker.auxiliary,
+                owner=worker.owner if pool.policy.exclusive else None,
+                holds=len(worker.held),
+            )
+        pool.capacity.set(worker.id, spot)
+        if pool.later is not None:
+            self._index_later(pool, pool.later, worker, spot)
 
-    def _recount_demand(self) -> None:
-        for pool in self.pools.values():
-            caps = {name: self.parts[name].max_slots if name in self.parts else None for name in pool.usage}
-            pool.waiting_slots = sum(usage.usable(caps[name]) for name, usage in pool.usage.items())
+    def _index_later(self, pool: Pool, later: Capacity, worker: Worker, spot: Spot | None) -> None:
+        """What will be free there, and what could be asked to leave."""
+        standers = []
+        for run_id in self.runs_on.get(worker.id, ()) if spot else ():
+            run, charge = self.runs[run_id], pool.charges.get(run_id)
+            hold = worker.held.get(run.allocation)
+            if spot is None or charge is None or hold is None:
+                continue
+            here = len(hold.slot_ids)
+            if charge.is_leaving:
+                left = spot.holds - 1
+                owner = spot.owner if left else None
+                auxiliary = spot.auxiliary + (here == 0)
+                spot = replace(spot, free=spot.free + here, holds=left, owner=owner, auxiliary=auxiliary)
+            else:
+                trial = self.trials[run.trial]
+                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, here))
+        later.set(worker.id, spot)
+        pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
+
+
+def is_leaving(run: Run, trial: Trial | None) -> bool:
+    """Whether the run has been asked to end, or is ending."""
+    if run.is_ended or run.preempted or run.exits:
+        return True
+    return trial is None or trial.wish.wanted is not Wanted.RUN
 
 
 def renewed(run: Run, **changes: object) -> Run:

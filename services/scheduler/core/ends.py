@@ -89,6 +89,7 @@ def _counted(trial: Trial, run: Run, ending: Ending) -> Trial:
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
+        preemptions=trial.preemptions + (ending.outcome == "preempted"),
         best_step=max(trial.best_step, run.step),
         awaited=None,
     )

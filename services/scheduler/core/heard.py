@@ -167,10 +167,10 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
     if run.is_ended:
         _hold_zombie(cluster, worker, run)
         return
-    _follow(cluster, worker, run, observed)
+    _follow(cluster, worker, run, observed, now)
 
 
-def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed) -> None:
+def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
     followed = run
     if worker.id not in run.seen:
         followed = replace(followed, seen=run.seen | {worker.id})
@@ -181,16 +181,15 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed) -> N
         cluster.want(run.workers)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
-        progress = replace(
+        followed = replace(
             followed,
             step=max(run.step, observed.step),
             checkpoints=max(run.checkpoints, observed.checkpoints),
+            saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
         )
-        cluster.runs[run.id] = followed = progress
+    cluster.follow(followed)
     if followed.state != run.state:
         cluster.put_run(followed, lazily=True)
-    else:
-        cluster.runs[run.id] = followed
 
 
 def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:

@@ -1,6 +1,8 @@
 """A pool's policy: what its workers take in, and in which way."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
 
 from shared.ids import PoolName
 from shared.messages.specs import SlotKind
@@ -9,17 +11,25 @@ DEFAULT_PRIORITY = 42
 LOWEST_PRIORITY = 99
 
 
+OrderName = Literal["fifo", "priority", "fair_share"]
+
+
 @dataclass(frozen=True, slots=True)
 class PoolPolicy:
     """How a pool is scheduled.
 
     Attributes:
         kind: Kind of slot that its workers offer; None takes any.
-        preemption: A waiting request may take the slots of less important runs.
+        preemption: A waiting request may ask for slots of runs that stand below it (`preemption` says which do).
         exclusive: A worker serves one tenant at a time; only then may gangs span workers, because the
             ranks' rendezvous has no authentication.
         auxiliary_per_worker: How many runs without slots one worker takes.
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
+        order: Who goes first (`order/`).
+        ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
+        min_run: So long a run is not asked for its slots.
+        max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
+        half_life: After this long, past use counts half (`fair_share` only).
     """
 
     name: PoolName
@@ -30,3 +40,26 @@ class PoolPolicy:
     default_priority: int = DEFAULT_PRIORITY
     max_slots: int | None = None
     max_slots_per_worker: int | None = None
+    order: OrderName = "priority"
+    ageing: timedelta | None = None
+    min_run: timedelta = timedelta(0)
+    max_preemptions: int | None = None
+    half_life: timedelta = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a tenant, or a workspace of one, may hold in a pool, in slots.
+
+    Attributes:
+        guaranteed: Its own: given back to it on demand, in pools with preemption. What it holds beyond is borrowed.
+        maximum: Never more than this; None: whatever is free.
+        weight: Its part among its siblings under `fair_share`.
+    """
+
+    guaranteed: int = 0
+    maximum: int | None = None
+    weight: float = 1.0
+
+
+NO_QUOTA = Quota()

@@ -1,64 +1,114 @@
-"""The order of waiting requests in a pool, and what each experiment holds and waits for."""
+"""What waits in a pool, as lines: requests of one experiment with the same shape, by place. Only the first of a line matters
+to a plan: what does not fit for it does not fit for those behind it."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
-from shared.ids import PoolName, TrialId
+from services.scheduler.core.capacity import Ask
+from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.trial import Needs, Trial
+from shared.ids import ExperimentId, PoolName, TrialId
 
 Key = tuple[int, int, TrialId]
-"""Priority, place of submission, id: what is smaller goes first."""
+"""Place, submission (ms), id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An experiment's part in the queue, once submitted. `weight` is kept for fair share."""
+    """An experiment's part in the queue, once submitted: its limits (slots, trials at a time) and its rank."""
 
     priority: int
     weight: float = 1.0
     max_slots: int | None = None
     pool: PoolName | None = None
+    max_trials: int | None = None
 
 
-@dataclass(slots=True)
-class Usage:
-    """What an experiment holds and waits for in one pool, in slots."""
+class Line:
+    """Requests that wait for the same thing; `bit` stands for their shape in masks, `keys` are in order."""
 
-    running: int = 0
-    waiting: int = 0
+    __slots__ = ("ask", "bit", "keys", "leaf", "needs")
 
-    def usable(self, max_slots: int | None) -> int:
-        """How many of the waiting slots could be used beyond those that are held."""
-        return self.waiting if max_slots is None else min(self.waiting, max(0, max_slots - self.running))
+    def __init__(self, leaf: Node, needs: Needs, ask: Ask, bit: int) -> None:
+        self.leaf, self.needs, self.ask, self.bit = leaf, needs, ask, bit
+        self.keys: list[Key] = []
 
 
 class Queue:
-    """Waiting requests of one pool in order; `ahead` costs a bisection."""
+    """The lines of one pool."""
 
-    def __init__(self) -> None:
-        self._keys: list[Key] = []
-        self._of: dict[TrialId, Key] = {}
+    def __init__(self, shares: Shares) -> None:
+        self.lines: dict[tuple[ExperimentId, Needs], Line] = {}
+        self.shapes: dict[Needs, int] = {}
+        self._shares = shares
+        self._of: dict[TrialId, tuple[Line, Key]] = {}
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self._of)
 
     def __iter__(self) -> Iterator[TrialId]:
-        return (key[2] for key in self._keys)
+        """All that wait, by place."""
+        return (key[2] for _, key in sorted(self._of.values(), key=lambda entry: entry[1][:2]))
 
     def __contains__(self, trial: TrialId) -> bool:
         return trial in self._of
 
-    def add(self, priority: int, place: int, trial: TrialId) -> None:
-        self.discard(trial)
-        key = (priority, place, trial)
-        self._of[trial] = key
-        insort(self._keys, key)
+    def add(self, trial: Trial) -> None:
+        wish = trial.wish
+        name = (wish.experiment, wish.needs)
+        line = self.lines.get(name)
+        if line is None:
+            line = self.lines[name] = self._open(trial)
+        key = (trial.place, milliseconds(trial.submitted_at or trial.since), wish.trial)
+        self._of[wish.trial] = (line, key)
+        if line.keys and key > line.keys[-1]:
+            line.keys.append(key)
+            return
+        insort(line.keys, key)
+        self._forget_first(line)
 
     def discard(self, trial: TrialId) -> None:
-        key = self._of.pop(trial, None)
-        if key is not None:
-            del self._keys[bisect_left(self._keys, key)]
+        found = self._of.pop(trial, None)
+        if found is None:
+            return
+        line, key = found
+        at = bisect_left(line.keys, key)
+        del line.keys[at]
+        if at == 0:
+            self._forget_first(line)
+        if not line.keys:
+            del self.lines[line.leaf.path[3], line.needs]  # type: ignore[arg-type]
+            del line.leaf.lines[line.needs]
+            for node in line.leaf.upwards():
+                node.count_line(line.bit, -1)
 
-    def ahead(self, trial: TrialId) -> int:
-        """How many requests stand before this one."""
-        return bisect_left(self._keys, self._of[trial])
+    def line_of(self, trial: TrialId) -> tuple[Line, Key]:
+        return self._of[trial]
+
+    def smaller(self, slots: int) -> int:
+        """The mask of all shapes that could do with so many slots."""
+        mask = 0
+        for needs, bit in self.shapes.items():
+            if needs.min_slots <= slots:
+                mask |= bit
+        return mask
+
+    def _open(self, trial: Trial) -> Line:
+        wish = trial.wish
+        bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
+        leaf = self._shares.leaf_of(wish)
+        line = Line(leaf, wish.needs, Ask(wish.tenant, wish.needs.kind, wish.needs.single_node), bit)
+        leaf.lines[wish.needs] = line
+        for node in leaf.upwards():
+            node.count_line(bit, +1)
+        return line
+
+    def _forget_first(self, line: Line) -> None:
+        for node in line.leaf.upwards():
+            node.forget_first()
+
+
+def milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)

@@ -4,10 +4,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from services.scheduler.core.capacity import Ask
-from services.scheduler.core.cluster import Cluster, Pool
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.order import ahead
+from services.scheduler.core.quotas import Limit, limit_of
+from services.scheduler.core.shares import Node
 from services.scheduler.core.trial import RequestState, Trial
 
-Reason = Literal["slots", "preempting", "max_slots", "beyond_pool", "uploads"]
+Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
 Facts = dict[str, int | str]
 
 
@@ -37,16 +41,12 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason) -> Refusal
                 f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
                 facts,
             )
-        case "max_slots":
-            cap = facts["max_slots"]
-            held = facts["experiment_slots"]
-            return Refusal(
-                "max_slots_reached",
-                f"its experiment holds {held} of the {cap} slots that max_slots allows",
-                facts,
-            )
+        case "max_slots" | "max_trials" | "workspace_quota" | "tenant_quota":
+            return _limited(pool, trial, reason, facts)
         case "preempting":
-            message = f"waiting for {_count(slots, 'slot')} that less important runs in pool {name} were asked to give back"
+            message = (
+                f"waiting for {_count(slots, 'slot')} that other runs in pool {name} were asked to give back"
+            )
             return Refusal("waiting_for_preemption", message, facts)
         case "beyond_pool":
             return _beyond_pool(pool, trial, facts)
@@ -57,16 +57,42 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason) -> Refusal
 def _binding(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason | None) -> Reason:
     if trial.state is RequestState.AWAITING:
         return "uploads"
-    part = cluster.part_of(trial)
     needs = trial.wish.needs
-    usage = pool.usage.get(trial.wish.experiment)
-    if part.max_slots is not None and usage and usage.running + needs.min_slots > part.max_slots:
-        return "max_slots"
+    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    limit = limit_of(leaf, needs.min_slots) if leaf else None
+    if limit is not None:
+        return limit
     ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
     total, largest = pool.capacity.total_for(ask)
     if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
         return "beyond_pool"
     return "preempting" if reason == "preempting" else "slots"
+
+
+def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
+    held, name = facts["experiment_slots"], pool.policy.name
+    match limit:
+        case "max_slots":
+            message = f"its experiment holds {held} of the {facts['max_slots']} slots that max_slots allows"
+            return Refusal("max_slots_reached", message, facts)
+        case "max_trials":
+            most = facts["max_trials"]
+            message = f"its experiment runs {_count(most, 'trial')}, as many as max_concurrent_trials allows"
+            return Refusal("max_trials_reached", message, facts)
+        case "workspace_quota" | "tenant_quota":
+            whose = limit.removesuffix("_quota")
+            node = _holder(pool, trial, whose)
+            held = node.held if node else 0
+            maximum = (node.quota.maximum if node else None) or 0
+            facts |= {f"{whose}_slots": held, f"{whose}_maximum": maximum}
+            message = f"its {whose} holds {held} of the {maximum} slots that its quota in pool {name} allows"
+            return Refusal(f"{limit}_reached", message, facts)
+
+
+def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:
+    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    length = 1 if whose == "tenant" else 2
+    return next((node for node in leaf.upwards() if len(node.path) == length), None) if leaf else None
 
 
 def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
@@ -98,30 +124,32 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     wish, part = trial.wish, cluster.part_of(trial)
-    usage = pool.usage.get(wish.experiment)
+    leaf = pool.shares.leaves.get(wish.experiment)
     total, largest = pool.capacity.total_for(Ask(wish.tenant, wish.needs.kind, wish.needs.single_node))
     facts: Facts = {
         "slots": wish.needs.min_slots,
         "pool": pool.policy.name,
         "pool_slots": total,
-        "free_slots": sum(len(cluster.workers[worker].free_slot_ids) for worker in pool.capacity.workers()),
+        "free_slots": pool.capacity.free,
         "largest_worker": largest,
-        "ahead": pool.queue.ahead(trial.id) if trial.id in pool.queue else 0,
+        "ahead": ahead(pool, trial.id) if trial.id in pool.queue else 0,
         "priority": part.priority,
-        "experiment_slots": usage.running if usage else 0,
-        "slots_of_other_tenants": _held_by_others(cluster, pool, trial),
+        "experiment_slots": leaf.held if leaf else 0,
+        "slots_of_other_tenants": _held_by_others(pool, trial),
     }
     if part.max_slots is not None:
         facts["max_slots"] = part.max_slots
+    if part.max_trials is not None:
+        facts["max_trials"] = part.max_trials
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
     return facts
 
 
-def _held_by_others(cluster: Cluster, pool: Pool, trial: Trial) -> int:
-    runs = (cluster.runs[run] for run in pool.runs)
-    return sum(run.slots for run in runs if run.tenant != trial.wish.tenant and not run.is_ended)
+def _held_by_others(pool: Pool, trial: Trial) -> int:
+    own = pool.shares.tenant(trial.wish.tenant)
+    return pool.shares.root.held - (own.held if own else 0)
 
 
 def _count(number: int | str, noun: str) -> str:

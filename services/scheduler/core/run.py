@@ -101,6 +101,7 @@ class Run:
         preempted: The scheduler asked it to give its slots back.
         kill_rest: Part of the gang has ended; what is left of it is to be ended too.
         seen: Members that have named the allocation; one that no longer does has lost it.
+        saved_at: When it was last heard to have saved a checkpoint; what came after is lost when it is asked to go.
         announced: Checkpoints that it announced in its life (None: not ended, or lost); `settled` are no longer waited for.
         pause_asked: A pause was asked of it at some time.
         exits: What the members said that have ended, in the order of their ending.
@@ -137,6 +138,7 @@ class Run:
     first_exit_at: datetime | None = None
     ended_at: datetime | None = None
     is_stale: bool = False
+    saved_at: datetime | None = None
 
     @property
     def slots(self) -> int:

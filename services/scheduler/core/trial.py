@@ -98,8 +98,10 @@ class Trial:
 
     Attributes:
         place: Submission order; a restarted run keeps it, a new request gets a new one.
+        submitted_at: When this request was opened; a restarted run keeps it.
         restarts: Restarts charged so far.
         fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
+        preemptions: How often this trial gave its slots back because others were to have them.
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
     """
@@ -114,6 +116,8 @@ class Trial:
     best_step: int = 0
     run: RunId | None = None
     awaited: Awaited | None = None
+    submitted_at: datetime | None = None
+    preemptions: int = 0
 
     @property
     def id(self) -> TrialId:
@@ -140,5 +144,6 @@ def is_news(trial: Trial | None, wish: Wish) -> bool:
 def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> Trial:
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
-        return Trial(wish, place, now)
-    return replace(trial, wish=wish, place=place, since=now, state=REQUEST.initial, fruitless=0)
+        return Trial(wish, place, now, submitted_at=now)
+    fresh = replace(trial, wish=wish, place=place, since=now, submitted_at=now)
+    return replace(fresh, state=REQUEST.initial, fruitless=0)

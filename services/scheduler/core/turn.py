@@ -37,6 +37,7 @@ def take_turn(
     Args:
         next_token: gives the token of each new run; it must be above all given before.
     """
+    cluster.advance_to(now)
     for event in events:
         event(cluster, now)
     wishes.on_tick(cluster, now)
@@ -65,4 +66,6 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         grants.on_granted(cluster, grant.trial, grant.placement, new, now)
     for signal in planned.signals:
         grants.on_preempted(cluster, signal.run)
+    for name, reserved in planned.reserved.items():
+        cluster.pools[name].reserved = reserved
     cluster.changes.pools.clear()

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Closed
+from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import outcome_without_run
+from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import (
     Awaited,
     RequestState,
@@ -16,7 +18,7 @@ from services.scheduler.core.trial import (
     is_news,
     open_request,
 )
-from shared.ids import ExperimentId, RunId
+from shared.ids import ExperimentId, PoolName, RunId
 from shared.messages.specs import Wanted
 
 
@@ -52,6 +54,17 @@ def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> None:
         if run and not run.is_ended and run.pool != part.pool and not run.preempted:
             cluster.put_run(renewed(run, preempted=True))
             cluster.want(run.workers)
+
+
+def on_policy(cluster: Cluster, policy: PoolPolicy) -> None:
+    """A person gives a pool another policy; what waits and runs stays."""
+    cluster.put_pool(policy)
+
+
+def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) -> None:
+    """A person changes what a tenant, or a workspace of one, may hold; None: nothing is said any more."""
+    if pool in cluster.pools:
+        cluster.put_quota(pool, path, quota)
 
 
 def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1) -> None:

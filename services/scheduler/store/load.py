@@ -8,21 +8,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.cluster import Changes, Cluster
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Trial
+from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
-from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
+from shared.ids import ExperimentId, TrialId, WorkerId
 from shared.messages.specs import TrialSpec
 
-_SEED_POOL = text(
-    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority)"
-    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority)"
-    " ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, preemption = excluded.preemption,"
-    " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
-    " default_priority = excluded.default_priority"
-)
-_POOLS = text("SELECT * FROM scheduler.pool ORDER BY name")
 _WORKERS = text("SELECT * FROM scheduler.worker WHERE NOT is_removed AND liveness <> 'gone' ORDER BY worker")
 _TRIALS = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
@@ -53,26 +45,15 @@ class World:
     last_place: int = 0
 
 
-async def seed_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
-    """Writes the policy that the settings give."""
-    await connection.execute(
-        _SEED_POOL,
-        {
-            "name": policy.name,
-            "kind": policy.kind,
-            "preemption": policy.preemption,
-            "exclusive": policy.exclusive,
-            "auxiliary_per_worker": policy.auxiliary_per_worker,
-            "default_priority": policy.default_priority,
-        },
-    )
-
-
 async def load_world(connection: AsyncConnection, now: datetime) -> World:
     """Reads pools, workers, live runs and requests, then applies wishes that no cycle has taken up yet."""
     cluster = Cluster()
+    cluster.advance_to(now)
     for policy in await load_pools(connection):
         cluster.put_pool(policy)
+    for pool, path, quota in await load_quotas(connection):
+        if pool in cluster.pools:
+            cluster.put_quota(pool, path, quota)
     asked: list[tuple[WorkerId, bool]] = []
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
@@ -99,22 +80,6 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for worker, reclaim in asked:
         heard.on_drain(cluster, worker, reclaim=reclaim, undo=False)
     return world
-
-
-async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
-    return [
-        PoolPolicy(
-            name=PoolName(row.name),
-            kind=row.kind,
-            preemption=row.preemption,
-            exclusive=row.exclusive,
-            auxiliary_per_worker=row.auxiliary_per_worker,
-            default_priority=row.default_priority,
-            max_slots=row.max_slots,
-            max_slots_per_worker=row.max_slots_per_worker,
-        )
-        for row in await connection.execute(_POOLS)
-    ]
 
 
 async def _load_trials(connection: AsyncConnection) -> list[Trial]:

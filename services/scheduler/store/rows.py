@@ -62,6 +62,8 @@ def trial_row(trial: Trial) -> Row:
         "awaited_run": awaited.run if awaited else None,
         "awaited_announced": awaited.announced if awaited else None,
         "awaited_until": awaited.until if awaited else None,
+        "submitted_at": trial.submitted_at,
+        "preemptions": trial.preemptions,
     }
 
 
@@ -82,6 +84,8 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         best_step=row.best_step,
         run=RunId(row.run) if row.run else None,
         awaited=awaited,
+        submitted_at=row.submitted_at,
+        preemptions=row.preemptions,
     )
 
 

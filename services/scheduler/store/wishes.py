@@ -23,18 +23,18 @@ _SAVE_WISHES = text(
     " WHERE w.version < excluded.version"
 )
 _SAVE_PARTS = text(
-    "INSERT INTO scheduler.part (experiment, tenant, priority, weight, max_slots)"
-    " SELECT experiment, tenant, priority, weight, max_slots"
+    "INSERT INTO scheduler.part (experiment, tenant, priority, weight, max_slots, max_trials)"
+    " SELECT experiment, tenant, priority, weight, max_slots, max_trials"
     " FROM jsonb_populate_recordset(NULL::scheduler.part, CAST(:rows AS jsonb)) ON CONFLICT (experiment) DO NOTHING"
 )
 _PARTS = text(
-    "SELECT experiment, priority, weight, max_slots, pool FROM scheduler.part"
+    "SELECT experiment, priority, weight, max_slots, pool, max_trials FROM scheduler.part"
     " WHERE experiment = ANY(CAST(:ids AS uuid[]))"
 )
 _EDIT_PART = text(
     "UPDATE scheduler.part SET priority = coalesce(:priority, priority), weight = coalesce(:weight, weight),"
     " max_slots = coalesce(:max_slots, max_slots), pool = coalesce(:pool, pool) WHERE experiment = :experiment"
-    " RETURNING experiment, priority, weight, max_slots, pool"
+    " RETURNING experiment, priority, weight, max_slots, pool, max_trials"
 )
 _KNOWN = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
@@ -84,6 +84,7 @@ async def first_parts(
             "priority": part.priority,
             "weight": part.weight,
             "max_slots": part.max_slots,
+            "max_trials": part.max_trials,
         }
         for experiment, part in parts.items()
     ]
@@ -155,4 +156,4 @@ def _wish_row(stored: StoredWish) -> dict[str, object]:
 
 def _part_of(row: Any) -> Part:
     pool = PoolName(row.pool) if row.pool else None
-    return Part(row.priority, row.weight, row.max_slots, pool)
+    return Part(row.priority, row.weight, row.max_slots, pool, row.max_trials)

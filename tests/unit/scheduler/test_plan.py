@@ -52,7 +52,7 @@ def test_gangs_are_spread_in_exclusive_pools_only():
 def test_an_exclusive_worker_serves_one_tenant_at_a_time_and_then_the_next_in_line():
     world = World()
     world.worker("a", 2)
-    world.want(1, tenant=0), world.want(2, tenant=1), world.want(3, tenant=0)
+    world.want(1, tenant=0), world.want(2, tenant=1, experiment=1), world.want(3, tenant=0)
     assert world.plan().demand[POOL].waiting == 2, "the idle slot serves another tenant"
     world.cycle()
     assert world.running() == {1}

@@ -1,10 +1,13 @@
 """Whatever happens: capacity is never exceeded, gangs are whole, equal events give equal plans, nobody starves, closed is closed."""
 
+from datetime import timedelta
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.facts import Closed
+from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
@@ -25,7 +28,9 @@ EVENTS = st.lists(
         st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
+        st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
         st.tuples(st.just("settled"), st.integers(1, 12)),
+        st.tuples(st.just("wait"), st.sampled_from([0.5, 4, 10, 75])),
         st.tuples(st.just("cycle")),
     ),
     max_size=60,
@@ -36,7 +41,17 @@ EXITS = {
     "preempt": Exit(acknowledged=Signal.PREEMPT),
     "checkpoint": Exit(exit_code=1, checkpoints=1),
 }
-POLICIES = st.builds(PoolPolicy, st.just(POOL), preemption=st.booleans(), exclusive=st.booleans())
+POLICIES = st.builds(
+    PoolPolicy,
+    st.just(POOL),
+    preemption=st.booleans(),
+    exclusive=st.booleans(),
+    order=st.sampled_from(["priority", "priority", "fifo", "fair_share"]),
+    ageing=st.none() | st.just(timedelta(seconds=20)),
+    half_life=st.just(timedelta(minutes=1)),
+    min_run=st.sampled_from([timedelta(0), timedelta(seconds=15)]),
+    max_preemptions=st.none() | st.integers(0, 2),
+)
 
 
 def happen(world: World, event: tuple) -> None:
@@ -46,13 +61,13 @@ def happen(world: World, event: tuple) -> None:
             version = world.places + 1
             world.want(
                 number, slots, version=version, request=request, single_node=single,
-                tenant=number % 2, experiment=number % 3,
+                tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("wanted", number, wanted) if trial_id(number) in world.cluster.trials:
             wish = world.trial(number).wish
             world.want(
                 number, wish.needs.max_slots, wanted, world.places + 1,
-                request=wish.request, tenant=number % 2, experiment=number % 3,
+                request=wish.request, tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("exit", number, how) if number in world.running():
             world.exit(number, EXITS[how])
@@ -67,6 +82,10 @@ def happen(world: World, event: tuple) -> None:
             heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
+        case ("quota", tenant, guaranteed, more):
+            world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
+        case ("wait", seconds):
+            world.wait(seconds)
         case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:
             wishes.on_settled(world.cluster, world.run(number).id, world.now)
         case ("cycle",):
@@ -104,16 +123,17 @@ def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
 
 @settings(max_examples=60, deadline=None)
 @given(EVENTS, POLICIES)
-def test_equal_events_give_equal_plans_and_planning_changes_nothing(events, policy):
+def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_nothing(events, policy):
     one, other = World(policy), World(policy)
     for world in (one, other):
         for name, slots in WORKERS.items():
             world.worker(name, slots)
-        for event in events:
-            happen(world, event)
-            if world is other:
-                world.plan()
-    assert one.plan() == other.plan() == other.plan()
+    for event in events:
+        happen(one, event)
+        happen(other, event)
+        planned = other.plan()
+        assert one.plan() == planned
+        assert plan(one.rebuilt(), [POOL]) == planned
 
 
 @settings(max_examples=60, deadline=None)

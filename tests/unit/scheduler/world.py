@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from services.scheduler.core import ends, heard, wishes
 from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.trial import Needs, Trial, Wish
@@ -45,6 +46,7 @@ class World:
     told: Changes = field(default_factory=Changes)
 
     def __post_init__(self) -> None:
+        self.cluster.advance_to(self.now)
         self.cluster.put_pool(self.policy)
 
     def worker(self, name: str, slots: int = 1, **changes: object) -> None:
@@ -76,8 +78,37 @@ class World:
         self.places += 1
         wishes.on_wish(self.cluster, replace(wish, **more), self.places, self.now)  # type: ignore[arg-type]
 
-    def part(self, experiment: int, priority: int = 42, max_slots: int | None = None) -> None:
-        wishes.on_part(self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots))
+    def part(self, experiment: int, priority: int = 42, max_slots: int | None = None, **more: Any) -> None:
+        wishes.on_part(self.cluster, experiment_id(experiment), Part(priority, max_slots=max_slots, **more))
+
+    def quota(self, tenant: int, guaranteed: int = 0, maximum: int | None = None, **more: Any) -> None:
+        path = (tenant_id(tenant), *([more.pop("workspace")] if "workspace" in more else []))
+        wishes.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more))
+
+    def wait(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
+        self.cluster.advance_to(self.now)
+
+    def rebuilt(self) -> Cluster:
+        """A cluster that learns the same records, and nothing else; past use and the reservation are records too."""
+        old, new = self.cluster, Cluster()
+        new.advance_to(self.now)
+        pool = old.pools[POOL]
+        new.put_pool(pool.policy)
+        if pool.shares.history:
+            new.pools[POOL].shares.history = pool.shares.history.at_rest(old.now_ms)
+        for path, quota in pool.shares.quotas.items():
+            new.put_quota(POOL, path, quota)
+        for experiment, part in old.parts.items():
+            new.put_part(experiment, part)
+        for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
+            new.put_trial(trial)
+        for run in sorted(old.runs.values(), key=lambda run: run.token):
+            new.put_run(run)
+        for _, worker in sorted(old.workers.items()):
+            new.put_worker(replace(worker, held=dict(worker.held)))
+        new.pools[POOL].reserved = pool.reserved
+        return new
 
     def plan(self) -> Plan:
         return plan(self.cluster, list(self.cluster.pools))

@@ -1,0 +1,109 @@
+"""Past use that fades: sums of slot-milliseconds in which an older one counts less, as exact integers.
+
+The average of what was held, with half-life h, is (ln 2 / h) · ∫ held(t) · 2^((t - now) / h) dt. We keep the integral in
+inflated units, held(t) · g(t) with g(t) = 2^(t / h), so that nothing needs touching while nothing is held; g stands still for
+steps of 10 s, so that a sum over any cut of the time is the same integer.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from math import log
+
+STEP_MS = 10_000
+ONE = 1 << 32
+"""g at the origin."""
+OLD = 64
+"""Half-lives after which sums are expressed from a new origin."""
+
+
+class Decay:
+    """The weight of a moment.
+
+    Args:
+        origin_ms: where g is `ONE`; nothing before it is weighed.
+    """
+
+    def __init__(self, half_life: timedelta, origin_ms: int) -> None:
+        self.half_life = half_life
+        self._origin = origin_ms // STEP_MS
+        self._period = max(1, half_life // timedelta(milliseconds=STEP_MS))
+        self._parts = [int(2.0 ** (step / self._period) * ONE) for step in range(self._period)]
+        self._before = [0]
+        for part in self._parts:
+            self._before.append(self._before[-1] + part)
+        self._lifetime_ms = int(self._period * STEP_MS / log(2))
+
+    def weigh(self, start_ms: int, end_ms: int) -> int:
+        """The integral of g from start to end."""
+        return self._until(end_ms) - self._until(start_ms)
+
+    def present(self, now_ms: int) -> int:
+        """What one slot held now weighs beside the sums: as much as one held for the whole past."""
+        return self.at(now_ms) * self._lifetime_ms
+
+    def at(self, now_ms: int) -> int:
+        """The weight of this moment, g."""
+        halvings, rest = divmod(now_ms // STEP_MS - self._origin, self._period)
+        return self._parts[rest] << halvings
+
+    def is_old(self, now_ms: int) -> bool:
+        """Whether the origin lies so far back that sums have become long numbers."""
+        return now_ms // STEP_MS - self._origin > OLD * self._period
+
+    def _until(self, ms: int) -> int:
+        step, rest_ms = divmod(ms - self._origin * STEP_MS, STEP_MS)
+        halvings, rest = divmod(step, self._period)
+        whole = self._before[-1] * ((1 << halvings) - 1) + (self._before[rest] << halvings)
+        return whole * STEP_MS + (self._parts[rest] << halvings) * rest_ms
+
+
+@dataclass(slots=True)
+class Past:
+    """What one holder has used: a sum up to `since_ms`, and what it has held from then on."""
+
+    since_ms: int
+    settled: int = 0
+    held: int = 0
+
+    def at(self, decay: Decay, now_ms: int) -> int:
+        """The weighted sum up to now."""
+        return self.settled + (
+            self.held * decay.weigh(self.since_ms, now_ms) if self.held and now_ms > self.since_ms else 0
+        )
+
+
+@dataclass(slots=True)
+class History:
+    """Past use by path (tenant, workspace, user, experiment, and each beginning of it). It outlives what it tells of."""
+
+    decay: Decay
+    pasts: dict[tuple[object, ...], Past] = field(default_factory=dict)
+
+    def charge(self, path: tuple[object, ...], slots: int, now_ms: int) -> None:
+        """From now on the path holds `slots` more (less, when negative)."""
+        for length in range(1, len(path) + 1):
+            past = self.past(path[:length], now_ms)
+            past.settled, past.since_ms = past.at(self.decay, now_ms), now_ms
+            past.held += slots
+
+    def past(self, path: tuple[object, ...], now_ms: int) -> Past:
+        found = self.pasts.get(path)
+        if found is None:
+            found = self.pasts[path] = Past(now_ms)
+        return found
+
+    def at_rest(self, now_ms: int) -> "History":
+        """The same past, with nothing held: for a cluster that is built anew, and charges what it holds."""
+        return History(
+            self.decay, {path: Past(now_ms, past.at(self.decay, now_ms)) for path, past in self.pasts.items()}
+        )
+
+    def renewed(self, half_life: timedelta, now_ms: int) -> "History":
+        """As at rest, with the averages kept and their origin now: for another half-life, or when the numbers have grown long.
+        What has faded away is forgotten."""
+        then = History(Decay(half_life, now_ms // STEP_MS * STEP_MS))
+        for path, past in self.at_rest(now_ms).pasts.items():
+            average = past.settled * then.decay.present(now_ms) // self.decay.present(now_ms)
+            if average:
+                then.pasts[path] = Past(now_ms, average)
+        return then

@@ -1,0 +1,176 @@
+"""One pool's indexes: what is free, what waits, who holds what. Advanced by `cluster` alone, from records."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from services.scheduler.core.capacity import Capacity
+from services.scheduler.core.decay import Decay, History
+from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.preemption.standing import Standing
+from services.scheduler.core.queue import Part, Queue
+from services.scheduler.core.run import Run
+from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
+from shared.ids import RunId, TrialId, WorkerId
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a run counts for: the slots that it holds, and whether they are on their way back."""
+
+    leaf: Node
+    slots: int
+    is_leaving: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """The waiting request whose turn it is, and the machines kept for it."""
+
+    trial: TrialId
+    workers: tuple[WorkerId, ...]
+
+
+@dataclass(slots=True)
+class Pool:
+    """See the module.
+
+    Attributes:
+        later: In pools with preemption: what is free when all has left that is leaving.
+        standing: In pools with preemption: what could be asked to leave.
+        runs: Runs that have something; those in `leaving` were asked to end, or are ending.
+        reserved: As the last plan has it.
+    """
+
+    policy: PoolPolicy
+    capacity: Capacity
+    later: Capacity | None = None
+    standing: Standing = field(default_factory=Standing)
+    shares: Shares = field(default_factory=Shares)
+    queue: Queue = field(init=False)
+    runs: dict[RunId, None] = field(default_factory=dict)
+    leaving: dict[RunId, None] = field(default_factory=dict)
+    charges: dict[RunId, Charge] = field(default_factory=dict)
+    single_node: dict[int, int] = field(default_factory=dict)
+    waiting_auxiliary: int = 0
+    awaiting_slots: int = 0
+    reserved: Reserved | None = None
+
+    def __post_init__(self) -> None:
+        self.queue = Queue(self.shares)
+
+    @property
+    def waiting_slots(self) -> int:
+        """What could be used beyond what stands, within every maximum."""
+        return self.shares.root.usable
+
+    @property
+    def moves_in_steps(self) -> bool:
+        """Whether time alone may change what is planned."""
+        return len(self.queue) > 0 and (self.shares.history is not None or self.policy.min_run > timedelta(0))
+
+    def rule(self, policy: PoolPolicy, now_ms: int) -> None:
+        """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
+        self.policy = policy
+        self.capacity = Capacity(policy.exclusive)
+        self.later = Capacity(policy.exclusive) if policy.preemption else None
+        self.standing = Standing()
+        history = self.shares.history
+        if policy.order != "fair_share":
+            self.shares.history = None
+        elif history is None:
+            self.shares.history = History(Decay(policy.half_life, now_ms))
+            for charge in self.charges.values():
+                self.shares.history.charge(charge.leaf.path, charge.slots, now_ms)
+        elif history.decay.half_life != policy.half_life:
+            self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
+
+    def pass_time(self, now_ms: int) -> None:
+        """Keeps the numbers of a long past short."""
+        history = self.shares.history
+        if history is not None and history.decay.is_old(now_ms):
+            self.keep_history(history.renewed(self.policy.half_life, now_ms), now_ms)
+
+    def keep_history(self, history: History, now_ms: int) -> None:
+        """Goes on from a past in which nothing is held now."""
+        self.shares.history = history
+        for charge in self.charges.values():
+            history.charge(charge.leaf.path, charge.slots, now_ms)
+
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        """Undoes at the end whatever a plan has tried inside."""
+        with ExitStack() as undone:
+            undone.enter_context(self.capacity.tentative())
+            if self.later is not None:
+                undone.enter_context(self.later.tentative())
+            undone.enter_context(self.shares.tentative())
+            yield
+
+    def leaf(self, whose: Wish | Run, part: Part) -> Node:
+        """The holder that a wish or a run belongs to."""
+        leaf = self.shares.leaves.get(whose.experiment)
+        if leaf is None:
+            leaf = self.shares.leaf_of(whose)
+            self.rank(leaf, part)
+        return leaf
+
+    def rank(self, leaf: Node, part: Part) -> None:
+        """Gives an experiment its priority, weight and limits."""
+        leaf.priority, leaf.max_runs = part.priority, part.max_trials
+        self.shares.limit(leaf, Quota(0, part.max_slots, part.weight))
+
+    def count(self, trial: Trial, part: Part, sign: int) -> None:
+        """Adds a waiting request to what waits, or takes it out."""
+        needs = trial.wish.needs
+        if trial.state is RequestState.AWAITING:
+            self.awaiting_slots += sign * needs.max_slots
+            return
+        leaf = self.leaf(trial.wish, part)
+        if sign > 0:
+            self.queue.add(trial)
+        else:
+            self.queue.discard(trial.id)
+        self.waiting_auxiliary += sign * (needs.max_slots == 0)
+        self._count_single_node(needs, sign)
+        self.shares.change(leaf, asked=sign * needs.max_slots)
+        if sign < 0:
+            self.shares.prune(leaf)
+
+    def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
+        """Brings what a run counts for in line with its record; True: something has changed."""
+        is_over = run.is_ended and run.released >= run.workers
+        slots = sum(share.slots for share in run.shares if share.worker not in run.released)
+        before = self.charges.get(run.id)
+        after = None if is_over else Charge(leaf, slots, is_leaving)
+        if before == after:
+            return False
+        if before is not None:
+            self._count(before, -1, now_ms)
+            del self.charges[run.id]
+            self.leaving.pop(run.id, None)
+        if after is not None:
+            self._count(after, +1, now_ms)
+            self.charges[run.id] = after
+            if is_leaving:
+                self.leaving[run.id] = None
+        elif before is not None:
+            self.shares.prune(before.leaf)
+        return True
+
+    def _count(self, charge: Charge, sign: int, now_ms: int) -> None:
+        slots = sign * charge.slots
+        self.shares.change(charge.leaf, held=slots, runs=sign)
+        if charge.is_leaving:
+            self.shares.leave(charge.leaf, slots)
+        if self.shares.history is not None and slots:
+            self.shares.history.charge(charge.leaf.path, slots, now_ms)
+
+    def _count_single_node(self, needs: Needs, sign: int) -> None:
+        if needs.single_node or not self.policy.exclusive:
+            count = self.single_node.get(needs.max_slots, 0) + sign
+            self.single_node[needs.max_slots] = count
+            if not count:
+                del self.single_node[needs.max_slots]

@@ -1,0 +1,60 @@
+"""Orders that do not depend on time: fifo, and priority with linear ageing.
+
+With ageing, a request's key is priority · ageing + submission, in milliseconds: it is as if its priority fell by one every
+`ageing`. All fall alike, so the order never changes and nothing is sorted again; and the bound is plain: a request of
+priority p is passed only by requests of a priority p' < p submitted less than (p - p') · ageing after it.
+"""
+
+from datetime import timedelta
+from heapq import heapify, heappop, heapreplace
+
+from services.scheduler.core.order.port import Hope
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import Key, Line, Queue
+
+_Entry = tuple[int, int, int, Line]
+
+
+class KeyedServing:
+    """Lines by the key of their first request; ties by place."""
+
+    def __init__(self, queue: Queue, policy: PoolPolicy) -> None:
+        self._policy = policy
+        self._served: dict[Line, int] = {}
+        # The position breaks no tie (places differ): it keeps lines from being compared.
+        self._heap: list[_Entry] = [
+            (*key_of(policy, line, line.keys[0]), at, line) for at, line in enumerate(queue.lines.values())
+        ]
+        heapify(self._heap)
+
+    def next(self, hope: Hope) -> Line | None:
+        while self._heap:
+            line = self._heap[0][3]
+            if line.bit & hope(line):
+                return line
+            heappop(self._heap)
+        return None
+
+    def granted(self, line: Line) -> None:
+        self._served[line] = served = self.first_of(line) + 1
+        if served == len(line.keys):
+            heappop(self._heap)
+        else:
+            at = self._heap[0][2]
+            heapreplace(self._heap, (*key_of(self._policy, line, line.keys[served]), at, line))
+
+    def passed(self, line: Line) -> None:
+        heappop(self._heap)
+
+    def first_of(self, line: Line) -> int:
+        return self._served.get(line, 0)
+
+
+def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[int, int]:
+    """What is smaller goes first."""
+    place, submitted_ms, _ = key
+    if policy.order == "fifo":
+        return (0, place)
+    if policy.ageing is None:
+        return (line.leaf.priority, place)
+    return (line.leaf.priority * (policy.ageing // timedelta(milliseconds=1)) + submitted_ms, place)

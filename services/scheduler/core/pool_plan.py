@@ -1,0 +1,282 @@
+"""One pool's plan under way, on tentative indexes.
+
+Lines are taken in the pool's order. Of each:
+1. A limit on the way down (maximum of tenant or workspace, `max_slots`, `max_trials`) passes it by; it holds up nobody.
+2. What fits is granted whole.
+3. What does not, in a pool with preemption, counts on slots that are being given back; if they do not suffice, runs that it may
+   ask (`preemption/rights`) are asked. What it will get is kept for it. Slots are granted only when they are free.
+4. The first that must simply wait has machines reserved, whose free slots nobody behind it may take, but those from whom they
+   can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
+   whatever passes it elsewhere meanwhile (backfill).
+"""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.backfill import choose_reserved
+from services.scheduler.core.capacity import Ask, Placement
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.indexes import Pool, Reserved
+from services.scheduler.core.order import Serving, serving
+from services.scheduler.core.preemption.rights import has_claims, rights_of
+from services.scheduler.core.preemption.victims import Search, held_by
+from services.scheduler.core.queue import Line
+from services.scheduler.core.quotas import limit_of, room_of
+from services.scheduler.core.refusals import Reason
+from services.scheduler.core.shares import Node
+from shared.ids import PoolName, RunId, TrialId, WorkerId
+from shared.messages.specs import SlotKind
+
+ALL = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Make a run of this trial on these workers."""
+
+    trial: TrialId
+    pool: PoolName
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Ask this run for its slots, on behalf of a waiting trial."""
+
+    run: RunId
+    for_trial: TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only."""
+
+    waiting: int
+    used: int
+    idle: int
+    largest_single_node: int
+    soon: int
+    kind: SlotKind | None
+
+    def exceeds(self, other: "Demand") -> bool:
+        """Whether more is needed than `other` says."""
+        return self.waiting > other.waiting or self.largest_single_node > other.largest_single_node
+
+
+class PoolPlan:
+    """See the module. After `serve` it has the results; `demand` must be asked before the indexes are put back."""
+
+    def __init__(self, cluster: Cluster, pool: Pool) -> None:
+        self.cluster, self.pool = cluster, pool
+        self.grants: list[Grant] = []
+        self.signals: list[Preempt] = []
+        self.refusals: dict[TrialId, Reason] = {}
+        self.reserved: Reserved | None = None
+        self._order: Serving = serving(pool.policy, pool.queue, pool.shares, self._favoured(), cluster.now_ms)
+        self._free_before = pool.capacity.free
+        self._granted_slots = 0
+        self._covered = 0
+        self._is_counted = False
+        self._asked: set[RunId] = set(pool.leaving)
+        self._withheld: Placement = ()
+        self._later_withheld: Placement = ()
+        self._head_priority: int | None = None
+        self._worst: int | None = None
+        self._hopes: dict[object, tuple[int, int]] = {}
+        self._vain: dict[object, int] = {}
+
+    def serve(self) -> None:
+        while (line := self._order.next(self._hope)) is not None:
+            self._lend(line)
+            self._serve_first(line)
+
+    def demand(self) -> Demand:
+        """After the plan's grants; what it preempts is still used. Slots that stand ready for a waiting request are not
+        asked for again. A run without slots needs a machine too."""
+        pool, total = self.pool, self.pool.capacity.total
+        waiting = max(0, pool.waiting_slots - self._covered)
+        if not total and pool.waiting_auxiliary:
+            waiting = max(waiting, 1)
+        return Demand(
+            waiting=waiting,
+            used=total - self._free_before + self._granted_slots,
+            idle=self._free_before - self._granted_slots,
+            largest_single_node=max(pool.single_node, default=0),
+            soon=pool.awaiting_slots,
+            kind=pool.policy.kind,
+        )
+
+    def _favoured(self) -> Line | None:
+        """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now."""
+        reserved = self.pool.reserved
+        if reserved is None or reserved.trial not in self.pool.queue:
+            return None
+        line, key = self.pool.queue.line_of(reserved.trial)
+        return line if line.keys[0] is key else None
+
+    def _serve_first(self, line: Line) -> None:
+        trial, leaf = line.keys[self._order.first_of(line)][2], line.leaf
+        room = room_of(leaf)
+        if leaf.is_full or line.needs.min_slots > room:
+            self._pass(line, trial, limit_of(leaf, line.needs.min_slots) or "max_slots")
+            return
+        for slots in line.needs.sizes:
+            placement = self.pool.capacity.place(line.ask, slots) if slots <= room else None
+            if placement is not None:
+                self._grant(line, trial, placement, slots)
+                return
+        self._wait(line, trial)
+
+    def _grant(self, line: Line, trial: TrialId, placement: Placement, slots: int) -> None:
+        self.grants.append(Grant(trial, self.pool.policy.name, placement))
+        self.pool.capacity.take(placement, line.ask.tenant)
+        if self.pool.later is not None:
+            self.pool.later.take(placement, line.ask.tenant)
+        self._granted_slots += slots
+        self._charge(line, slots)
+
+    def _charge(self, line: Line, slots: int) -> None:
+        """Served, now or soon: it counts, and the next of its line may follow."""
+        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.max_slots)
+        self._order.granted(line)
+
+    def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
+        self.refusals[trial] = reason
+        self._order.passed(line)
+
+    def _wait(self, line: Line, trial: TrialId) -> None:
+        slots = line.needs.min_slots
+        if slots == 0:
+            self._pass(line, trial, "slots")
+        elif slots > self._most(line.ask):
+            self._cover_once(line.ask, slots)
+            self._pass(line, trial, "beyond_pool")
+        elif self._keep(line, slots) or (self._preempt(line, trial, slots) and self._keep(line, slots)):
+            self.refusals[trial] = "preempting"
+            self._charge(line, slots)
+        else:
+            if self._head_priority is None:
+                self._reserve(line, trial, slots)
+            self._pass(line, trial, "slots")
+
+    def _keep(self, line: Line, slots: int) -> bool:
+        """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
+        later = self.pool.later
+        if later is None or not self._asked:
+            return False
+        placement = later.place(line.ask, slots)
+        if placement is None:
+            return False
+        self.pool.capacity.withhold(self._free_of(placement))
+        later.take(placement, line.ask.tenant)
+        return True
+
+    def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
+        later = self.pool.later
+        rights = rights_of(self.pool.policy, line.leaf, slots)
+        if later is None or not rights.any or self._vain.get(line.leaf.path[0], 0) & line.bit:
+            return False
+        search = Search(self.cluster, self.pool, later, line.ask, slots, rights, self._asked)
+        victims = search.choose()
+        for victim in victims:
+            charge = self.pool.charges[victim]
+            self.signals.append(Preempt(victim, trial))
+            self._asked.add(victim)
+            self.pool.shares.leave(charge.leaf, charge.slots)
+            later.give(held_by(self.cluster, victim))
+        if not victims and rights.priority is None:
+            tenant = line.leaf.path[0]
+            self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
+        return bool(victims)
+
+    def _reserve(self, line: Line, trial: TrialId, slots: int) -> None:
+        """Keeps the free slots of machines for the first that must simply wait; the same as in the plan before, if it is the same."""
+        workers = choose_reserved(self.pool, line.ask, slots, trial)
+        self.reserved = Reserved(trial, workers)
+        self._head_priority = line.leaf.priority
+        self._withheld = self._free_on(workers)
+        self.pool.capacity.withhold(self._withheld)
+        later = self.pool.later
+        if later is not None:
+            spots = ((worker, later.get(worker)) for worker in workers)
+            self._later_withheld = tuple((worker, spot.free) for worker, spot in spots if spot)
+            later.withhold(self._later_withheld)
+        self._covered += min(
+            slots, sum(free for worker, free in self._withheld if self._is_mine(worker, line.ask))
+        )
+
+    def _lend(self, line: Line) -> None:
+        """Less important requests may use what is reserved where it can be asked back from them."""
+        if self._is_lendable and self._head_priority is not None and line.leaf.priority > self._head_priority:
+            self.pool.capacity.restore(self._withheld)
+            if self.pool.later is not None:
+                self.pool.later.restore(self._later_withheld)
+            self._withheld = ()
+
+    @property
+    def _is_lendable(self) -> bool:
+        policy = self.pool.policy
+        return (
+            bool(self._withheld)
+            and policy.preemption
+            and policy.order == "priority"
+            and policy.ageing is None
+        )
+
+    def _hope(self, asking: Node | Line) -> int:
+        """Before a head is found everything is looked at; then what may fit, or may ask."""
+        if self._head_priority is None or self._is_lendable:
+            return ALL
+        leaf = asking.leaf if isinstance(asking, Line) else asking
+        tenant = leaf.path[0]
+        if self.pool.later is not None:
+            if isinstance(asking, Line) and leaf.priority < self._worst_priority():
+                return ALL
+            node = self.pool.shares.root.children[tenant]
+            if has_claims(self.pool.policy, node):
+                return ~self._vain.get(tenant, 0) | self._fitting(tenant)
+        return self._fitting(tenant)
+
+    def _fitting(self, tenant: object) -> int:
+        """Shapes that may fit for this tenant. Grants make it fewer, so a mask of the same plan is good while none was made."""
+        found = self._hopes.get(tenant)
+        if found is not None and found[0] == len(self.grants):
+            return found[1]
+        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        capacity = self.pool.capacity
+        single = capacity.largest_for(ask)
+        gang = capacity.free_for(ask) if capacity.exclusive else single
+        mask = 0
+        for needs, bit in self.pool.queue.shapes.items():
+            if needs.min_slots <= (single if needs.single_node else gang):
+                mask |= bit
+        self._hopes[tenant] = (len(self.grants), mask)
+        return mask
+
+    def _worst_priority(self) -> int:
+        if self._worst is None:
+            is_ranked = self.pool.policy.order == "priority"
+            self._worst = self.pool.standing.worst() if is_ranked else 0
+        return self._worst
+
+    def _most(self, ask: Ask) -> int:
+        """The most slots that such a request could get if nothing ran."""
+        total, largest = self.pool.capacity.total_for(ask)
+        return largest if ask.single_node or not self.pool.capacity.exclusive else total
+
+    def _cover_once(self, ask: Ask, slots: int) -> None:
+        """What stands free already is part of what the first request beyond the pool will use."""
+        if self.pool.capacity.exclusive and not ask.single_node and not self._is_counted:
+            self._covered += min(slots, self.pool.capacity.free_for(ask))
+            self._is_counted = True
+
+    def _free_of(self, placement: Placement) -> Placement:
+        spots = ((worker, wanted, self.pool.capacity.get(worker)) for worker, wanted in placement)
+        return tuple((worker, min(spot.free, wanted)) for worker, wanted, spot in spots if spot and spot.free)
+
+    def _free_on(self, workers: tuple[WorkerId, ...]) -> Placement:
+        spots = ((worker, self.pool.capacity.get(worker)) for worker in workers)
+        return tuple((worker, spot.free) for worker, spot in spots if spot and spot.free)
+
+    def _is_mine(self, worker: WorkerId, ask: Ask) -> bool:
+        spot = self.pool.capacity.get(worker)
+        return spot is not None and spot.owner in (None, ask.tenant)

@@ -1,0 +1,77 @@
+"""Who may ask whom for slots. The relation is strict, so that a run that was asked to go can never ask back:
+
+- A request that its holder's guarantee covers takes what others borrow: never so much that they fall below their own guarantee.
+  What it gets is covered and so not borrowed; what they lost was, so their next request is not covered.
+- In the order `priority`, a request also takes from runs of a higher priority number, within the same bound.
+Holders are compared where their ways part: tenants, or workspaces of one tenant. `fifo` asks nobody.
+"""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.shares import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right."""
+
+    leaf: Node
+    priority: int | None
+    is_covered_as_tenant: bool
+    is_covered_as_workspace: bool
+
+    @property
+    def any(self) -> bool:
+        return self.priority is not None or self.is_covered_as_tenant or self.is_covered_as_workspace
+
+    def reach(self, victim: Node, slots: int) -> bool:
+        """Whether runs of `victim` with so many slots in all may be asked to go."""
+        is_lower = self.priority is not None and victim.priority > self.priority
+        mine, theirs = workspace_of(self.leaf), workspace_of(victim)
+        if mine is theirs:
+            return is_lower
+        if not _can_lose(theirs, slots):
+            return False
+        if _above(mine) is _above(theirs):
+            return is_lower or self.is_covered_as_workspace
+        return _can_lose(_above(theirs), slots) and (is_lower or self.is_covered_as_tenant)
+
+
+def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
+    """What a request of this experiment for so many slots may ask for."""
+    is_ranked = policy.preemption and policy.order == "priority"
+    covers = policy.preemption and policy.order != "fifo"
+    workspace = workspace_of(leaf)
+    return Rights(
+        leaf=leaf,
+        priority=leaf.priority if is_ranked else None,
+        is_covered_as_tenant=covers and _covers(_above(workspace), slots),
+        is_covered_as_workspace=covers and _covers(workspace, slots),
+    )
+
+
+def has_claims(policy: PoolPolicy, tenant: Node) -> bool:
+    """Whether any guarantee of this tenant is not used up."""
+    if not policy.preemption or policy.order == "fifo":
+        return False
+    return tenant.staying < tenant.quota.guaranteed or any(
+        child.staying < child.quota.guaranteed for child in tenant.children.values()
+    )
+
+
+def workspace_of(leaf: Node) -> Node:
+    return _above(_above(leaf))
+
+
+def _above(node: Node) -> Node:
+    assert node.parent is not None
+    return node.parent
+
+
+def _covers(node: Node, slots: int) -> bool:
+    return node.staying + slots <= node.quota.guaranteed
+
+
+def _can_lose(node: Node, slots: int) -> bool:
+    return node.quota.guaranteed == 0 or node.staying - slots >= node.quota.guaranteed

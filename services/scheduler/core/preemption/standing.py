@@ -1,0 +1,83 @@
+"""Runs that could be asked to go, machine by machine: the machines of each owner, those with the least important work first,
+then those whose work was saved last. What a run loses per slot is the time since it was saved, so this order never ages."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from heapq import merge
+
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import milliseconds
+from services.scheduler.core.run import Run
+from services.scheduler.core.shares import NEVER, Node
+from services.scheduler.core.trial import Trial
+from shared.ids import RunId, TenantId, WorkerId
+
+Key = tuple[int, int, WorkerId]
+
+
+@dataclass(frozen=True, slots=True)
+class Stander:
+    """A run on a machine. `ready_ms`: not to be asked before; `slots`: its whole gang's; `here`: on this machine."""
+
+    run: RunId
+    leaf: Node
+    slots: int
+    here: int
+    saved_ms: int
+    ready_ms: int
+    token: int
+
+
+def stander_of(policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: int, here: int) -> Stander:
+    """A run as it stands on one machine. A run is left alone for `min_run`, and for ever once its trial was asked often enough."""
+    ready_ms = NEVER
+    if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
+        ready_ms = milliseconds(run.granted_at) + policy.min_run // timedelta(milliseconds=1)
+    saved_ms = milliseconds(run.saved_at or run.granted_at)
+    return Stander(run.id, leaf, slots, here, saved_ms, ready_ms, run.token)
+
+
+class Standing:
+    """The index. Machines of nobody in particular stand under None."""
+
+    def __init__(self) -> None:
+        self._on: dict[WorkerId, tuple[Stander, ...]] = {}
+        self._keys: dict[WorkerId, tuple[TenantId | None, Key]] = {}
+        self._machines: dict[TenantId | None, list[Key]] = {}
+
+    def set(self, worker: WorkerId, owner: TenantId | None, standers: tuple[Stander, ...]) -> None:
+        """Replaces what stands on a machine."""
+        found = self._keys.pop(worker, None)
+        if found is not None:
+            keys = self._machines[found[0]]
+            del keys[bisect_left(keys, found[1])]
+            if not keys:
+                del self._machines[found[0]]
+        if not standers:
+            self._on.pop(worker, None)
+            return
+        self._on[worker] = standers
+        slots = sum(one.here for one in standers) or 1
+        saved_ms = sum(one.here * one.saved_ms for one in standers) // slots
+        key = (-max(one.leaf.priority for one in standers), -saved_ms, worker)
+        self._keys[worker] = (owner, key)
+        insort(self._machines.setdefault(owner, []), key)
+
+    def on(self, worker: WorkerId) -> tuple[Stander, ...]:
+        return self._on.get(worker, ())
+
+    def owners(self) -> Iterable[TenantId | None]:
+        return self._machines.keys()
+
+    def worst(self) -> int:
+        """The highest priority number of all that stand; 0 when nothing does."""
+        return max((-keys[0][0] for keys in self._machines.values()), default=0)
+
+    def machines(self, owners: Iterable[TenantId | None], priority: int | None) -> Iterator[WorkerId]:
+        """Machines of these owners, the cheapest first; with a priority, only those with something above it."""
+        for key in merge(*(self._machines[owner] for owner in owners if owner in self._machines)):
+            if priority is not None and -key[0] <= priority:
+                return
+            yield key[2]

@@ -1,0 +1,189 @@
+"""Whom to ask: the cheapest set of runs that makes room, machine by machine, and none that is not needed.
+
+Cheap means: the least important; then the least work lost per slot (time since it was saved); then the fewest runs. Exact among
+the machines looked at, which are the `LOOK` cheapest that may be asked: a search through all would cost a plan its time.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+
+from services.scheduler.core.capacity import Ask, Capacity, Placement
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.preemption.rights import Rights
+from services.scheduler.core.preemption.standing import Stander
+from shared.ids import RunId, TenantId, WorkerId
+
+LOOK = 64
+SKIP = 1024
+"""How many machines in a row may be looked at in vain before the search gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One request's search. `later` is what will be free when all has left that was asked already."""
+
+    cluster: Cluster
+    pool: Pool
+    later: Capacity
+    ask: Ask
+    slots: int
+    rights: Rights
+    asked: Container[RunId]
+
+    def choose(self) -> tuple[RunId, ...]:
+        """The runs to ask, the least important first; empty when no set of them would do."""
+        if self.slots == 0 or not self.rights.any:
+            return ()
+        single = self._on_one_machine()
+        if single or self.ask.single_node or not self.later.exclusive:
+            return single
+        return self._on_many()
+
+    def _on_one_machine(self) -> tuple[RunId, ...]:
+        best: tuple[tuple[int, int, int], list[Stander]] | None = None
+        looked = 0
+        for worker, askable in self._candidates():
+            spot = self.later.get(worker)
+            if spot is None or spot.total < self.slots:
+                continue
+            chosen = self._enough(worker, askable)
+            if chosen is not None:
+                cost = _cost(chosen, self.cluster.now_ms)
+                if best is None or cost < best[0]:
+                    best = (cost, chosen)
+                looked += 1
+                if looked == LOOK:
+                    break
+        return () if best is None else _named(best[1])
+
+    def _enough(self, worker: WorkerId, askable: list[Stander]) -> list[Stander] | None:
+        """The fewest of the cheapest that make room on this machine; those that turn out needless are spared."""
+        spot = self.later.get(worker)
+        assert spot is not None
+        is_foreign = spot.owner not in (None, self.ask.tenant)
+        missing = self.slots - spot.free
+        if is_foreign:
+            return askable if len(askable) == spot.holds else None
+        chosen: list[Stander] = []
+        for one in askable:
+            if missing <= 0:
+                break
+            if one.here and self._may_lose(one, chosen):
+                chosen.append(one)
+                missing -= one.here
+        if missing > 0:
+            return None
+        for one in reversed(chosen[:-1]):
+            if missing + one.here <= 0:
+                chosen.remove(one)
+                missing += one.here
+        return chosen
+
+    def _on_many(self) -> tuple[RunId, ...]:
+        """Machines are cleared, the cheapest first, until the gang has room."""
+        chosen: dict[RunId, Stander] = {}
+        room = self.later.free_for(self.ask)
+        with self.later.tentative():
+            for _, askable in self._candidates():
+                fresh = [one for one in askable if one.run not in chosen]
+                if not fresh or not self._may_lose_all(fresh, chosen.values()):
+                    continue
+                for one in fresh:
+                    chosen[one.run] = one
+                    self.later.give(self._held(one.run))
+                room = self.later.free_for(self.ask)
+                if room >= self.slots and self.later.place(self.ask, self.slots) is not None:
+                    break
+            else:
+                return ()
+        return _named(self._needed(list(chosen.values())))
+
+    def _needed(self, chosen: list[Stander]) -> list[Stander]:
+        """Spares those without which the gang has room too, the most important first."""
+        needed = sorted(chosen, key=_order)
+        for spared in reversed(needed[:-1]):
+            rest = [one for one in needed if one is not spared]
+            with self.later.tentative():
+                for one in rest:
+                    self.later.give(self._held(one.run))
+                if self.later.place(self.ask, self.slots) is not None:
+                    needed = rest
+        return needed
+
+    def _candidates(self) -> Iterator[tuple[WorkerId, list[Stander]]]:
+        """Machines with runs that may be asked, with these runs, the cheapest first. A machine of another tenant is of use
+        only when all of it is cleared."""
+        only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
+        priority = self.rights.priority if only_lower else None
+        vain = 0
+        for worker in self.pool.standing.machines(self._owners(), priority):
+            spot = self.later.get(worker)
+            if spot is None or self.ask.kind not in (None, spot.kind):
+                continue
+            standers = self.pool.standing.on(worker)
+            askable = [one for one in standers if self._may_ask(one)]
+            is_foreign = spot.owner not in (None, self.ask.tenant)
+            if not askable or (
+                is_foreign and (len(askable) < len(standers) or not self._may_lose_all(askable))
+            ):
+                vain += 1
+                if vain == SKIP:
+                    return
+                continue
+            vain = 0
+            yield worker, sorted(askable, key=_order)
+
+    def _owners(self) -> list[TenantId | None]:
+        """Owners whose machines may hold something to be asked for."""
+        if self.rights.priority is None and not self.rights.is_covered_as_tenant:
+            return [self.ask.tenant, None]
+        return [owner for owner in self.pool.standing.owners() if self._can_give(owner)]
+
+    def _can_give(self, owner: TenantId | None) -> bool:
+        """Another tenant that holds no more than its guarantee gives nothing."""
+        node = self.pool.shares.tenant(owner) if owner else None
+        return node is None or node.staying > node.quota.guaranteed or owner == self.ask.tenant
+
+    def _may_ask(self, one: Stander) -> bool:
+        if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
+            return False
+        return self.rights.reach(one.leaf, one.slots)
+
+    def _may_lose(self, one: Stander, others: Iterable[Stander]) -> bool:
+        return self._may_lose_all([one], others)
+
+    def _may_lose_all(self, fresh: Iterable[Stander], others: Iterable[Stander] = ()) -> bool:
+        """Whether their holders stay within their guarantees when all of them go."""
+        together = [*others, *fresh]
+        return all(
+            self.rights.reach(one.leaf, sum(o.slots for o in together if _is_kin(o, one))) for one in fresh
+        )
+
+    def _held(self, run: RunId) -> Placement:
+        return held_by(self.cluster, run)
+
+
+def held_by(cluster: Cluster, run_id: RunId) -> Placement:
+    """What a run still occupies."""
+    run = cluster.runs[run_id]
+    return tuple((share.worker, share.slots) for share in run.shares if share.worker not in run.released)
+
+
+def _is_kin(one: Stander, other: Stander) -> bool:
+    """Whether both count against one tenant's guarantee."""
+    return one.leaf.path[0] == other.leaf.path[0]
+
+
+def _order(one: Stander) -> tuple[int, int, int]:
+    return (-one.leaf.priority, -one.saved_ms, -one.token)
+
+
+def _cost(chosen: list[Stander], now_ms: int) -> tuple[int, int, int]:
+    freed = sum(one.slots for one in chosen) or 1
+    lost = sum(one.slots * (now_ms - one.saved_ms) for one in chosen)
+    return (-min(one.leaf.priority for one in chosen), lost // freed, len(chosen))
+
+
+def _named(chosen: list[Stander]) -> tuple[RunId, ...]:
+    return tuple(dict.fromkeys(one.run for one in chosen))

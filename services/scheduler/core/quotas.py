@@ -1,0 +1,25 @@
+"""The one place that decides admission: a request may be served while every holder on its way stays within its limits."""
+
+from typing import Literal
+
+from services.scheduler.core.shares import Node
+
+Limit = Literal["max_slots", "max_trials", "workspace_quota", "tenant_quota"]
+
+
+def room_of(leaf: Node) -> int:
+    """Slots that an experiment may still be given."""
+    return min(node.room for node in leaf.upwards())
+
+
+def limit_of(leaf: Node, slots: int) -> Limit | None:
+    """The nearest limit that such a request runs into; None: none does."""
+    if leaf.is_full:
+        return "max_trials"
+    for node in leaf.upwards():
+        if slots > node.room:
+            return _NAMES[len(node.path)]
+    return None
+
+
+_NAMES: dict[int, Limit] = {4: "max_slots", 3: "workspace_quota", 2: "workspace_quota", 1: "tenant_quota"}

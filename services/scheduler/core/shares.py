@@ -1,0 +1,185 @@
+"""Who holds how much of a pool: a tree tenant > workspace > user > experiment, with quotas. Order and admission read it.
+
+Charges made inside `tentative` vanish at its end, so that a plan may count what it grants.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from services.scheduler.core.decay import History
+from services.scheduler.core.pool import NO_QUOTA, Quota
+from services.scheduler.core.run import Run
+from services.scheduler.core.trial import Wish
+from shared.ids import ExperimentId, TenantId
+
+if TYPE_CHECKING:
+    from services.scheduler.core.queue import Line
+
+Path = tuple[object, ...]
+"""Tenant, workspace, user, experiment; a beginning of it names a node. What names no workspace or user stands under the wish's defaults."""
+
+NEVER = 1 << 62
+
+
+class Node:
+    """One holder.
+
+    Attributes:
+        held: Slots that its runs occupy; `leaving` of them are on their way back.
+        runs: How many runs occupy something.
+        asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum allows.
+        lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
+    """
+
+    __slots__ = (
+        *("path", "parent", "children", "quota", "priority", "max_runs", "held", "leaving", "runs"),
+        *("asked", "usable", "mask", "lines", "_counts", "_first"),
+    )
+
+    def __init__(self, path: Path, parent: "Node | None", quota: Quota = NO_QUOTA) -> None:
+        self.path, self.parent, self.quota = path, parent, quota
+        self.children: dict[object, Node] = {}
+        self.lines: dict[object, Line] = {}
+        self.priority = 0
+        self.max_runs: int | None = None
+        self.held = self.leaving = self.runs = self.asked = self.usable = self.mask = 0
+        self._counts: dict[int, int] = {}
+        self._first: int | None = None
+
+    @property
+    def room(self) -> int:
+        """Slots that its maximum still allows."""
+        maximum = self.quota.maximum
+        return NEVER if maximum is None else maximum - self.held
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further run is allowed, whatever its size."""
+        return self.max_runs is not None and self.runs >= self.max_runs
+
+    @property
+    def staying(self) -> int:
+        """Slots that it will still hold when what is leaving has left."""
+        return self.held - self.leaving
+
+    @property
+    def first(self) -> int:
+        """The lowest place of what waits at or below."""
+        if self._first is None:
+            firsts = [line.keys[0][0] for line in self.lines.values()]
+            firsts += [child.first for child in self.children.values() if child.mask]
+            self._first = min(firsts, default=NEVER)
+        return self._first
+
+    @property
+    def is_idle(self) -> bool:
+        return not (self.children or self.lines or self.held or self.runs or self.leaving)
+
+    def upwards(self) -> Iterator["Node"]:
+        """This node and those above it, the tenant last; the root belongs to nobody."""
+        node = self
+        while node.parent is not None:
+            yield node
+            node = node.parent
+
+    def count_line(self, bit: int, sign: int) -> None:
+        """A line of this shape has appeared below, or gone."""
+        count = self._counts.get(bit, 0) + sign
+        self._counts[bit] = count
+        self.mask = self.mask | bit if count else self.mask & ~bit
+
+    def forget_first(self) -> None:
+        self._first = None
+
+
+class Shares:
+    """The tree of one pool. `history` is kept where the order looks at past use."""
+
+    def __init__(self) -> None:
+        self.root = Node((), None)
+        self.leaves: dict[ExperimentId, Node] = {}
+        self.quotas: dict[Path, Quota] = {}
+        self.history: History | None = None
+        self._undo: list[tuple[Node, int, int, int, int]] | None = None
+
+    def leaf_of(self, whose: Wish | Run) -> Node:
+        """The node of an experiment, made when it is new."""
+        leaf = self.leaves.get(whose.experiment)
+        if leaf is None:
+            node = self.root
+            path: Path = (whose.tenant, whose.workspace, whose.owner, whose.experiment)
+            for length in range(1, 5):
+                child = node.children.get(path[length - 1])
+                if child is None:
+                    quota = self.quotas.get(path[:length], NO_QUOTA)
+                    child = node.children[path[length - 1]] = Node(path[:length], node, quota)
+                node = child
+            leaf = self.leaves[whose.experiment] = node
+        return leaf
+
+    def tenant(self, tenant: TenantId) -> Node | None:
+        return self.root.children.get(tenant)
+
+    def put_quota(self, path: Path, quota: Quota | None) -> None:
+        """Sets what a tenant or workspace may hold, or lets it go."""
+        if quota is None:
+            self.quotas.pop(path, None)
+        else:
+            self.quotas[path] = quota
+        node: Node | None = self.root
+        for step in path:
+            node = node.children.get(step) if node else None
+        if node is not None:
+            self.limit(node, quota or NO_QUOTA)
+
+    def limit(self, node: Node, quota: Quota) -> None:
+        """Gives a node another quota; what could be used changes with it."""
+        node.quota = quota
+        self._spread(node, 0, 0, 0)
+
+    def change(self, leaf: Node, held: int = 0, runs: int = 0, asked: int = 0) -> None:
+        """Counts slots and runs that an experiment has got, and what it waits for."""
+        if self._undo is not None:
+            self._undo.append((leaf, held, runs, asked, 0))
+        self._spread(leaf, held, runs, asked)
+
+    def leave(self, leaf: Node, slots: int) -> None:
+        """Counts slots that are on their way back."""
+        if self._undo is not None:
+            self._undo.append((leaf, 0, 0, 0, slots))
+        for node in leaf.upwards():
+            node.leaving += slots
+
+    def prune(self, leaf: Node) -> None:
+        """Drops holders that hold and want nothing."""
+        node = leaf
+        while node.parent is not None and node.is_idle:
+            node.parent.children.pop(node.path[-1], None)
+            if node is leaf:
+                self.leaves.pop(leaf.path[-1], None)  # type: ignore[call-overload]
+            node = node.parent
+
+    @contextmanager
+    def tentative(self) -> Iterator[None]:
+        """Undoes at the end what was charged inside."""
+        self._undo = []
+        try:
+            yield
+        finally:
+            undo, self._undo = self._undo, None
+            for leaf, held, runs, asked, leaving in reversed(undo):
+                self._spread(leaf, -held, -runs, -asked)
+                self.leave(leaf, -leaving)
+
+    def _spread(self, leaf: Node, held: int, runs: int, asked: int) -> None:
+        node: Node | None = leaf
+        while node is not None:
+            node.held += held
+            node.runs += runs
+            node.asked += asked
+            usable, maximum = node.asked, node.quota.maximum
+            if maximum is not None:
+                usable = min(usable, max(0, maximum - node.held))
+            asked, node.usable = usable - node.usable, usable
+            node = node.parent

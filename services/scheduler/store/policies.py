@@ -1,0 +1,105 @@
+"""Pools with their policies, and quotas: what people set, and the cycle rules by."""
+
+from datetime import timedelta
+from typing import Any
+
+import orjson
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.shares import Path
+from services.scheduler.store.rows import Row
+from shared.ids import PoolName, TenantId
+
+_SAVE_POOL = text(
+    "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority, rules)"
+    " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority, CAST(:rules AS jsonb))"
+    " ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, preemption = excluded.preemption,"
+    " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
+    " default_priority = excluded.default_priority, rules = excluded.rules"
+)
+_POOLS = text("SELECT * FROM scheduler.pool ORDER BY name")
+_SAVE_QUOTA = text(
+    "INSERT INTO scheduler.quota (pool, tenant, workspace, guaranteed, maximum, weight)"
+    " VALUES (:pool, :tenant, :workspace, :guaranteed, :maximum, :weight)"
+    " ON CONFLICT (pool, tenant, workspace) DO UPDATE"
+    " SET guaranteed = excluded.guaranteed, maximum = excluded.maximum, weight = excluded.weight"
+)
+_DROP_QUOTA = text(
+    "DELETE FROM scheduler.quota WHERE pool = :pool AND tenant = :tenant AND workspace = :workspace"
+)
+_QUOTAS = text("SELECT * FROM scheduler.quota ORDER BY pool, tenant, workspace")
+
+
+async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
+    """Keeps a pool's policy; what its provider can bring it to is kept apart."""
+    row = {
+        "name": policy.name,
+        "kind": policy.kind,
+        "preemption": policy.preemption,
+        "exclusive": policy.exclusive,
+        "auxiliary_per_worker": policy.auxiliary_per_worker,
+        "default_priority": policy.default_priority,
+        "rules": orjson.dumps(_rules(policy)).decode(),
+    }
+    await connection.execute(_SAVE_POOL, row)
+
+
+async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
+    return [_policy_of(row) for row in await connection.execute(_POOLS)]
+
+
+async def save_quota(connection: AsyncConnection, pool: PoolName, path: Path, quota: Quota | None) -> None:
+    """Keeps what a tenant (or a workspace of one) may hold; None forgets it."""
+    row: Row = {"pool": pool, "tenant": path[0], "workspace": path[1] if len(path) > 1 else ""}
+    if quota is None:
+        await connection.execute(_DROP_QUOTA, row)
+        return
+    row |= {"guaranteed": quota.guaranteed, "maximum": quota.maximum, "weight": quota.weight}
+    await connection.execute(_SAVE_QUOTA, row)
+
+
+async def load_quotas(connection: AsyncConnection) -> list[tuple[PoolName, Path, Quota]]:
+    found = await connection.execute(_QUOTAS)
+    return [
+        (
+            PoolName(row.pool),
+            (TenantId(row.tenant), row.workspace) if row.workspace else (TenantId(row.tenant),),
+            Quota(row.guaranteed, row.maximum, row.weight),
+        )
+        for row in found
+    ]
+
+
+def _rules(policy: PoolPolicy) -> Row:
+    return {
+        "order": policy.order,
+        "ageing_s": policy.ageing.total_seconds() if policy.ageing else None,
+        "half_life_s": policy.half_life.total_seconds(),
+        "min_run_s": policy.min_run.total_seconds(),
+        "max_preemptions": policy.max_preemptions,
+    }
+
+
+def _policy_of(row: Any) -> PoolPolicy:
+    rules, usual = row.rules, PoolPolicy(PoolName(row.name))
+    return PoolPolicy(
+        name=usual.name,
+        kind=row.kind,
+        preemption=row.preemption,
+        exclusive=row.exclusive,
+        auxiliary_per_worker=row.auxiliary_per_worker,
+        default_priority=row.default_priority,
+        max_slots=row.max_slots,
+        max_slots_per_worker=row.max_slots_per_worker,
+        order=rules.get("order", usual.order),
+        ageing=_duration(rules.get("ageing_s"), usual.ageing),
+        half_life=_duration(rules.get("half_life_s"), usual.half_life) or usual.half_life,
+        min_run=_duration(rules.get("min_run_s"), usual.min_run) or usual.min_run,
+        max_preemptions=rules.get("max_preemptions"),
+    )
+
+
+def _duration(seconds: float | None, usual: timedelta | None) -> timedelta | None:
+    return usual if seconds is None else timedelta(seconds=seconds)

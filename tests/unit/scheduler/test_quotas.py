@@ -1,0 +1,217 @@
+"""Guaranteed, borrowed, maximum: kept whatever happens, given back on demand, and never fought over without end."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.refusals import explain
+from services.scheduler.core.run import Exit
+from shared.messages.specs import Signal
+from tests.unit.scheduler.world import POOL, World
+
+FAIR = PoolPolicy(POOL, order="fair_share", preemption=True)
+
+
+def give_back(world: World) -> set[int]:
+    """All that were asked give their slots back; their numbers."""
+    asked = {number for number in world.running() if world.run(number).preempted}
+    for number in asked:
+        world.exit(number, Exit(acknowledged=Signal.PREEMPT))
+    return asked
+
+
+@pytest.mark.parametrize("order", ["fifo", "priority", "fair_share"])
+def test_a_maximum_holds_under_every_order_and_holds_up_nobody(order):
+    world = World(PoolPolicy(POOL, order=order))
+    for name in "abcd":
+        world.worker(name)
+    world.quota(0, maximum=2)
+    for number in range(1, 5):
+        world.want(number, tenant=0, experiment=0)
+    world.want(11, tenant=1, experiment=1)
+    demand = world.plan().demand[POOL]
+    assert (demand.waiting, demand.idle) == (0, 1)
+    world.cycle()
+    assert world.running() == {1, 2, 11}
+    told = explain(world.cluster, world.trial(3))
+    assert (told.code, told.message) == (
+        "tenant_quota_reached", "its tenant holds 2 of the 2 slots that its quota in pool default allows",
+    )  # fmt: skip
+    world.quota(0, maximum=3), world.cycle()
+    assert world.running() == {1, 2, 3, 11}
+
+
+def test_a_workspace_has_a_maximum_of_its_own():
+    world = World(FAIR)
+    world.worker("a", 4)
+    world.quota(0, maximum=1, workspace="lab")
+    (
+        world.want(1, workspace="lab"),
+        world.want(2, workspace="lab"),
+        world.want(3, experiment=5, workspace="hall"),
+    )
+    world.cycle()
+    assert world.running() == {1, 3}
+    assert explain(world.cluster, world.trial(2)).code == "workspace_quota_reached"
+
+
+def test_an_experiment_runs_no_more_trials_at_a_time_than_it_may():
+    world = World()
+    world.worker("a", 8)
+    world.part(1, max_trials=2)
+    for number in range(1, 5):
+        world.want(number, 2, experiment=1)
+    world.cycle()
+    assert world.running() == {1, 2}
+    assert explain(world.cluster, world.trial(3)).code == "max_trials_reached"
+    world.exit(1), world.cycle()
+    assert world.running() == {2, 3}
+
+
+def test_what_was_borrowed_is_given_back_to_whom_it_is_guaranteed_and_not_more():
+    world = World(FAIR)
+    for name in "abcd":
+        world.worker(name)
+    world.quota(0, guaranteed=2), world.quota(1, guaranteed=2)
+    for number in range(1, 5):
+        world.want(number, tenant=0, experiment=0)
+    world.cycle()
+    for number in range(11, 15):
+        world.want(number, tenant=1, experiment=1)
+    world.cycle()
+    assert len(give_back(world)) == 2
+    world.cycle()
+    assert len(world.running() & {11, 12, 13, 14}) == 2
+    assert give_back(world) == set() and world.plan().signals == ()
+
+
+def test_those_within_their_guarantee_go_first():
+    world = World(FAIR)
+    world.worker("a"), world.worker("b")
+    world.quota(1, guaranteed=1)
+    world.want(1, tenant=0, experiment=0), world.want(2, tenant=0, experiment=0)
+    world.want(11, tenant=1, experiment=1), world.want(12, tenant=1, experiment=1)
+    world.cycle()
+    assert world.running() == {1, 11}
+
+
+def test_priority_does_not_reach_into_the_guarantee_of_another():
+    world = World(PoolPolicy(POOL, preemption=True))
+    world.worker("a"), world.worker("b")
+    world.quota(0, guaranteed=1)
+    world.part(0, 90), world.part(1, 1)
+    world.want(1, tenant=0, experiment=0), world.want(2, tenant=0, experiment=0), world.cycle()
+    world.want(11, tenant=1, experiment=1), world.want(12, tenant=1, experiment=1)
+    world.cycle()
+    assert len(give_back(world)) == 1
+
+
+def test_a_run_is_left_alone_at_first_and_a_trial_after_some_times():
+    world = World(PoolPolicy(POOL, preemption=True, min_run=timedelta(minutes=1), max_preemptions=1))
+    world.worker("a")
+    world.part(0, 90), world.part(1, 1)
+    world.want(1), world.cycle()
+    world.want(2, experiment=1)
+    world.wait(59)
+    assert world.plan().signals == ()
+    world.wait(2), world.cycle()
+    assert give_back(world) == {1}
+    world.cycle(), world.exit(2), world.cycle()
+    assert world.running() == {1}
+    world.wait(3600), world.want(3, experiment=1)
+    assert world.plan().signals == (), "once was enough"
+
+
+def test_the_one_that_saved_last_is_asked_first():
+    world = World(PoolPolicy(POOL, preemption=True))
+    world.worker("a"), world.worker("b")
+    world.part(0, 90), world.part(1, 1)
+    world.want(1), world.want(2), world.cycle()
+    world.wait(600)
+    first = world.placement(1).popitem()[0]
+    run = world.run(1)
+    saved = list(world.observed(first))
+    world.worker(
+        first, allocations=tuple(type(o)(o.allocation, o.run, o.token, checkpoints=1) for o in saved)
+    )
+    assert world.run(1).saved_at and run.saved_at is None
+    world.want(3, experiment=1), world.cycle()
+    assert give_back(world) == {1}
+
+
+MOVES = st.lists(
+    st.one_of(
+        st.tuples(st.just("want"), st.integers(0, 2), st.integers(1, 4)),
+        st.tuples(st.just("exit"), st.integers(0, 30)),
+        st.tuples(st.just("quota"), st.integers(0, 2), st.integers(0, 4), st.none() | st.integers(0, 4)),
+        st.tuples(st.just("cycle")),
+    ),
+    max_size=30,
+)
+
+
+def play(policy: PoolPolicy, moves, check) -> World:
+    world, number = World(policy), 0
+    for name, slots in {"a": 4, "b": 2, "c": 2}.items():
+        world.worker(name, slots)
+    for tenant in range(3):
+        world.part(tenant, priority=10 * (tenant + 1))
+    for move in moves:
+        match move:
+            case ("want", tenant, slots):
+                number += 1
+                world.want(number, slots, tenant=tenant, experiment=tenant)
+            case ("exit", at) if world.running():
+                world.exit(sorted(world.running())[at % len(world.running())])
+            case ("quota", tenant, guaranteed, more):
+                world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
+            case ("cycle",):
+                check(world)
+    return world
+
+
+@settings(max_examples=80, deadline=None)
+@given(MOVES, st.sampled_from(["fifo", "priority", "fair_share"]), st.booleans())
+def test_no_grant_goes_beyond_a_maximum_and_no_reclaim_below_a_guarantee(moves, order, exclusive):
+    def check(world: World) -> None:
+        shares = world.cluster.pools[POOL].shares
+        planned = world.plan()
+        for signal in planned.signals:
+            run = world.cluster.runs[signal.run]
+            for_whom = world.cluster.trials[signal.for_trial].wish.tenant
+            if for_whom != run.tenant:
+                gone = sum(world.cluster.runs[s.run].slots for s in planned.signals
+                           if world.cluster.runs[s.run].tenant == run.tenant)  # fmt: skip
+                node = shares.tenant(run.tenant)
+                assert node.staying - gone >= min(node.quota.guaranteed, node.staying)
+        world.cycle()
+        for tenant in {grant_tenant(world, grant) for grant in planned.grants}:
+            node = shares.tenant(tenant)
+            assert node.quota.maximum is None or node.held <= node.quota.maximum
+
+    play(PoolPolicy(POOL, order=order, preemption=True, exclusive=exclusive), moves, check)
+
+
+def grant_tenant(world: World, grant):
+    return world.cluster.trials[grant.trial].wish.tenant
+
+
+@settings(max_examples=80, deadline=None)
+@given(MOVES, st.sampled_from(["priority", "fair_share"]), st.booleans())
+def test_asking_comes_to_an_end(moves, order, exclusive):
+    """When nothing new is wanted and all give back what they are asked for, soon nobody is asked any more."""
+    world = play(
+        PoolPolicy(POOL, order=order, preemption=True, exclusive=exclusive),
+        moves,
+        lambda world: world.cycle(),
+    )
+    for _ in range(40):
+        world.cycle()
+        if not give_back(world) and not world.plan().grants:
+            break
+        world.wait(7)
+    else:
+        raise AssertionError("they keep taking from each other")
