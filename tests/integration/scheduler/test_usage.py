@@ -1,16 +1,16 @@
 """Usage adds up: what the scheduler tells equals a count of its own made from grants and releases, for whom it was and no other."""
 
-from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
+from shared.ids import DEFAULT_TENANT, SITE, TenantId, TrialId, new_id
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.usage import GetUsage, Used
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial
 from tests.support.waiting import eventually
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -23,19 +23,19 @@ def asked(*by: str, since: datetime = START, until: datetime | None = None, **mo
     return GetUsage.model_validate({"by": by, "since": since, "until": until, **more})
 
 
-async def test_usage_equals_an_independent_count(around: Platform):
+async def test_usage_equals_an_independent_count(around: Platform) -> None:
     async with around.scheduler(), around.worker("u1", slots=2) as one, around.worker("u2", slots=2) as two:
         await eventually(lambda: len(around.told(WorkerJoined)) >= 2)
         trials = {workspace: new_trial() for workspace in WHOM}
-        counted: Counter[str] = Counter()
+        counted: dict[str, float] = {}
         for (workspace, trial), slots in zip(trials.items(), (4, 2), strict=True):
             await around.want(trial, slots=slots, workspace=workspace, owner=WHOM[workspace])
-            await eventually(lambda trial=trial: any(trial in each.running for each in (one, two)))
+            await runs_somewhere((one, two), trial)
             for each in (one, two):
                 if trial in each.running:
                     await each.exit(trial)
-            await eventually(lambda trial=trial: around.told(RequestClosed, trial))
-            granted, ended = around.told(RunGranted, trial)[0], around.told(RunEnded, trial)[0]
+            await around.heard(RequestClosed, trial)
+            granted, ended = await around.heard(RunGranted, trial), await around.heard(RunEnded, trial)
             counted[workspace] = slots * (ended.ended_at - granted.granted_at).total_seconds()
         page = await around.ask(asked("workspace", "user"), DEFAULT_TENANT)
         told = {(used.workspace, used.user): used.slot_seconds for used in page.rows}
@@ -75,16 +75,16 @@ async def it_is_told_by_period_key_and_page(around: Platform) -> None:
     }
 
 
-async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(around: Platform):
+async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(around: Platform) -> None:
     trial = new_trial()
     async with around.scheduler() as leader, around.worker("u3") as worker:
         await around.want(trial, workspace="open", owner="alan")
         await eventually(lambda: trial in worker.running)
-        granted_at = around.told(RunGranted, trial)[0].granted_at
+        granted_at = (await around.heard(RunGranted, trial)).granted_at
 
         async def used() -> float:
             page = await around.ask(asked("workspace"), DEFAULT_TENANT)
-            return sum(used.slot_seconds for used in page.rows if used.workspace == "open")
+            return float(sum(used.slot_seconds for used in page.rows if used.workspace == "open"))
 
         def since_grant() -> float:
             return (CLOCK.now() - granted_at).total_seconds()
@@ -102,7 +102,12 @@ async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(arou
             assert await used() == told
 
 
+async def runs_somewhere(workers: Sequence[FakeWorker], trial: TrialId) -> None:
+    await eventually(lambda: any(trial in each.running for each in workers))
+
+
 async def one_row(around: Platform, query: GetUsage) -> Used:
     page = await around.ask(query, DEFAULT_TENANT)
+    used: Used
     (used,) = page.rows
     return used
