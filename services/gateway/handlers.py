@@ -24,6 +24,7 @@ from shared.messages.checkpoints import (
     CheckpointSaved,
 )
 from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
 
 E = TypeVar("E", bound=Event)
@@ -99,6 +100,13 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
+    async def on_ranked(self, unit: Unit, batch: list[Delivery[RequestRanked]]) -> None:
+        """What experiments have in the queue, for lists and for whoever waits for a change."""
+        tenant = await self._begin(unit)
+        for message in _messages(batch):
+            await experiments.apply_rank(unit.connection, message)
+        unit.then(partial(self.feed.changed, tenant, 0))
+
     async def on_refused(
         self, unit: Unit, batch: list[Delivery[experiment_messages.OperationRefused]]
     ) -> None:
@@ -135,6 +143,7 @@ def handlers_of(feed: Feed) -> Mapping[type[Event] | type[Command], Handler]:
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,
         experiment_messages.OperationRefused: on.on_refused,
+        RequestRanked: on.on_ranked,
         RunGranted: partial(on.on_run, "granted"),
         RunResized: partial(on.on_run, "resized"),
         RunEnded: partial(on.on_run, "ended"),

@@ -10,12 +10,12 @@ from services.scheduler.core import heard, wishes
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
+from services.scheduler.editing import Editing, tell_first
 from services.scheduler.store import workers as worker_store
 from services.scheduler.store.policies import load_pools
 from services.scheduler.store.rows import wish_of
 from services.scheduler.store.wishes import (
     StoredWish,
-    edit_part,
     first_parts,
     load_known,
     save_wishes,
@@ -33,7 +33,6 @@ from shared.messages.queue import EditExperiment
 from shared.messages.workers import DrainWorker
 
 GONE = frozenset({"gone", "lost", "failed"})
-LOWEST, HIGHEST = 1, 99
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,13 @@ class Handlers:
         }
 
     def commands(self) -> Table:
-        return {EditExperiment: self.on_edit_experiment, DrainWorker: self.on_drain_worker}
+        return {EditExperiment: Editing(self.cycle).on_edit_experiment, DrainWorker: self.on_drain_worker}
 
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
         stored = [_stored_wish(delivery) for delivery in batch]
         await save_wishes(unit.connection, stored)
         parts = await self._parts_of(unit, stored)
+        await tell_first(unit, parts)
         known = await self._known(unit, stored)
 
         async def take_up() -> None:
@@ -106,12 +106,6 @@ class Handlers:
 
         unit.then(take_up)
 
-    async def on_edit_experiment(self, unit: Unit, batch: list[Delivery[EditExperiment]]) -> None:
-        for delivery in batch:
-            refusal = await self._edit(unit, delivery.message)
-            if refusal is not None:
-                unit.emit(refusal, cause=delivery)
-
     async def on_drain_worker(self, unit: Unit, batch: list[Delivery[DrainWorker]]) -> None:
         for delivery in batch:
             wish = delivery.message
@@ -153,28 +147,6 @@ class Handlers:
         if not missing:
             return []
         return list((await load_known(unit.connection, missing)).values())
-
-    async def _edit(self, unit: Unit, wish: EditExperiment) -> OperationRefused | None:
-        if wish.priority is not None and not LOWEST <= wish.priority <= HIGHEST:
-            return _refused(
-                wish, "bad_priority", f"priority {wish.priority} is not between {LOWEST} and {HIGHEST}"
-            )
-        if wish.weight is not None and wish.weight <= 0:
-            return _refused(wish, "bad_weight", f"weight {wish.weight:g} is not above 0")
-        if wish.max_slots is not None and wish.max_slots < 0:
-            return _refused(wish, "bad_max_slots", f"max_slots {wish.max_slots} is below 0")
-        if wish.pool is not None and wish.pool not in self.cycle.cluster.pools:
-            return _refused(wish, "pool_unknown", f"pool {wish.pool} does not exist")
-        changes = wish.model_dump(include={"priority", "weight", "max_slots", "pool"})
-        part = await edit_part(unit.connection, wish.experiment_id, changes)
-        if part is None:
-            return _refused(wish, "not_found", f"experiment {wish.experiment_id} was not found")
-
-        async def take_up() -> None:
-            self.cycle.push(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
-
-        unit.then(take_up)
-        return None
 
 
 def take_up_wishes(cycle: Cycle, stored: list[StoredWish]) -> None:

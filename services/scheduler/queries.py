@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
-from services.scheduler.core.capacity import Ask as Shape
+from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import ahead
 from services.scheduler.core.refusals import Refusal, explain
-from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.trial import Needs, RequestState, Trial
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.joining import Joining
@@ -114,15 +114,20 @@ class Queries:
                 "resources.resource_pool",
                 f"there is {known}" if known else None,
             )
-        total, largest, is_final = _reach(pool, query, ask.tenant)
-        must_be_one = query.single_node or not pool.policy.exclusive
-        most = largest if must_be_one else total
-        if query.min_slots <= most:
+        needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node)
+        reach = reach_of(pool.capacity, pool.policy, ask.tenant, needs)
+        if query.min_slots <= reach.slots:
             return Placeable()
-        where = "on one machine" if must_be_one else "in all"
-        message = f"{query.min_slots} slots were asked for; pool {query.pool} can have {most} {where}"
-        if is_final:
-            raise Rejected("slots_unsatisfiable", message, "resources.slots_per_trial")
+        message = (
+            f"{query.min_slots} slots were asked for; pool {query.pool} can have {reach.slots} {reach.where}"
+        )
+        if reach.is_final:
+            raise Rejected(
+                "slots_unsatisfiable",
+                message,
+                "resources.slots_per_trial",
+                "ask for fewer slots, or choose a larger pool with resources.resource_pool",
+            )
         return Placeable(warnings=(f"{message} now; the trial will wait until it has grown",))
 
     async def allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
@@ -247,17 +252,6 @@ class Queries:
 def _order(entry: QueueEntry) -> str:
     place = 0 if entry.position is None else entry.position
     return f"{entry.pool}:{entry.state}:{place:09d}:{entry.trial_id}"
-
-
-def _reach(pool: Pool, query: ValidatePlacement, tenant: TenantId) -> tuple[int, int, bool]:
-    """All slots and the most on one machine that the pool can ever have; whether that is known for certain."""
-    total, largest = pool.capacity.total_for(Shape(tenant, query.kind, query.single_node))
-    policy = pool.policy
-    if query.kind is not None and policy.kind not in (None, query.kind):
-        return 0, 0, True
-    if policy.max_slots is None:
-        return total, largest, False
-    return max(total, policy.max_slots), max(largest, policy.max_slots_per_worker or 0), True
 
 
 def _pool_view(name: PoolName, pool: Pool) -> PoolView:

@@ -35,6 +35,7 @@ ALL: tuple[type[Message], ...] = (
     experiments.GetJournal,
     experiments.GetReferences,
     queue.RequestClosed,
+    queue.RequestRanked,
     queue.EditExperiment,
     queue.GetQueue,
     queue.Explain,

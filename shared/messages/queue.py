@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -25,9 +26,24 @@ class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
 
 
 class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
+    """gateway → scheduler: what is None stays as it is. Answered by `request.ranked` with the operation's id."""
+
     experiment_id: ExperimentId
     priority: int | None = None
     weight: float | None = None
+    max_slots: int | None = None
+    no_max_slots: bool = False
+    pool: PoolName | None = None
+
+
+class RequestRanked(Event, entity="request", happened="ranked", key="experiment_id", line="rank"):
+    """scheduler → gateway: the experiment's part in the queue, set by its first request and by people since. `pool` None: as submitted."""
+
+    experiment_id: ExperimentId
+    version: int
+    operation_id: UUID | None = None
+    priority: int
+    weight: float
     max_slots: int | None = None
     pool: PoolName | None = None
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import cluster, experiment, model, sign_in, trace, trial, usage
+from muster.cli import cluster, experiment, model, queue, sign_in, trace, trial, usage
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command
 from muster.errors import MusterError, Rejected
@@ -100,7 +100,7 @@ app.add_typer(trial.app, name="trial")
 app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(cluster.pools, name="pool")
-app.command("queue", cls=Command)(cluster.queue)
+app.add_typer(queue.app, name="queue")
 app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)
 app.command("login", cls=Command)(sign_in.login)

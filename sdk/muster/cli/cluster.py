@@ -1,4 +1,4 @@
-"""`muster worker`, `muster pool`, `muster queue`: the machines and who waits for them."""
+"""`muster worker`, `muster pool`: the machines."""
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
@@ -48,20 +48,3 @@ def list_pools() -> None:
         for one in found
     )  # fmt: skip
     emit(found, lambda: table(columns, rows, "no pools"))
-
-
-def queue(pool: PoolName = None) -> None:
-    """Show what runs and what waits, and why."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.queue(pool).all()
-    columns = (">place", "trial", "pool", ">priority", ">slots", "state", "why", "since")
-    rows = (
-        (
-            one.position, f"{one.experiment_number}.{one.trial_number}", one.pool, one.priority, one.slots,
-            one.state, one.reason, one.since,
-        )
-        for one in found
-    )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "nothing runs and nothing waits"))

@@ -267,6 +267,12 @@ def _trial_count(found: "Experiment") -> str:
     return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)
 
 
+def _place(found: "ExperimentDetail") -> str:
+    most = "" if found.max_slots is None else f", at most {found.max_slots} slots"
+    priority = "the pool's" if found.priority is None else found.priority
+    return f"pool {found.pool}, priority {priority}, weight {found.weight:g}{most}"
+
+
 def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
     counts = {name: count for name, count in found.trials if count and name != "planned"}
     best = found.best
@@ -287,6 +293,7 @@ def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
             if best
             else None,
         ),
+        ("queue", _place(found)),
         ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
         ("planned", found.trials.planned),
         ("created", found.created_at),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from muster.cli.output import common
 
@@ -14,8 +14,15 @@ class Command(TyperCommand):
 
     def __init__(self, name: str | None, **attributes: object) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]
-        own = {option for parameter in self.params for option in parameter.opts}
-        self.params.extend(option for option in _options() if not own & set(option.opts))
+        _add_common(self)
+
+
+class Group(TyperGroup):
+    """A noun that is a command of its own too, with the same options."""
+
+    def __init__(self, **attributes: object) -> None:
+        super().__init__(**attributes)  # type: ignore[arg-type]
+        _add_common(self)
 
 
 def noun(help: str) -> typer.Typer:
@@ -26,6 +33,11 @@ def noun(help: str) -> typer.Typer:
 def verb(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator that adds a command with the common options to `app`."""
     return app.command(name, cls=Command)
+
+
+def _add_common(command: TyperCommand | TyperGroup) -> None:
+    own = {option for parameter in command.params for option in parameter.opts}
+    command.params.extend(option for option in _options() if not own & set(option.opts))
 
 
 @cache

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
+from pydantic import JsonValue
+
 from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
@@ -103,6 +105,23 @@ class Experiments:
     def kill(self, experiment: Reference) -> models.Experiment:
         """End an experiment at once, without a last checkpoint."""
         return self._tell(experiment, "kill")
+
+    def edit(
+        self,
+        experiment: Reference,
+        *,
+        priority: int | None = None,
+        weight: float | None = None,
+        max_slots: int | None = None,
+        no_max_slots: bool = False,
+        pool: str | None = None,
+    ) -> models.ExperimentDetail:
+        """Change an experiment's part in the queue; what is None stays, and `no_max_slots` takes the cap away."""
+        given = {"priority": priority, "weight": weight, "max_slots": max_slots, "pool": pool}
+        body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
+        if no_max_slots:
+            body["no_max_slots"] = True
+        return self._transport.patch(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}", body)
 
     def archive(self, experiment: Reference) -> models.Experiment:
         """Hide an ended experiment from lists."""

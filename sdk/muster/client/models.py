@@ -327,7 +327,7 @@ class Experiment(Resource):
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()
-    priority: int | None = None
+    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
@@ -345,6 +345,11 @@ class ExperimentDetail(Experiment):
     config_yaml: str | None = Field(default=None, description="The config as it was sent, when sent as text.")
     trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
     warnings: list[str] = Field(default=[], description="What the config's check found worth saying.")
+    weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
+    max_slots: int | None = Field(
+        default=None, description="The most that its trials may hold together, now."
+    )
+    pool: str = Field(default="default", description="Where its next runs go.")
 
 
 class ExperimentPage(Resource):

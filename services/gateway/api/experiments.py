@@ -76,7 +76,7 @@ class Experiment(Resource):
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()
-    priority: int | None = None
+    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
     code_sha256: str | None = None
     forked_from: UUID | None = None
     archived: bool = False
@@ -94,6 +94,11 @@ class ExperimentDetail(Experiment):
     config_yaml: str | None = Field(default=None, description="The config as it was sent, when sent as text.")
     trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
     warnings: list[str] = Field(default=[], description="What the config's check found worth saying.")
+    weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
+    max_slots: int | None = Field(
+        default=None, description="The most that its trials may hold together, now."
+    )
+    pool: str = Field(default="default", description="Where its next runs go.")
 
 
 class ExperimentPage(Resource):
@@ -139,6 +144,19 @@ class ExperimentRequest(Request):
     """One experiment by its number or id."""
 
     experiment: Reference
+
+
+class EditExperimentRequest(Request):
+    """Changes of an experiment's part in the queue; what is left out stays as it is."""
+
+    experiment: Reference
+    priority: int | None = Field(default=None, description="1 (first) to 99 (last).")
+    weight: float | None = Field(default=None, description="Above 0; its part under fair share.")
+    max_slots: int | None = Field(default=None, description="The most that its trials may hold together.")
+    no_max_slots: bool = Field(default=False, description="True takes `max_slots` away.")
+    pool: Annotated[str | None, Field(min_length=1, max_length=128)] = Field(
+        default=None, description="Where its next runs go; running ones are asked to save and move."
+    )
 
 
 class JournalEntry(Resource):

@@ -22,7 +22,7 @@ Reached = Callable[[Any], bool]
 async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Pauses an experiment: its trials save and give their slots back."""
     row = await find_experiment(call, request.experiment)
-    _refuse_ended(row, "paused")
+    refuse_ended(row, "paused")
     command = messages.PauseExperiment(
         operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
     )
@@ -32,7 +32,7 @@ async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment
 async def resume_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Resumes a paused experiment."""
     row = await find_experiment(call, request.experiment)
-    _refuse_ended(row, "resumed")
+    refuse_ended(row, "resumed")
     command = messages.ResumeExperiment(
         operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
     )
@@ -77,6 +77,16 @@ async def _archive(call: Call, request: ExperimentRequest, archived: bool) -> Ex
     return await _command(call, row, command, lambda now: now.archived == archived)
 
 
+def refuse_ended(row: Any, what: str) -> None:
+    """Raises Conflict for an experiment of which nothing can change any more."""
+    if row.final:
+        raise Conflict(
+            "experiment_ended",
+            f"experiment {row.number} has ended ({row.state}) and cannot be {what}",
+            hint="fork it to go on from here",
+        )
+
+
 async def _command(call: Call, row: Any, command: Command, reached: Reached) -> Experiment:
     """Sends the command unless it is done already; shows the experiment as it is after the wait."""
     if reached(row):
@@ -106,12 +116,3 @@ async def _taken_up(call: Call, row: Any) -> None:
 
 def _ending(row: Any) -> bool:
     return bool(row.final) or row.state == "stopping"
-
-
-def _refuse_ended(row: Any, what: str) -> None:
-    if row.final:
-        raise Conflict(
-            "experiment_ended",
-            f"experiment {row.number} has ended ({row.state}) and cannot be {what}",
-            hint="fork it to go on from here",
-        )

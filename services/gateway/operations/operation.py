@@ -12,7 +12,7 @@ from services.gateway.operations.call import Call
 
 Req = TypeVar("Req", bound=Request)
 Res = TypeVar("Res", bound=Resource)
-Verb = Literal["GET", "POST", "PUT", "DELETE"]
+Verb = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Stream = Literal["server", "upload"]
 """`server`: many answers (SSE, server stream). `upload`: the body is bytes (raw body, client stream)."""
 
@@ -79,7 +79,7 @@ class Operation(Generic[Req, Res]):
     @property
     def has_body(self) -> bool:
         """True when the fields outside the path come as a JSON body, not in the query."""
-        return self.verb in ("POST", "PUT") and self.stream != "upload"
+        return self.verb in ("POST", "PUT", "PATCH") and self.stream != "upload"
 
     @property
     def summary(self) -> str:

@@ -26,6 +26,7 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
         "config_yaml": row.config_yaml,
         "trace_id": row.trace_id,
         "warnings": row.warnings,
+        **_part(row),
     }
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
 
@@ -226,7 +227,7 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
         "smaller_is_better": row.smaller_is_better,
         "best": _best(best) if best else None,
         "trials": row.trials,
-        "priority": row.priority,
+        "priority": row.rank["priority"] if row.rank else row.priority,
         "code_sha256": row.code_sha256,
         "forked_from": row.forked_from,
         "archived": row.archived,
@@ -235,6 +236,16 @@ def _experiment_fields(row: Row) -> dict[str, Any]:
         "started_at": row.started_at,
         "ended_at": row.ended_at,
         "version": row.version,
+    }
+
+
+def _part(row: Row) -> dict[str, Any]:
+    """As the scheduler last said, else as submitted."""
+    asked, told = row.config["resources"], row.rank or {}
+    return {
+        "weight": told.get("weight", asked["weight"]),
+        "max_slots": told.get("max_slots") if told else asked["max_slots"],
+        "pool": told.get("pool") or asked["resource_pool"] or "default",
     }
 
 

@@ -192,6 +192,8 @@ def _values(
         "final": False,
         "started_at": None,
         "ended_at": None,
+        "rank": None,
+        "rank_version": 0,
     }
 
 

@@ -15,6 +15,9 @@ from services.gateway.operations import (
     code as code_handlers,
 )
 from services.gateway.operations import (
+    editing as editing_handlers,
+)
+from services.gateway.operations import (
     events as event_handlers,
 )
 from services.gateway.operations import (
@@ -59,6 +62,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ResumeExperiment", "POST", "/v1/experiments/{experiment}/resume", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.resume_experiment),
     Operation("CancelExperiment", "POST", "/v1/experiments/{experiment}/cancel", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.cancel_experiment),
     Operation("KillExperiment", "POST", "/v1/experiments/{experiment}/kill", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.kill_experiment),
+    Operation("EditExperiment", "PATCH", "/v1/experiments/{experiment}", experiments.EditExperimentRequest, experiments.ExperimentDetail, WRITE_EXPERIMENT, NATURAL, editing_handlers.edit_experiment),
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
     # trials

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, experiment, run, trial
 from shared.messages.experiments import ExperimentChanged, TrialChanged
+from shared.messages.queue import RequestRanked
 from shared.messages.runs import RunState
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
@@ -85,6 +86,13 @@ async def apply_experiment(connection: AsyncConnection, changed: ExperimentChang
         "ended_at": changed.ended_at,
     }
     newer = and_(experiment.c.id == changed.experiment_id, experiment.c.version < changed.version)
+    return (await connection.execute(update(experiment).where(newer).values(**values))).rowcount > 0
+
+
+async def apply_rank(connection: AsyncConnection, ranked: RequestRanked) -> bool:
+    """Takes over a newer version; False for one already known."""
+    newer = and_(experiment.c.id == ranked.experiment_id, experiment.c.rank_version < ranked.version)
+    values = {"rank": ranked.model_dump(mode="json"), "rank_version": ranked.version}
     return (await connection.execute(update(experiment).where(newer).values(**values))).rowcount > 0
 
 

@@ -83,8 +83,11 @@ experiment = Table(
     Column("final", Boolean, nullable=False),
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
+    # projected from the scheduler's request.ranked
+    Column("rank", JSON),
+    Column("rank_version", BigInteger, nullable=False),
 )
-"""The submission (ours) and, beside it, what the searcher last said of the experiment."""
+"""The submission (ours) and, beside it, what searcher and scheduler last said of the experiment."""
 
 trial = Table(
     "trial",

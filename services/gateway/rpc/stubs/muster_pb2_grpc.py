@@ -80,6 +80,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
                 _registered_method=True)
+        self.EditExperiment = channel.unary_unary(
+                '/muster.v1.Muster/EditExperiment',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
+                _registered_method=True)
         self.ArchiveExperiment = channel.unary_unary(
                 '/muster.v1.Muster/ArchiveExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
@@ -353,6 +358,14 @@ class MusterServicer:
     def KillExperiment(self, request, context):
         """Ends an experiment at once.
         REST: POST /v1/experiments/{experiment}/kill
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditExperiment(self, request, context):
+        """Changes an experiment's priority, weight, pool or cap of slots; what is left out stays.
+        REST: PATCH /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -725,6 +738,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.KillExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
+            ),
+            'EditExperiment': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditExperiment,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.SerializeToString,
             ),
             'ArchiveExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.ArchiveExperiment,
@@ -1171,6 +1189,33 @@ class Muster:
             '/muster.v1.Muster/KillExperiment',
             muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Experiment.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditExperiment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditExperiment',
+            muster_dot_v1_dot_muster__pb2.EditExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,70 @@
+"""Changing an experiment's part in the queue: a command to the scheduler, whose answer is waited for."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Conflict, NotFound, Rejected
+from services.gateway.api.experiments import EditExperimentRequest, ExperimentDetail
+from services.gateway.operations.call import Call
+from services.gateway.operations.commands import send, wait_for
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.lifecycle import refuse_ended
+from services.gateway.operations.render import render_experiment_detail
+from services.gateway.store import experiments as store
+from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.queue import EditExperiment
+
+
+async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
+    """Changes an experiment's priority, weight, pool or cap of slots; what is left out stays."""
+    row = await find_experiment(call, request.experiment)
+    refuse_ended(row, "changed")
+    changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
+    if not changes:
+        raise Rejected(
+            "invalid_request",
+            "nothing is to be changed",
+            hint="give at least one of priority, weight, max_slots, no_max_slots and pool",
+        )
+    if request.max_slots is not None and request.no_max_slots:
+        raise Rejected(
+            "invalid_request", "max_slots is given and taken away at once", "no_max_slots", "leave one out"
+        )
+    command = EditExperiment(
+        operation_id=new_id(call.doors.clock),
+        experiment_id=ExperimentId(row.id),
+        priority=request.priority,
+        weight=request.weight,
+        max_slots=request.max_slots,
+        no_max_slots=request.no_max_slots,
+        pool=PoolName(request.pool) if request.pool else None,
+    )
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        told = now.rank if now is not None else None
+        return now if told and told["operation_id"] == str(command.operation_id) else None
+
+    if row.rank is None:
+        await _queued(call, row)
+    await send(call, command)
+    try:
+        found = await wait_for(call, command.operation_id, look)
+    except NotFound:
+        raise Conflict(
+            "not_queued",
+            f"experiment {row.number} has not asked for slots yet",
+            hint="try again in a moment",
+        ) from None
+    return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
+
+
+async def _queued(call: Call, row: Any) -> None:
+    """Waits a moment for the experiment's first request: a change that came before it would find nothing to change."""
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        return now if now is not None and now.rank is not None else None
+
+    await wait_for(call, row.id, look)

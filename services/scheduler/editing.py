@@ -1,0 +1,105 @@
+"""People change an experiment's part in the queue: checked against what there is, stored, told, taken up by the cycle."""
+
+from dataclasses import dataclass
+
+from services.scheduler.core import wishes
+from services.scheduler.core.fit import reach_of
+from services.scheduler.core.queue import Part
+from services.scheduler.cycle import Cycle
+from services.scheduler.store import parts
+from services.scheduler.store.wishes import edit_part
+from shared.bus import Delivery, Unit
+from shared.errors import NotFound, Rejected
+from shared.ids import ExperimentId, PoolName
+from shared.messages.experiments import OperationRefused
+from shared.messages.queue import EditExperiment, RequestRanked
+
+LOWEST, HIGHEST = 1, 99
+MOST_WEIGHT = 1_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """One method a command."""
+
+    cycle: Cycle
+
+    async def on_edit_experiment(self, unit: Unit, batch: list[Delivery[EditExperiment]]) -> None:
+        for delivery in batch:
+            wish = delivery.message
+            try:
+                self._check(wish)
+                unit.emit(await self._edit(unit, wish), cause=delivery)
+            except Rejected as error:
+                refused = OperationRefused(
+                    operation_id=wish.operation_id, code=error.code, message=error.message, hint=error.hint
+                )
+                unit.emit(refused, cause=delivery)
+
+    def _check(self, wish: EditExperiment) -> None:
+        """Raises Rejected, naming the range or what there is."""
+        if wish.priority is not None and not LOWEST <= wish.priority <= HIGHEST:
+            message = f"priority {wish.priority} is not between {LOWEST} (first) and {HIGHEST} (last)"
+            raise Rejected("bad_priority", message)
+        if wish.weight is not None and not 0 < wish.weight <= MOST_WEIGHT:
+            message = f"weight {wish.weight:g} is not above 0 and at most {MOST_WEIGHT:.0f}"
+            raise Rejected("bad_weight", message)
+        if wish.max_slots is not None and wish.max_slots < 1:
+            raise Rejected(
+                "bad_max_slots",
+                f"max_slots {wish.max_slots} is below 1",
+                hint="pause the experiment to give all its slots back",
+            )
+        if wish.pool is not None:
+            self._check_pool(wish.experiment_id, wish.pool)
+
+    def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
+        cluster = self.cycle.cluster
+        pool = cluster.pools.get(name)
+        if pool is None:
+            there_is = ", ".join(sorted(cluster.pools))
+            raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
+        for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
+            reach = reach_of(pool.capacity, pool.policy, trial.tenant, trial.needs)
+            if reach.is_final and trial.needs.min_slots > reach.slots:
+                raise Rejected(
+                    "slots_unsatisfiable",
+                    f"trial {trial.experiment_number}.{trial.number} needs {trial.needs.min_slots} slots;"
+                    f" pool {name} can have {reach.slots} {reach.where}",
+                    hint="choose a larger pool, or fork the experiment with fewer slots_per_trial",
+                )
+
+    async def _edit(self, unit: Unit, wish: EditExperiment) -> RequestRanked:
+        if wish.no_max_slots:
+            await parts.lift_cap(unit.connection, wish.experiment_id)
+        changes = wish.model_dump(include={"priority", "weight", "max_slots", "pool"})
+        part = await edit_part(unit.connection, wish.experiment_id, changes)
+        if part is None:
+            raise NotFound(f"experiment {wish.experiment_id}")
+
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
+
+        unit.then(take_up)
+        version = await parts.next_version(unit.connection)
+        return ranked(wish.experiment_id, part, version).model_copy(
+            update={"operation_id": wish.operation_id}
+        )
+
+
+async def tell_first(unit: Unit, first: dict[ExperimentId, Part]) -> None:
+    """What experiments have in the queue from their first request on."""
+    if first:
+        version = await parts.next_version(unit.connection)
+        unit.emit(*(ranked(experiment, part, version) for experiment, part in first.items()))
+
+
+def ranked(experiment: ExperimentId, part: Part, version: int) -> RequestRanked:
+    return RequestRanked(
+        experiment_id=experiment,
+        version=version,
+        priority=part.priority,
+        weight=part.weight,
+        max_slots=part.max_slots,
+        pool=part.pool,
+    )

@@ -1,0 +1,54 @@
+"""`muster queue` as a person meets it: it lists by itself, and each change says how things stand now."""
+
+import json
+
+import httpx
+import pytest
+
+from tests.unit.sdk.test_cli import EXPERIMENT, ID, Shell, shell  # noqa: F401
+
+ENTRY = {
+    "trial": ID, "trial_number": 2, "experiment": ID, "experiment_number": 31, "pool": "default", "priority": 42,
+    "slots": 4, "state": "waiting", "position": 1, "code": "waiting_for_slots", "reason": "waiting for 4 slots",
+    "since": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [("queue",), ("queue", "--pool", "default"), ("queue", "list")])
+def test_the_queue_is_shown_with_its_reasons(shell: Shell, arguments: tuple[str, ...]) -> None:  # noqa: F811
+    shell.answers["GET /v1/queue"] = httpx.Response(200, json={"items": [ENTRY]})
+    shown = shell(*arguments)
+    assert shown.code == 0 and "31.2" in shown.out and "waiting for 4 slots" in shown.out
+    assert json.loads(shell(*arguments, "--json").out)[0]["code"] == "waiting_for_slots"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        (("priority", "31", "7"), {"priority": 7}),
+        (("weight", "31", "2.5"), {"weight": 2.5}),
+        (("limit", "31", "8"), {"max_slots": 8}),
+        (("limit", "31", "none"), {"no_max_slots": True}),
+        (("move", "31", "--pool", "big"), {"pool": "big"}),
+    ],
+)
+def test_a_change_is_sent_and_what_stands_now_is_said(
+    shell: Shell,  # noqa: F811
+    arguments: tuple[str, ...],
+    body: dict[str, object],
+) -> None:
+    stands = EXPERIMENT | {"priority": 7, "weight": 2.5, "max_slots": 8, "pool": "big"}
+    shell.answers["PATCH /v1/experiments/31"] = httpx.Response(200, json=stands)
+    shown = shell("queue", *arguments)
+    assert shown.code == 0
+    assert (
+        shown.err.split()
+        == "experiment 31 is in pool big with priority 7, weight 2.5, at most 8 slots".split()
+    )
+    assert shell.sent("PATCH", "/v1/experiments/31") == body
+
+
+def test_what_is_no_number_of_slots_is_refused_before_anything_is_sent(shell: Shell) -> None:  # noqa: F811
+    shown = shell("queue", "limit", "31", "many")
+    assert shown.code == 3 and "give a number above 0, or none" in shown.err
+    assert shell.requests == []
