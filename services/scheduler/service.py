@@ -103,6 +103,7 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         half_life=timedelta(seconds=settings.half_life_s),
         min_run=timedelta(seconds=settings.min_run_s),
         max_preemptions=settings.max_preemptions,
+        elastic=settings.elastic,
     )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from simulator.trials import Spread
+
 EPOCHS: Mapping[str, int] = {
     "bert": 2,
     "cifar10": 100,
@@ -22,9 +24,6 @@ MOST_PER_SLOT: Mapping[str, int] = {"yolov3": 8}
 
 MOST_MACHINES = 16
 """The most machines that were measured; more are taken for so many."""
-
-Spread = tuple[int, ...]
-"""Slots held on each machine of a gang."""
 
 _Point = tuple[float, float, float]
 _Curve = tuple[_Point, ...]

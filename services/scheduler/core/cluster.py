@@ -10,6 +10,7 @@ from datetime import datetime
 
 from services.scheduler.core.capacity import Capacity, Spot
 from services.scheduler.core.decay import STEP_MS
+from services.scheduler.core.elastic.lending import kept_slots
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.holdings import Holding, Ledger
 from services.scheduler.core.indexes import Pool
@@ -113,6 +114,8 @@ class Cluster:
         live = self.live.setdefault(trial.wish.experiment, {})
         if trial.is_closed:
             live.pop(trial.id, None)
+            for pool in self.pools.values():
+                pool.elastic.forget(trial.id)
             if not live:
                 del self.live[trial.wish.experiment]
         else:
@@ -219,7 +222,12 @@ class Cluster:
         trial = self.trials.get(run.trial)
         part = self.parts.get(run.experiment) or Part(pool.policy.default_priority)
         leaf = pool.leaf(run, part)
-        if pool.charge(run, leaf, is_leaving(run, trial), self.now_ms) and pool.later is not None:
+        if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
+            return
+        if pool.policy.elastic and trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
+            charge = pool.charges.get(run.id)
+            pool.elastic.hold(trial.id, charge.slots if charge else 0, self.now_ms)
+        if pool.later is not None:
             self._index_all(share.worker for share in run.shares)
 
     def _machines_of(self, pool: Pool, leaf: Node) -> list[WorkerId]:
@@ -264,6 +272,8 @@ class Cluster:
                 spot = replace(spot, free=spot.free + here, holds=left, owner=owner, auxiliary=auxiliary)
             else:
                 trial = self.trials[run.trial]
+                if pool.policy.elastic and trial.wish.needs.is_elastic:
+                    spot = replace(spot, free=spot.free + here - kept_slots(run, trial)[worker.id])
                 standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, here))
         later.set(worker.id, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))

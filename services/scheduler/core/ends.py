@@ -68,7 +68,7 @@ def _end(
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
     run = renewed(run, state=RUN.next(run.state, RunTrigger.ENDED), is_stale=is_stale, ended_at=now)
     cluster.put_run(run)
-    trial = _counted(trial, run, ending)
+    trial = _counted(trial, run, ending, trial.id in cluster.pools[run.pool].elastic.resizing)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
         trial = replace(trial, awaited=awaited)
@@ -82,14 +82,14 @@ def _end(
         cluster.tell(Closed(trial, ending.closes, ending.reason))
 
 
-def _counted(trial: Trial, run: Run, ending: Ending) -> Trial:
+def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
     return replace(
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
-        preemptions=trial.preemptions + (ending.outcome == "preempted"),
+        preemptions=trial.preemptions + (ending.outcome == "preempted" and not is_resized),
         best_step=max(trial.best_step, run.step),
         awaited=None,
     )

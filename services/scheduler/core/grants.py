@@ -58,3 +58,10 @@ def on_preempted(cluster: Cluster, run_id: RunId) -> None:
     if not run.preempted and not run.is_ended:
         cluster.put_run(renewed(run, preempted=True))
         cluster.want(run.workers)
+
+
+def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:
+    """A run is asked to end at a checkpoint, so that its trial goes on with so many slots."""
+    run = cluster.runs[run_id]
+    cluster.pools[run.pool].elastic.resizing[run.trial] = slots
+    on_preempted(cluster, run_id)

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.decay import Decay, History
+from services.scheduler.core.elastic.records import Records
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
@@ -38,7 +39,8 @@ class Pool:
     """See the module.
 
     Attributes:
-        later: In pools with preemption: what is free when all has left that is leaving.
+        later: In pools with preemption or lending: what is free when all has left that is leaving or lent.
+        elastic: In pools with lending: what is known of trials that take more than their minimum.
         standing: In pools with preemption: what could be asked to leave.
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
@@ -57,6 +59,7 @@ class Pool:
     waiting_auxiliary: int = 0
     awaiting_slots: int = 0
     reserved: Reserved | None = None
+    elastic: Records = field(default_factory=Records)
 
     def __post_init__(self) -> None:
         self.queue = Queue(self.shares)
@@ -69,13 +72,15 @@ class Pool:
     @property
     def moves_in_steps(self) -> bool:
         """Whether time alone may change what is planned."""
+        if self.elastic.of:
+            return True
         return len(self.queue) > 0 and (self.shares.history is not None or self.policy.min_run > timedelta(0))
 
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:
         """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
         self.policy = policy
         self.capacity = Capacity(policy.exclusive)
-        self.later = Capacity(policy.exclusive) if policy.preemption else None
+        self.later = Capacity(policy.exclusive) if policy.preemption or policy.elastic else None
         self.standing = Standing()
         history = self.shares.history
         if policy.order != "fair_share":

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.lending import Resize
 from services.scheduler.core.indexes import Reserved
 from services.scheduler.core.pool_plan import Demand, Grant, PoolPlan, Preempt
 from services.scheduler.core.refusals import Reason
@@ -28,12 +29,14 @@ class Plan:
     demand: dict[PoolName, Demand] = field(default_factory=dict)
     refusals: dict[TrialId, Reason] = field(default_factory=dict)
     reserved: dict[PoolName, Reserved | None] = field(default_factory=dict)
+    resizes: tuple[Resize, ...] = ()
 
 
 def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
     """Plans the given pools (those that changed), by name; the cluster is left as it was."""
     grants: list[Grant] = []
     signals: list[Preempt] = []
+    resizes: list[Resize] = []
     demand: dict[PoolName, Demand] = {}
     refusals: dict[TrialId, Reason] = {}
     reserved: dict[PoolName, Reserved | None] = {}
@@ -45,8 +48,10 @@ def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
             planned = PoolPlan(cluster, pool)
             planned.serve()
             demand[name] = planned.demand()
+            planned.lend()
         grants += planned.grants
         signals += planned.signals
+        resizes += planned.resizes
         refusals |= planned.refusals
         reserved[name] = planned.reserved
-    return Plan(tuple(grants), tuple(signals), demand, refusals, reserved)
+    return Plan(tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes))

@@ -29,6 +29,7 @@ class PoolPolicy:
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
+        elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
         half_life: After this long, past use counts half (`fair_share` only).
     """
 
@@ -45,6 +46,7 @@ class PoolPolicy:
     min_run: timedelta = timedelta(0)
     max_preemptions: int | None = None
     half_life: timedelta = timedelta(days=1)
+    elastic: bool = False
 
 
 @dataclass(frozen=True, slots=True)

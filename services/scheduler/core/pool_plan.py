@@ -10,11 +10,12 @@ Lines are taken in the pool's order. Of each:
    whatever passes it elsewhere meanwhile (backfill).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.scheduler.core.backfill import choose_reserved
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.lending import Resize, lend
 from services.scheduler.core.indexes import Pool, Reserved
 from services.scheduler.core.order import Serving, serving
 from services.scheduler.core.preemption.rights import has_claims, rights_of
@@ -69,6 +70,7 @@ class PoolPlan:
         self.cluster, self.pool = cluster, pool
         self.grants: list[Grant] = []
         self.signals: list[Preempt] = []
+        self.resizes: list[Resize] = []
         self.refusals: dict[TrialId, Reason] = {}
         self.reserved: Reserved | None = None
         self._order: Serving = serving(pool.policy, pool.queue, pool.shares, self._favoured(), cluster.now_ms)
@@ -88,6 +90,21 @@ class PoolPlan:
         while (line := self._order.next(self._hope)) is not None:
             self._lend(line)
             self._serve_first(line)
+
+    def lend(self) -> None:
+        """Distributes what is left over; elastic requests that were served begin with their share of it."""
+        if not self.pool.policy.elastic or not (self.pool.elastic.of or self.grants):
+            return
+        trials = self.cluster.trials
+        served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
+        lending = lend(self.cluster, self.pool, served)
+        self.resizes = list(lending.resizes)
+        self.grants = [
+            replace(grant, placement=lending.grants.get(grant.trial, grant.placement))
+            for grant in self.grants
+            if grant.trial not in served or grant.trial in lending.grants
+        ]
+        self.refusals |= {trial: "preempting" for trial in served if trial not in lending.grants}
 
     def demand(self) -> Demand:
         """After the plan's grants; what it preempts is still used. Slots that stand ready for a waiting request are not
@@ -119,7 +136,8 @@ class PoolPlan:
         if leaf.is_full or line.needs.min_slots > room:
             self._pass(line, trial, limit_of(leaf, line.needs.min_slots) or "max_slots")
             return
-        for slots in line.needs.sizes:
+        is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
+        for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
             placement = self.pool.capacity.place(line.ask, slots) if slots <= room else None
             if placement is not None:
                 self._grant(line, trial, placement, slots)
@@ -161,7 +179,7 @@ class PoolPlan:
     def _keep(self, line: Line, slots: int) -> bool:
         """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
         later = self.pool.later
-        if later is None or not self._asked:
+        if later is None or not (self._asked or self.pool.elastic.of):
             return False
         placement = later.place(line.ask, slots)
         if placement is None:

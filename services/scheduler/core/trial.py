@@ -57,6 +57,10 @@ class Needs:
     single_node: bool = False
 
     @property
+    def is_elastic(self) -> bool:
+        return 0 < self.min_slots < self.max_slots
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of slots worth trying, best first."""
         return (self.max_slots,) if self.min_slots == self.max_slots else (self.max_slots, self.min_slots)

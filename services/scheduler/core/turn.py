@@ -66,6 +66,8 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         grants.on_granted(cluster, grant.trial, grant.placement, new, now)
     for signal in planned.signals:
         grants.on_preempted(cluster, signal.run)
+    for resize in planned.resizes:
+        grants.on_resized(cluster, resize.run, resize.slots)
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
     cluster.changes.pools.clear()

@@ -39,6 +39,8 @@ class Member:
     Attributes:
         held: Where it runs now; empty: it waits.
         history: What it has reported; None: nothing yet.
+        promised: The slots for which its last run was ended: it goes on with so many, unless much has changed since.
+        is_silent: It does not report: it is taken to speed up in proportion.
         age_ms: Since it was asked for.
         service_ms: Slot-milliseconds that it has had.
         resizes: How often it was resized or moved.
@@ -49,6 +51,8 @@ class Member:
     max_slots: int
     held: Placement = ()
     history: History | None = None
+    promised: int = 0
+    is_silent: bool = False
     age_ms: int = 0
     service_ms: int = 0
     resizes: int = 0
@@ -72,21 +76,31 @@ def arrange(
     claims = [_claim(member, per_machine, tuning) for member in members]
     shares = distribute(claims, sum(machines.values()), tuning.fairness)
     wanted = {member.trial: slots for member, slots in zip(members, shares, strict=True)}
-    return Packing(machines, {member.trial: member.held for member in members}).pack(wanted)
+    held = {member.trial: member.held for member in members}
+    return Packing(machines, held).pack(wanted, {member.trial: member.min_slots for member in members})
 
 
 def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
-    most = member.history.most_slots if member.history else FIRST_SLOTS
-    most = max(member.min_slots, min(member.max_slots, most))
+    held = sum(count for _, count in member.held) or member.promised
+    most = max(member.min_slots, min(member.max_slots, _most_slots(member, held)))
     sizes = allowed_sizes(member.min_slots, most, per_machine)
+    if member.held and member.history is None and not member.is_silent:
+        sizes = (held,)
     proportion = np.array(sizes) / sizes[0]
     return Claim(
         sizes=sizes,
         speedups=member.history.speedups(sizes, per_machine) if member.history else proportion,
-        held=sum(count for _, count in member.held),
+        held=held,
         after_resize=_after_resize(member, tuning.pause_ms),
         weight=(1 + member.service_ms / tuning.service_unit_ms) ** -tuning.service_exponent,
     )
+
+
+def _most_slots(member: Member, held: int) -> int:
+    """What is known allows so many: the reports, or nothing yet; a run that has just begun keeps what it has."""
+    if member.history is not None:
+        return member.history.most_slots
+    return member.max_slots if member.is_silent else max(FIRST_SLOTS, held)
 
 
 def _after_resize(member: Member, pause_ms: int) -> float:

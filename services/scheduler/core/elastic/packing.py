@@ -38,16 +38,34 @@ class Packing:
         self._held = dict(held)
         self._placed: dict[TrialId, Placement] = {}
 
-    def pack(self, wanted: Mapping[TrialId, int]) -> dict[TrialId, Placement]:
-        """A place for each run with slots, as many as wanted, or fewer (a half at a time) where they do not fit.
+    def pack(
+        self, wanted: Mapping[TrialId, int], least: Mapping[TrialId, int] | None = None
+    ) -> dict[TrialId, Placement]:
+        """A place for each run with slots: as many as wanted, or fewer where they do not fit, a half at a time and not below `least`.
 
         Runs that keep their number stay, the others are placed from the largest to the smallest, in ties by id. One that does not fit
-        moves smaller ones away, as few as will do.
+        moves smaller ones away, as few as will do. One that has a place never loses it for nothing: where the pieces left over would be
+        too small for it, it stays as it is.
         """
+        least = least or {}
+        staying: set[TrialId] = set()
+        while True:
+            self._place_all(wanted, least, staying)
+            lost = {trial for trial in wanted if self._held.get(trial) and trial not in self._placed}
+            if not lost - staying:
+                return self._placed
+            staying |= lost
+            for trial in list(self._placed):
+                self._take(trial)
+
+    def _place_all(
+        self, wanted: Mapping[TrialId, int], least: Mapping[TrialId, int], staying: set[TrialId]
+    ) -> None:
         waiting: list[tuple[int, TrialId]] = []
-        for trial, slots in wanted.items():
-            held = self._held.get(trial, ())
-            if slots and slots == sum(count for _, count in held) and self._can_stay(held):
+        for trial in sorted(wanted, key=lambda trial: trial not in staying):
+            slots, held = wanted[trial], self._held.get(trial, ())
+            is_same = slots == sum(count for _, count in held) or trial in staying
+            if held and is_same and self._can_stay(held):
                 self._put(trial, held)
             elif slots:
                 waiting.append((slots, trial))
@@ -56,14 +74,13 @@ class Packing:
             slots, trial = waiting.pop(0)
             placement = self._find(trial, slots)
             if placement is None:
-                moved = self._make_room(slots)
+                moved = [other for other in self._make_room(slots) if other not in staying]
                 waiting += [(sum(count for _, count in self._take(other)), other) for other in moved]
                 placement = self._find(trial, slots)
             if placement is not None:
                 self._put(trial, placement)
-            elif slots > 1:
-                waiting.append((slots // 2, trial))
-        return self._placed
+            elif slots > least.get(trial, 1):
+                waiting.append((max(slots // 2, least.get(trial, 1)), trial))
 
     def _can_stay(self, held: Placement) -> bool:
         return all(

@@ -104,5 +104,8 @@ def test_machines_are_never_overfull_and_gangs_share_none(
             gangs[worker] += len(where) > 1
     assert all(used[worker] <= free[worker] for worker in free)
     assert all(count <= 1 for count in gangs.values())
-    assert all(0 < slots_of(where) <= wanted[who] for who, where in placed.items())
+    assert all(
+        0 < slots_of(where) <= max(wanted[who], slots_of(held.get(who, ()))) for who, where in placed.items()
+    )
+    assert held.keys() <= placed.keys()
     assert placed == Packing(free, held).pack(wanted)

@@ -1,0 +1,173 @@
+"""Idle slots are lent to elastic runs, and come back first when somebody needs them.
+
+To a pool that lends, an elastic run holds its minimum; all beyond counts as free soon, so that a request that fits into it waits for
+no more than the runs' next checkpoints. What no request takes is distributed (`arrange`) at the end of each plan. A resize ends a run at a
+checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from services.scheduler.core.capacity import Capacity, Placement
+from services.scheduler.core.elastic.arrange import Member, arrange
+from services.scheduler.core.elastic.records import Record
+from services.scheduler.core.queue import milliseconds
+from services.scheduler.core.quotas import room_of
+from services.scheduler.core.run import Run
+from services.scheduler.core.trial import RequestState, Trial
+from shared.ids import RunId, TenantId, TrialId, WorkerId
+
+if TYPE_CHECKING:
+    from services.scheduler.core.cluster import Cluster
+    from services.scheduler.core.indexes import Pool
+
+Wanted = dict[TrialId, Placement]
+REPORTS_WITHIN_MS = 120_000
+"""A run that has reported nothing for so long never will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """End this run at a checkpoint; its trial is to go on with so many slots."""
+
+    run: RunId
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lending:
+    """`grants`: where elastic requests that were served begin; those that must wait for slots to come back are left out."""
+
+    grants: Wanted
+    resizes: tuple[Resize, ...]
+
+
+def kept_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
+    """What of an elastic run's slots is its own: its minimum, the chief's first."""
+    left, kept = trial.wish.needs.min_slots, {}
+    for share in run.shares:
+        kept[share.worker] = min(left, share.slots)
+        left -= kept[share.worker]
+    return kept
+
+
+def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:
+    """Distributes what a plan has left over, on its tentative indexes.
+
+    Args:
+        served: Elastic requests that this plan grants, with the places it found for their minimum.
+    """
+    assert pool.later is not None
+    running = _running(cluster, pool)
+    coming = [trial for trial in pool.elastic.resizing if _is_coming(cluster.trials[trial])]
+    own = {
+        **{trial: tuple(kept_slots(run, cluster.trials[trial]).items()) for trial, run in running.items()},
+        **served,
+    }
+    trials = [cluster.trials[trial] for trial in (*own, *coming)]
+    if not trials:
+        return Lending({}, ())
+    groups: dict[TenantId | None, list[Member]] = {}
+    for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
+        group = trial.wish.tenant if pool.policy.exclusive else None
+        groups.setdefault(group, []).append(_member(cluster, pool, trial, running.get(trial.id)))
+    arranged: Wanted = {}
+    for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
+        arranged |= arrange(groups[group], machines)
+    resizes = [
+        Resize(run.id, _slots(arranged[trial]))
+        for trial, run in running.items()
+        if trial in arranged and dict(arranged[trial]) != dict(_place(run))
+    ]
+    return Lending(_begin_now(pool.capacity, served, arranged), tuple(resizes))
+
+
+def _running(cluster: "Cluster", pool: "Pool") -> dict[TrialId, Run]:
+    """Elastic runs that nobody has asked to end."""
+    found = {}
+    for trial in pool.elastic.of:
+        run_id = cluster.trials[trial].run
+        if run_id is not None and run_id in pool.charges and run_id not in pool.leaving:
+            found[trial] = cluster.runs[run_id]
+    return found
+
+
+def _is_coming(trial: Trial) -> bool:
+    """Between its old slots and its new ones: in the queue it was served or not, before that its share is kept for it."""
+    return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
+
+
+def _member(cluster: "Cluster", pool: "Pool", trial: Trial, run: Run | None) -> Member:
+    record = pool.elastic.of.get(trial.id, Record())
+    needs, held = trial.wish.needs, _place(run) if run else ()
+    promised = pool.elastic.resizing.get(trial.id, 0)
+    if _is_coming(trial) and run is None:
+        most = promised
+    else:
+        room = max(0, room_of(pool.leaf(trial.wish, cluster.part_of(trial))))
+        most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
+    if needs.single_node or not pool.policy.exclusive:
+        most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
+    return Member(
+        trial=trial.id,
+        min_slots=needs.min_slots,
+        max_slots=max(needs.min_slots, most),
+        held=held,
+        promised=promised,
+        history=record.history,
+        age_ms=cluster.now_ms - milliseconds(trial.submitted_at or trial.since),
+        is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
+        service_ms=record.service_at(cluster.now_ms),
+        resizes=max(0, record.starts - 1),
+    )
+
+
+def _machines(
+    later: Capacity, own: Wanted, cluster: "Cluster", groups: Sequence[TenantId | None]
+) -> dict[TenantId | None, dict[WorkerId, int]]:
+    """Slots to distribute in each group: what is free later, and what `later` counts as the members' own.
+
+    Where machines serve one tenant at a time, those that serve none are dealt out in turn.
+    """
+    free = {worker: spot.free for worker, spot in later.spots()}
+    owners = {worker: spot.owner for worker, spot in later.spots()}
+    for trial, place in own.items():
+        for worker, slots in place:
+            free[worker] = free.get(worker, 0) + slots
+            owners[worker] = cluster.trials[trial].wish.tenant
+    if len(groups) == 1:
+        mine = (None, groups[0])
+        is_shared = groups[0] is None
+        return {groups[0]: {w: count for w, count in free.items() if is_shared or owners.get(w) in mine}}
+    dealt: dict[TenantId | None, dict[WorkerId, int]] = {group: {} for group in groups}
+    for number, worker in enumerate(sorted(worker for worker in free if owners.get(worker) is None)):
+        dealt[groups[number % len(groups)]][worker] = free[worker]
+    for worker, owner in owners.items():
+        if owner in dealt:
+            dealt[owner][worker] = free[worker]
+    return dealt
+
+
+def _begin_now(capacity: Capacity, served: Wanted, arranged: Wanted) -> Wanted:
+    """Those of the served whose new places are free already."""
+    free = {worker: spot.free for worker, spot in capacity.spots()}
+    for place in served.values():
+        for worker, slots in place:
+            free[worker] += slots
+    begun: Wanted = {}
+    for trial in served:
+        place = arranged.get(trial, ())
+        if place and all(free.get(worker, 0) >= slots for worker, slots in place):
+            begun[trial] = place
+            for worker, slots in place:
+                free[worker] -= slots
+    return begun
+
+
+def _place(run: Run) -> Placement:
+    return tuple((share.worker, share.slots) for share in run.shares)
+
+
+def _slots(placement: Placement) -> int:
+    return sum(slots for _, slots in placement)

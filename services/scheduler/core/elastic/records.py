@@ -1,0 +1,45 @@
+"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; a new leader learns it
+anew from reports."""
+
+from dataclasses import dataclass, field
+
+from services.scheduler.core.elastic.history import History
+from shared.ids import TrialId
+
+
+@dataclass(slots=True)
+class Record:
+    """One trial. `service_ms`: slot-milliseconds up to `counted_ms`, since when it holds `slots`; `starts`: how often it got some."""
+
+    history: History | None = None
+    slots: int = 0
+    service_ms: int = 0
+    counted_ms: int = 0
+    starts: int = 0
+
+    def service_at(self, now_ms: int) -> int:
+        """Slot-milliseconds that it has had until now."""
+        return self.service_ms + self.slots * (now_ms - self.counted_ms)
+
+
+@dataclass(slots=True)
+class Records:
+    """All of a pool. `resizing`: trials whose runs were asked to end so that they may go on with so many slots."""
+
+    of: dict[TrialId, Record] = field(default_factory=dict)
+    resizing: dict[TrialId, int] = field(default_factory=dict)
+
+    def hold(self, trial: TrialId, slots: int, now_ms: int) -> None:
+        """From now on a trial holds so many slots."""
+        record = self.of.setdefault(trial, Record(counted_ms=now_ms))
+        record.service_ms = record.service_at(now_ms)
+        record.counted_ms = now_ms
+        if slots and not record.slots:
+            record.starts += 1
+            self.resizing.pop(trial, None)
+        record.slots = slots
+
+    def forget(self, trial: TrialId) -> None:
+        """It is over."""
+        self.of.pop(trial, None)
+        self.resizing.pop(trial, None)

@@ -1,0 +1,256 @@
+"""Replays jobs through the scheduler's own turns on virtual time: machines never fail and messages take no time, so what is left is
+what a policy does. Neighbours: `simulation` for everything that can go wrong, `training` for how jobs get on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import count
+from math import ceil
+from uuid import UUID
+
+from services.scheduler.core import ends, heard, wishes
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.goodput import Batch, split_batch
+from services.scheduler.core.elastic.history import History
+from services.scheduler.core.elastic.reporting import on_reported
+from services.scheduler.core.facts import Closed, Granted
+from services.scheduler.core.heard import Heard
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import Part
+from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.turn import Event, take_turn
+from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
+from shared.messages.specs import Signal, Wanted
+from simulator.agenda import Agenda
+from simulator.trials import Pace, Spread
+from simulator.workloads.published import RESTART_MS, Job
+from simulator.workloads.training import limits_of, measured, pace
+
+STEP_MS = 10_000
+"""So often the scheduler takes a turn although nothing has happened."""
+TENANT = TenantId(UUID(int=1))
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a job fared. `service_ms`: slot-milliseconds held; `starts`: how often it began, its first start included."""
+
+    job: Job
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    service_ms: int = 0
+    starts: int = 0
+
+    @property
+    def completion_ms(self) -> int:
+        """From arrival to the end; a job that has not ended has none."""
+        assert self.ended_ms is not None
+        return self.ended_ms - self.job.arrives_ms
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A run's training. `plan` counts what is put on the agenda for it, so that what was put there before means nothing any more."""
+
+    run: Run
+    spread: Spread
+    batch: Batch
+    held_since_ms: int
+    since_ms: int
+    pace: Pace | None = None
+    plan: int = 0
+
+
+@dataclass(slots=True)
+class _Trial:
+    """`history`: what an elastic one has measured."""
+
+    id: TrialId
+    outcome: Outcome
+    history: History | None = None
+    progress: float = 0.0
+    attempt: _Attempt | None = None
+
+    @property
+    def job(self) -> Job:
+        return self.outcome.job
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """The cluster, and what its users say.
+
+    Attributes:
+        needs: What a job asks for.
+        priority: With which priority.
+        restart_ms: From a grant to the first step: loading, restoring, joining.
+    """
+
+    policy: PoolPolicy
+    machines: int
+    slots_per_machine: int
+    needs: Callable[[Job], Needs]
+    priority: Callable[[Job], int] = field(default=lambda job: 42)
+    restart_ms: int = RESTART_MS
+
+
+class Replay:
+    """One workload under one setting; `run` returns how each job fared, in order of arrival."""
+
+    def __init__(self, setting: Setting, jobs: Sequence[Job]) -> None:
+        self._setting = setting
+        self._agenda = Agenda()
+        self._cluster = Cluster()
+        self._tokens = count(1)
+        self._events: list[Event] = []
+        self._is_due = False
+        self._trials = {
+            TrialId(UUID(int=number + 1)): _Trial(TrialId(UUID(int=number + 1)), Outcome(job))
+            for number, job in enumerate(jobs)
+        }
+        self._open = len(self._trials)
+
+    def run(self) -> list[Outcome]:
+        self._build()
+        for trial in self._trials.values():
+            self._agenda.at(trial.job.arrives_ms, lambda trial=trial: self._arrive(trial))  # type: ignore[misc]
+        self._agenda.after(STEP_MS, self._step)
+        while self._open and self._agenda.step():
+            pass
+        return [trial.outcome for trial in self._trials.values()]
+
+    def _build(self) -> None:
+        self._cluster.put_pool(self._setting.policy)
+        slots = tuple(range(self._setting.slots_per_machine))
+        for number in range(self._setting.machines):
+            said = Heard(WorkerId(f"m{number:04}"), self._setting.policy.name, None, slots)
+            heard.on_heard(self._cluster, said, self._agenda.now)
+
+    def _arrive(self, trial: _Trial) -> None:
+        """One user per job: an experiment of its own."""
+        needs = self._setting.needs(trial.job)
+        if needs.is_elastic:
+            trial.history = History(limits_of(trial.job.profile))
+        wish = Wish(
+            trial=trial.id,
+            tenant=TENANT,
+            experiment=ExperimentId(trial.id),
+            version=1,
+            request=1,
+            wanted=Wanted.RUN,
+            decide_at=None,
+            needs=needs,
+            pool=self._setting.policy.name,
+            max_restarts=5,
+            upload_timeout=timedelta(0),
+            workspace="research",
+            owner=trial.job.name,
+        )
+        part = Part(self._setting.priority(trial.job))
+        self._happened(lambda cluster, _: wishes.on_part(cluster, ExperimentId(trial.id), part))
+        self._happened(lambda cluster, now: wishes.on_wish(cluster, wish, trial.id.int, now))
+
+    def _happened(self, event: Event) -> None:
+        """What happens at the same moment is one turn's."""
+        self._events.append(event)
+        if not self._is_due:
+            self._is_due = True
+            self._agenda.after(0, self._turn)
+
+    def _step(self) -> None:
+        self._happened(lambda _cluster, _now: None)
+        self._agenda.after(STEP_MS, self._step)
+
+    def _turn(self) -> None:
+        self._is_due = False
+        events, self._events = self._events, []
+        turn = take_turn(self._cluster, events, lambda: next(self._tokens), self._agenda.now)
+        for fact in turn.changes.facts:
+            if isinstance(fact, Granted):
+                self._start(self._trials[fact.trial.id], fact.run)
+            elif isinstance(fact, Closed):
+                self._close(self._trials[fact.trial.id], fact)
+        for signal in turn.plan.signals:
+            self._stop(self._trials[self._cluster.runs[signal.run].trial])
+        for resize in turn.plan.resizes:
+            self._stop(self._trials[self._cluster.runs[resize.run].trial])
+
+    def _start(self, trial: _Trial, run: Run) -> None:
+        now = self._agenda.now_ms
+        spread = tuple(share.slots for share in run.shares)
+        batch = split_batch(trial.job.batch, sum(spread), limits_of(trial.job.profile))
+        trial.attempt = _Attempt(run, spread, batch, now, now)
+        trial.outcome.starts += 1
+        if trial.outcome.started_ms is None:
+            trial.outcome.started_ms = now
+        self._plan(trial, self._setting.restart_ms, self._train)
+
+    def _train(self, trial: _Trial) -> None:
+        """From the first step of an attempt, or of an epoch, to the end of the epoch."""
+        attempt = trial.attempt
+        assert attempt is not None
+        if trial.history is not None:
+            for _ in range(2):
+                self._adapt(trial, attempt, trial.history)
+        attempt.since_ms = self._agenda.now_ms
+        attempt.pace = pace(trial.job.profile, attempt.spread, attempt.batch, trial.progress)
+        left_ms = ceil((attempt.pace.until - trial.progress) / attempt.pace.per_ms)
+        self._plan(trial, left_ms, self._mark)
+
+    def _adapt(self, trial: _Trial, attempt: _Attempt, history: History) -> None:
+        """An elastic run takes the batch that its own reports say is best, and reports what it then measures."""
+        spread, limits = attempt.spread, history.limits
+        attempt.batch = history.batch(len(spread), sum(spread))
+        timing, noise = measured(trial.job.profile, spread, attempt.batch, trial.progress)
+        history.add(timing, noise)
+        self._happened(lambda cluster, _: on_reported(cluster, trial.id, limits, timing, noise))
+
+    def _mark(self, trial: _Trial) -> None:
+        attempt = trial.attempt
+        assert attempt is not None
+        assert attempt.pace is not None
+        trial.progress = attempt.pace.until
+        if trial.progress < trial.job.profile.marks[-1]:
+            self._train(trial)
+        else:
+            self._end(trial, Exit())
+
+    def _stop(self, trial: _Trial) -> None:
+        """The run saves and gives its slots back; what that takes is part of the pause before its next first step."""
+        attempt = trial.attempt
+        if attempt is None:
+            return
+        if attempt.pace is not None:
+            trained_ms = self._agenda.now_ms - attempt.since_ms
+            trial.progress = min(trial.progress + attempt.pace.per_ms * trained_ms, attempt.pace.until)
+        self._end(trial, Exit(acknowledged=Signal.PREEMPT))
+
+    def _end(self, trial: _Trial, exited: Exit) -> None:
+        attempt, trial.attempt = trial.attempt, None
+        assert attempt is not None
+        held_ms = self._agenda.now_ms - attempt.held_since_ms
+        trial.outcome.service_ms += sum(attempt.spread) * held_ms
+        self._happened(lambda cluster, now: _exit(cluster, attempt.run.id, exited, now))
+
+    def _close(self, trial: _Trial, closed: Closed) -> None:
+        assert closed.outcome == "completed", closed.reason
+        trial.outcome.ended_ms = self._agenda.now_ms
+        self._open -= 1
+
+    def _plan(self, trial: _Trial, delay_ms: int, act: Callable[[_Trial], None]) -> None:
+        attempt = trial.attempt
+        assert attempt is not None
+        attempt.plan += 1
+        plan = attempt.plan
+
+        def act_unless_replaced() -> None:
+            if trial.attempt is attempt and attempt.plan == plan:
+                act(trial)
+
+        self._agenda.after(delay_ms, act_unless_replaced)
+
+
+def _exit(cluster: Cluster, run_id: RunId, exited: Exit, now: datetime) -> None:
+    for share in cluster.runs[run_id].shares:
+        ends.on_exit(cluster, cluster.runs[run_id], share.worker, exited, now)

@@ -1,0 +1,56 @@
+"""How a published job gets on: with the batch size that its user chose, or with one that follows its allocation."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from services.scheduler.core.elastic.goodput import Batch, Limits, Noise, split_batch
+from services.scheduler.core.elastic.throughput import Timing
+from simulator.trials import Pace, Spread
+from simulator.workloads.profiles import Profile
+from simulator.workloads.published import Job
+
+
+def limits_of(profile: Profile) -> Limits:
+    """What a model allows its batches to be."""
+    return Limits(profile.first_batch, profile.last_batch, profile.least_per_slot, profile.most_per_slot)
+
+
+def pace(profile: Profile, spread: Spread, batch: Batch, progress: float) -> Pace:
+    """How fast a model trains from `progress` on: it holds to the end of the epoch, where its gradient changes."""
+    epoch = _epoch(profile, progress)
+    step_s, sync_s = profile.step(spread, batch.per_slot)
+    seconds = step_s + (batch.rounds - 1) * (step_s - sync_s)
+    gain = profile.gain(_total(profile, spread, batch), epoch)
+    return Pace(gain / seconds / 1000, profile.marks[epoch])
+
+
+def measured(profile: Profile, spread: Spread, batch: Batch, progress: float) -> tuple[Timing, Noise]:
+    """What a job can report while it trains so: it has measured nothing else."""
+    step_s, sync_s = profile.step(spread, batch.per_slot)
+    noise = Noise(*profile.noise(_total(profile, spread, batch), _epoch(profile, progress)))
+    return Timing(len(spread), sum(spread), batch.per_slot, step_s, step_s - sync_s), noise
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWork:
+    """A job with the batch size that its user asked for, whatever its slots."""
+
+    job: Job
+
+    @property
+    def total(self) -> float:
+        return self.job.profile.marks[-1]
+
+    def pace(self, spread: Spread, progress: float) -> Pace:
+        profile = self.job.profile
+        batch = split_batch(self.job.batch, sum(spread), limits_of(profile))
+        return pace(profile, spread, batch, progress)
+
+
+def _epoch(profile: Profile, progress: float) -> int:
+    return min(bisect_right(profile.marks, progress), len(profile.marks) - 1)
+
+
+def _total(profile: Profile, spread: Spread, batch: Batch) -> int:
+    """Rounding must not lead out of what was validated."""
+    return min(max(batch.total(sum(spread)), profile.first_batch), profile.last_batch)

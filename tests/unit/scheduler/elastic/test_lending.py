@@ -1,0 +1,201 @@
+"""Idle slots are lent to elastic runs, and come back without anybody else losing his."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.scheduler.core.elastic.goodput import Limits, Noise
+from services.scheduler.core.elastic.reporting import on_reported
+from services.scheduler.core.elastic.throughput import Timing
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.run import Exit
+from services.scheduler.core.trial import Needs
+from shared.messages.specs import Signal
+from tests.unit.scheduler.world import POOL, World, trial_id
+
+LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
+SCALES, STUCK = 0.01, 5.0
+"""Seconds that synchronising takes."""
+
+
+class Lender(World):
+    """A pool that lends, with machines of four slots."""
+
+    def __init__(self, machines: int = 2, **policy: object) -> None:
+        super().__init__(PoolPolicy(POOL, elastic=True, **policy))  # type: ignore[arg-type]
+        for number in range(machines):
+            self.worker(f"w{number}", 4)
+
+    def want_elastic(self, number: int, least: int = 1, most: int = 8, experiment: int | None = None) -> None:
+        self.want(number, needs=Needs(least, most), experiment=number if experiment is None else experiment)
+
+    def report(self, number: int, sync_s: float = SCALES) -> None:
+        """What a run measures with the slots that it has."""
+        run = self.run(number)
+        machines, slots = len(run.shares), run.slots
+        timing = Timing(machines, slots, 128, 0.2 + (sync_s if slots > 1 else 0), 0.2)
+        on_reported(self.cluster, trial_id(number), LIMITS, timing, Noise(1.0, 50.0))
+
+    def settle(self, sync_s: float = SCALES) -> None:
+        """Turns, until nothing is resized any more: who is asked to go on with other slots saves and goes."""
+        for _ in range(30):
+            self.cycle()
+            asked = [number for number in self.running() if self.run(number).preempted]
+            for number in asked:
+                self.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
+            if not asked and not self.cycle():
+                return
+            for number in self.running():
+                self.report(number, sync_s)
+        pytest.fail("it resizes for ever")
+
+    def train(self, minutes: int = 60, sync_s: float = SCALES) -> None:
+        """Time passes, and what was learnt is used, step by step."""
+        for _ in range(6):
+            self.settle(sync_s)
+            self.wait(minutes * 10)
+            for number in self.running():
+                self.report(number, sync_s)
+            self.cluster.changes.pools[POOL] = None
+        self.settle(sync_s)
+
+    def slots(self, number: int) -> int:
+        return self.run(number).slots if number in self.running() else 0
+
+
+def test_idle_slots_are_lent_step_by_step_to_a_run_that_scales() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.settle()
+    assert world.slots(1) == 2
+    world.train()
+    assert world.slots(1) == 8
+
+
+def test_a_run_that_does_not_scale_stays_small() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.train(sync_s=STUCK)
+    assert world.slots(1) <= 2
+
+
+def test_a_pool_that_does_not_lend_grants_as_much_as_fits() -> None:
+    world = World()
+    world.worker("w0", 4)
+    world.want(1, needs=Needs(1, 4))
+    world.cycle()
+    assert world.run(1).slots == 4
+
+
+def test_lent_slots_come_back_for_a_request_and_nobody_is_preempted() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.train()
+    world.want(2, 4, experiment=2)
+    plan = world.plan()
+    assert plan.signals == ()
+    assert [resize.run for resize in plan.resizes] == [world.run(1).id]
+    assert plan.refusals[trial_id(2)] == "preempting"
+    world.settle()
+    assert world.slots(2) == 4
+    assert 1 <= world.slots(1) <= 4
+
+
+def test_the_minimum_is_nobody_elses() -> None:
+    world = Lender()
+    world.want_elastic(1, least=2)
+    world.train()
+    world.want(2, 7, experiment=2)
+    world.settle()
+    assert world.slots(2) == 0
+    assert world.slots(1) >= 2
+
+
+def test_two_that_are_alike_share() -> None:
+    world = Lender(machines=4)
+    world.want_elastic(1, most=16)
+    world.want_elastic(2, most=16)
+    world.train()
+    assert world.slots(1) == world.slots(2) == 8
+
+
+def test_an_experiments_max_slots_holds_for_lent_ones() -> None:
+    world = Lender()
+    world.part(1, max_slots=4)
+    world.want_elastic(1)
+    world.train()
+    assert world.slots(1) == 4
+
+
+def test_a_resize_is_no_preemption_and_keeps_the_place_in_the_queue() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.train()
+    trial = world.trial(1)
+    assert trial.runs > 1
+    assert trial.preemptions == 0
+    assert trial.place == 1
+
+
+def test_who_never_reports_gets_idle_slots_after_a_while() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.cycle()
+    world.wait(600)
+    world.cycle()
+    assert world.run(1).preempted
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    world.cycle()
+    assert world.slots(1) == 8
+
+
+def test_a_run_that_has_just_begun_keeps_what_it_has() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.cycle()
+    world.wait(30)
+    world.cycle()
+    assert not world.run(1).preempted
+
+
+def test_in_shared_pools_a_run_stays_on_one_machine() -> None:
+    world = Lender(exclusive=False)
+    world.want_elastic(1, most=8)
+    world.train()
+    assert world.slots(1) == 4
+
+
+def test_tenants_of_an_exclusive_pool_never_meet_on_a_machine() -> None:
+    world = Lender(machines=4)
+    for number in (1, 2):
+        world.want(number, needs=Needs(1, 16), experiment=number, tenant=number)
+    world.train()
+    assert not world.placement(1).keys() & world.placement(2).keys()
+    assert world.slots(1) + world.slots(2) > 4
+
+
+asks = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 8), st.booleans()), min_size=1, max_size=8)
+
+
+@given(asks, st.integers(1, 3))
+def test_it_comes_to_rest_with_every_minimum_and_no_machine_overfull(
+    asked: list[tuple[int, int, bool]], machines: int
+) -> None:
+    world = Lender(machines)
+    for number, (least, more, is_late) in enumerate(asked):
+        world.want_elastic(number, least, least + more)
+        if is_late:
+            world.now += timedelta(minutes=10)
+            world.cluster.advance_to(world.now)
+            world.settle()
+    world.settle()
+    assert world.plan() == world.plan()
+    for number, (least, more, _) in enumerate(asked):
+        assert world.slots(number) == 0 or least <= world.slots(number) <= least + more
+    used = dict.fromkeys(range(machines), 0)
+    for number in world.running():
+        for name, slots in world.placement(number).items():
+            used[int(name[1:])] += slots
+    assert all(slots <= 4 for slots in used.values())
