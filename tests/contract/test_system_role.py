@@ -27,7 +27,7 @@ ALLOWED = {
     "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
     "services/gateway/authentication.py": "the tenant of a token is what is looked for",
-    "services/gateway/operations/cluster.py": "instances are the site's",
+    "services/gateway/operations/cluster.py": "instances and workers are the site's",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }
 

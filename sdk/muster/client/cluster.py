@@ -22,6 +22,15 @@ class Cluster:
         """Return one worker."""
         return self._transport.get(models.Worker, f"/v1/workers/{segment(worker)}")
 
+    def drain(self, worker: Reference, reclaim: bool = False) -> models.Worker:
+        """Give a worker no more work; `reclaim` asks its runs to save and go elsewhere."""
+        path = f"/v1/workers/{segment(worker)}/drain"
+        return self._transport.post(models.Worker, path, {"reclaim": reclaim})
+
+    def undrain(self, worker: Reference) -> models.Worker:
+        """Give a worker work again."""
+        return self._transport.post(models.Worker, f"/v1/workers/{segment(worker)}/undrain")
+
     def pools(self) -> Items[models.Pool]:
         """Return the pools by name."""
         return pages(self._transport, models.PoolPage, "/v1/pools")

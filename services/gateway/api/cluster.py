@@ -50,6 +50,15 @@ class WorkerRequest(Request):
     worker: Reference
 
 
+class DrainWorkerRequest(Request):
+    """A worker that is to take no more work."""
+
+    worker: Reference
+    reclaim: bool = Field(
+        default=False, description="True asks its runs to save and go; false waits until they have ended."
+    )
+
+
 class Pool(Resource):
     """A set of workers under one policy."""
 

@@ -13,6 +13,7 @@ class Permission(StrEnum):
     MODEL_WRITE = "model.write"
     CHECKPOINT_DOWNLOAD = "checkpoint.download"
     CLUSTER_READ = "cluster.read"
+    CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
     TOKEN_MANAGE = "token.manage"
     SELF = "self"
@@ -40,11 +41,13 @@ _EDIT = _READ | {
     Permission.MODEL_WRITE,
 }
 
+_SITE = frozenset({Permission.WORKER_JOIN, Permission.CLUSTER_MANAGE})
+
 ROLES: dict[str, frozenset[Permission]] = {
     "viewer": _READ,
     "editor": _EDIT,
-    "admin": _EDIT | {Permission.TOKEN_MANAGE, Permission.WORKER_JOIN},
-    "operator": frozenset({Permission.SELF, Permission.CLUSTER_READ, Permission.WORKER_JOIN}),
+    "admin": _EDIT | {Permission.TOKEN_MANAGE} | _SITE,
+    "operator": _SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
 """An operator sees tenants' machines and no tenant's content."""
 

@@ -1,10 +1,13 @@
-"""Reading workers, pools, instances and the queue."""
+"""Workers, pools, instances and the queue: read, and workers drained."""
 
 from bisect import bisect_right
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
 from services.gateway.api.base import PageRequest
 from services.gateway.api.cluster import (
+    DrainWorkerRequest,
     InstancePage,
     ListQueueRequest,
     ListWorkersRequest,
@@ -15,6 +18,7 @@ from services.gateway.api.cluster import (
     WorkerRequest,
 )
 from services.gateway.operations.call import Call
+from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_cluster import (
@@ -24,9 +28,10 @@ from services.gateway.operations.render_cluster import (
     render_worker,
 )
 from services.gateway.store import registry
-from shared.ids import PoolName
+from shared.ids import SITE, PoolName, WorkerId, new_id
 from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.queue import GetQueue
+from shared.messages.workers import DrainWorker
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
@@ -52,6 +57,33 @@ async def get_worker(call: Call, request: WorkerRequest) -> Worker:
         if worker.worker == request.worker:
             return render_worker(worker)
     raise NotFound("the worker", "`muster worker list` shows those there are")
+
+
+async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
+    """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere."""
+    return await _drain(call, request.worker, reclaim=request.reclaim, undo=False)
+
+
+async def undrain_worker(call: Call, request: WorkerRequest) -> Worker:
+    """Gives a worker work again."""
+    return await _drain(call, request.worker, reclaim=False, undo=True)
+
+
+async def _drain(call: Call, worker: str, reclaim: bool, undo: bool) -> Worker:
+    """Workers are the site's: the command is sent in its name, and the scheduler's own view tells when it has worked."""
+    before = await get_worker(call, WorkerRequest(worker=worker))
+    command = DrainWorker(
+        operation_id=new_id(call.doors.clock), worker=WorkerId(before.id), reclaim=reclaim, undo=undo
+    )
+    async with call.doors.units.system() as unit:
+        unit.emit(command, tenant=SITE)
+
+    async def look(_: AsyncConnection) -> Worker | None:
+        now = await get_worker(call, WorkerRequest(worker=worker))
+        return now if now.state == "lost" or (now.state == "draining") != undo else None
+
+    found = await wait_for(call, command.operation_id, look)
+    return found or await get_worker(call, WorkerRequest(worker=worker))
 
 
 async def list_pools(call: Call, request: PageRequest) -> PoolPage:

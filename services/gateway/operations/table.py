@@ -48,7 +48,8 @@ from services.gateway.operations.operation import Idempotency, Operation, RateCl
 
 READ_EXPERIMENT, WRITE_EXPERIMENT = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 READ_MODEL, WRITE_MODEL = Permission.MODEL_READ, Permission.MODEL_WRITE
-DOWNLOAD, CLUSTER = Permission.CHECKPOINT_DOWNLOAD, Permission.CLUSTER_READ
+DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
+CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
@@ -96,6 +97,8 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     # machines and the queue
     Operation("ListWorkers", "GET", "/v1/workers", cluster.ListWorkersRequest, cluster.WorkerPage, CLUSTER, SAFE, cluster_handlers.list_workers),
     Operation("GetWorker", "GET", "/v1/workers/{worker}", cluster.WorkerRequest, cluster.Worker, CLUSTER, SAFE, cluster_handlers.get_worker),
+    Operation("DrainWorker", "POST", "/v1/workers/{worker}/drain", cluster.DrainWorkerRequest, cluster.Worker, MANAGE, NATURAL, cluster_handlers.drain_worker),
+    Operation("UndrainWorker", "POST", "/v1/workers/{worker}/undrain", cluster.WorkerRequest, cluster.Worker, MANAGE, NATURAL, cluster_handlers.undrain_worker),
     Operation("ListPools", "GET", "/v1/pools", base.PageRequest, cluster.PoolPage, CLUSTER, SAFE, cluster_handlers.list_pools),
     Operation("ListInstances", "GET", "/v1/instances", base.PageRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),

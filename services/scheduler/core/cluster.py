@@ -20,7 +20,7 @@ from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.trial import RequestState, Trial
-from services.scheduler.core.worker import Hold, Worker
+from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 
@@ -55,6 +55,7 @@ class Cluster:
         self.awaiting: dict[TrialId, None] = {}
         self.partly_ended: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
+        self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.now_ms = 0
         self.changes = Changes()
@@ -167,6 +168,10 @@ class Cluster:
         """Brings the pool's capacity in line with a worker that was changed."""
         self.workers[worker.id] = worker
         self.changes.holders[worker.id] = None
+        if worker.liveness is Liveness.READY and worker.drain is not Drain.OPEN:
+            self.draining[worker.id] = None
+        else:
+            self.draining.pop(worker.id, None)
         if worker.pool in self.pools:
             self._index(worker)
             self.changes.pools[worker.pool] = None

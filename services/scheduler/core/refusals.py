@@ -13,6 +13,8 @@ from services.scheduler.core.trial import RequestState, Trial
 
 Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
 Facts = dict[str, int | str]
+_NAMED = 3
+"""So many workers are named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +100,15 @@ def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:
 def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
     if not len(pool.capacity):
-        return Refusal(
-            "no_workers", f"waiting for {_count(slots, 'slot')}; pool {name} has no worker now", facts
-        )
+        message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
+        return Refusal("no_workers", message + _of_drains(facts), facts)
     kind = trial.wish.needs.kind
     of_kind = f" of kind {kind}" if kind else ""
     if facts["largest_worker"] == total or (trial.wish.needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{of_kind}; pool {name} has {total}"
-        return Refusal("larger_than_pool", message, facts)
+        return Refusal("larger_than_pool", message + _of_drains(facts), facts)
     message = f"needs {_count(slots, 'slot')}{of_kind} on one machine; the largest in pool {name} has {facts['largest_worker']}"
-    return Refusal("larger_than_any_worker", message, facts)
+    return Refusal("larger_than_any_worker", message + _of_drains(facts), facts)
 
 
 def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
@@ -119,7 +120,13 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    return Refusal("waiting_for_slots", message, facts)
+    return Refusal("waiting_for_slots", message + _of_drains(facts), facts)
+
+
+def _of_drains(facts: Facts) -> str:
+    if "draining_slots" not in facts:
+        return ""
+    return f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
@@ -137,6 +144,10 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "experiment_slots": leaf.held if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
+    drained = [one for name in cluster.draining if (one := cluster.workers[name]).pool == pool.policy.name]
+    if drained:
+        facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
+        facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
     if part.max_slots is not None:
         facts["max_slots"] = part.max_slots
     if part.max_trials is not None:

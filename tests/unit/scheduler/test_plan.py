@@ -180,6 +180,22 @@ def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty():
     assert explain(world.cluster, world.trial(2)).code == "no_workers"
 
 
+def test_who_waits_for_a_draining_worker_is_told_of_it():
+    world = World()
+    world.worker("a", 2), world.worker("b", 1)
+    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.want(1), world.want(2, 2), world.want(3), world.cycle()
+    for number, code in ((2, "larger_than_pool"), (3, "waiting_for_slots")):
+        told = explain(world.cluster, world.trial(number))
+        assert (told.code, told.facts["draining_slots"]) == (code, 2)
+        assert told.message.endswith("; 2 more slots on workers that are being drained (a)")
+    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=True)
+    assert "drained" not in explain(world.cluster, world.trial(3)).message
+    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    world.silence("a")
+    assert "drained" not in explain(world.cluster, world.trial(3)).message, "it is lost"
+
+
 def test_demand_is_what_could_be_used_beyond_what_stands():
     world = World()
     world.worker("a", 2)

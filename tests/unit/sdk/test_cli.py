@@ -229,7 +229,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         "experiment": "create list describe logs metrics wait pause resume cancel kill fork",
         "trial": "list describe logs metrics checkpoints explain",
         "model": "create list describe register download",
-        "worker": "list",
+        "worker": "list drain undrain",
         "pool": "list",
     }.items():
         for verb in verbs.split():

@@ -284,6 +284,14 @@ class Download(_message.Message):
     files: _containers.RepeatedCompositeFieldContainer[FileDownload]
     def __init__(self, checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ...) -> None: ...
 
+class DrainWorkerRequest(_message.Message):
+    __slots__ = ("worker", "reclaim")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    RECLAIM_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    reclaim: bool
+    def __init__(self, worker: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
+
 class EditExperimentRequest(_message.Message):
     __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "pool")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]

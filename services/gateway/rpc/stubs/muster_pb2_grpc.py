@@ -225,6 +225,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
                 _registered_method=True)
+        self.DrainWorker = channel.unary_unary(
+                '/muster.v1.Muster/DrainWorker',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DrainWorkerRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
+                _registered_method=True)
+        self.UndrainWorker = channel.unary_unary(
+                '/muster.v1.Muster/UndrainWorker',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
+                _registered_method=True)
         self.ListPools = channel.unary_unary(
                 '/muster.v1.Muster/ListPools',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -595,6 +605,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DrainWorker(self, request, context):
+        """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere.
+        REST: POST /v1/workers/{worker}/drain
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndrainWorker(self, request, context):
+        """Gives a worker work again.
+        REST: POST /v1/workers/{worker}/undrain
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPools(self, request, context):
         """Lists the pools by name.
         REST: GET /v1/pools
@@ -881,6 +907,16 @@ def add_MusterServicer_to_server(servicer, server):
             ),
             'GetWorker': grpc.unary_unary_rpc_method_handler(
                     servicer.GetWorker,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
+            ),
+            'DrainWorker': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainWorker,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DrainWorkerRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
+            ),
+            'UndrainWorker': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndrainWorker,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
             ),
@@ -1970,6 +2006,60 @@ class Muster:
             request,
             target,
             '/muster.v1.Muster/GetWorker',
+            muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Worker.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainWorker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DrainWorker',
+            muster_dot_v1_dot_muster__pb2.DrainWorkerRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Worker.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndrainWorker(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/UndrainWorker',
             muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Worker.FromString,
             options,

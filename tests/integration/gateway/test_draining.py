@@ -1,0 +1,65 @@
+"""Workers are drained by who keeps the site: the command goes out in the site's name, and the worker is shown as it then is."""
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from shared.ids import DEFAULT_TENANT, SITE
+from shared.messages.pools import ClusterView, GetCluster
+from shared.messages.workers import DrainWorker
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import add_token
+from tests.integration.gateway.test_experiments import next_command
+from tests.integration.gateway.test_machines import view
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
+
+
+def standing(state: str) -> ClusterView:
+    found = view("w1")
+    return found.model_copy(update={"workers": (found.workers[0].model_copy(update={"state": state}),)})
+
+
+async def told(others: Others, asking: "asyncio.Task[httpx.Response]", state: str) -> tuple[Any, Any]:
+    """The command, once it is out and the scheduler's view has changed, and the worker as it is answered."""
+    command = await next_command(others, DrainWorker)
+    others.say(GetCluster, standing(state))
+    return command, (await asking).json()
+
+
+async def test_a_worker_is_drained_and_taken_back(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, standing("ready"))
+    asking = asyncio.create_task(api.post("/v1/workers/w1/drain", json={"reclaim": True}))
+    command, worker = await told(others, asking, "draining")
+    assert (command.worker, command.reclaim, command.undo) == ("w1", True, False)
+    assert worker["state"] == "draining"
+    message = await others.buses["admin"].jetstream.get_last_msg("CMD", DrainWorker.subject())
+    assert (message.headers or {})["Muster-Tenant"] == str(SITE)
+    undoing = asyncio.create_task(api.post("/v1/workers/w1/undrain", json={}))
+    await eventually(lambda: is_undone(others))
+    others.say(GetCluster, standing("ready"))
+    assert (await undoing).json()["state"] == "ready"
+
+
+async def is_undone(others: Others) -> bool:
+    command = await next_command(others, DrainWorker)
+    return isinstance(command, DrainWorker) and command.undo
+
+
+async def test_a_worker_that_is_not_there_is_not_found(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, standing("ready"))
+    refused = await api.post("/v1/workers/w9/drain", json={})
+    assert refused.status_code == 404 and "muster worker list" in refused.json()["hint"]
+
+
+async def test_who_may_only_edit_experiments_may_not_drain(
+    gateway: Gateway, others: Others, postgres: TestDatabase
+) -> None:
+    others.say(GetCluster, standing("draining"))
+    for role, status in (("editor", 404), ("operator", 200)):
+        token = await add_token(
+            postgres.urls["gateway"].system, gateway.directory, DEFAULT_TENANT, role, f"drain-{role}"
+        )
+        async with gateway.client(token) as client:
+            assert (await client.post("/v1/workers/w1/drain", json={})).status_code == status

@@ -1,0 +1,38 @@
+"""`muster worker drain` says what happens to the runs there, and how to take it back."""
+
+import httpx
+import pytest
+
+from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+
+WORKER = {
+    "id": "w1", "pool": "default", "state": "draining", "slots": 4, "used_slots": 2, "isolated_user": False,
+    "last_heard": "2026-01-01T00:00:00Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "worker", "words"),
+    [
+        ((), {}, "the runs on 2 of its 4 slots end by themselves"),
+        (("--reclaim",), {}, "the runs on 2 of its 4 slots were asked to save and go"),
+        ((), {"used_slots": 0}, "nothing runs there"),
+        ((), {"state": "lost"}, "it is lost"),
+    ],
+)
+def test_a_drain_says_what_becomes_of_the_runs(
+    shell: Shell,  # noqa: F811
+    options: tuple[str, ...],
+    worker: dict[str, object],
+    words: str,
+) -> None:
+    shell.answers["POST /v1/workers/w1/drain"] = httpx.Response(200, json=WORKER | worker)
+    shown = shell("worker", "drain", "w1", *options)
+    said = " ".join(shown.err.split())
+    assert shown.code == 0 and words in said and "`muster worker undrain w1` takes it back" in said
+    assert shell.sent("POST", "/v1/workers/w1/drain") == {"reclaim": bool(options)}
+
+
+def test_an_undrain_says_how_it_stands(shell: Shell) -> None:  # noqa: F811
+    shell.answers["POST /v1/workers/w1/undrain"] = httpx.Response(200, json=WORKER | {"state": "ready"})
+    assert "worker w1 takes work again" in shell("worker", "undrain", "w1").err
