@@ -5,6 +5,7 @@ from typing import Literal
 
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import ahead
 from services.scheduler.core.quotas import Limit, limit_of
@@ -99,6 +100,14 @@ def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:
 
 def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
+    reach = reach_of(pool.capacity, pool.policy, trial.wish.tenant, trial.wish.needs)
+    if reach.is_final and trial.wish.needs.min_slots > reach.slots:
+        facts["reachable_slots"] = reach.slots
+        message = (
+            f"can never start: needs {_count(slots, 'slot')}; pool {name} can have {reach.slots} {reach.where}."
+            " Move its experiment to a larger pool, or end it"
+        )
+        return Refusal("never_fits", message, facts)
     if not len(pool.capacity):
         message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
         return Refusal("no_workers", message + _of_drains(facts), facts)

@@ -1,5 +1,7 @@
 """Placement, order, caps, backfill and preemption, one story each."""
 
+from dataclasses import replace
+
 import pytest
 
 from services.scheduler.core import heard
@@ -194,6 +196,21 @@ def test_who_waits_for_a_draining_worker_is_told_of_it():
     heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.silence("a")
     assert "drained" not in explain(world.cluster, world.trial(3)).message, "it is lost"
+
+
+def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody():
+    world = World()
+    world.worker("a", 2)
+    world.want(1, 8), world.cycle()
+    assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
+    world.cluster.put_pool(replace(world.policy, max_slots=4, max_slots_per_worker=2))
+    world.want(2, 2)
+    assert [run.trial for run in world.cycle()] == [trial_id(2)]
+    told = explain(world.cluster, world.trial(1))
+    assert (told.code, told.facts["reachable_slots"]) == ("never_fits", 4)
+    assert told.message.startswith("can never start: needs 8 slots; pool default can have 4 in all.")
+    world.cluster.put_pool(replace(world.policy, max_slots=8, max_slots_per_worker=2))
+    assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
 
 
 def test_demand_is_what_could_be_used_beyond_what_stands():
