@@ -7,7 +7,7 @@ from services.scheduler.core.elastic.goodput import Batch, Limits, Noise, split_
 from services.scheduler.core.elastic.throughput import Timing
 from simulator.trials import Pace, Spread
 from simulator.workloads.profiles import Profile
-from simulator.workloads.published import Job
+from simulator.workloads.published import SLOTS_PER_MACHINE, Job
 
 
 def limits_of(profile: Profile) -> Limits:
@@ -45,6 +45,18 @@ class AskedWork:
         profile = self.job.profile
         batch = split_batch(self.job.batch, sum(spread), limits_of(profile))
         return pace(profile, spread, batch, progress)
+
+
+def alone_ms(job: Job) -> float:
+    """How long a job trains with the slots and the batch size that were asked for, on as few machines as hold them."""
+    whole, rest = divmod(job.slots, SLOTS_PER_MACHINE)
+    spread = (SLOTS_PER_MACHINE,) * whole + ((rest,) if rest else ())
+    work, progress, spent_ms = AskedWork(job), 0.0, 0.0
+    while progress < work.total:
+        now = work.pace(spread, progress)
+        spent_ms += (now.until - progress) / now.per_ms
+        progress = now.until
+    return spent_ms
 
 
 def _epoch(profile: Profile, progress: float) -> int:
