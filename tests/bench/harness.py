@@ -21,7 +21,7 @@ from typing import NoReturn
 
 import psutil
 
-Figure = int | float | str | None | list[int] | list[float]
+Figure = int | float | str | None | list[int] | list[float] | dict[str, dict[str, float]]
 Figures = dict[str, Figure]
 
 RESAMPLES = 2000
@@ -82,4 +82,6 @@ def median_interval(
 
 
 def _rounded(value: Figure) -> Figure:
+    if isinstance(value, dict):
+        return {row: {name: round(cell, 5) for name, cell in cells.items()} for row, cells in value.items()}
     return round(value, 5) if isinstance(value, float) else value
