@@ -1,7 +1,7 @@
 """The searcher's side of a workload: wants trials when they arrive, and learns of their ends. Neighbour: `faults` has it change
 its mind."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
@@ -47,6 +47,7 @@ class Owner:
     ) -> None:
         self.orders: dict[TrialId, Order] = {}
         self.open = 0
+        self.on_arrival: Callable[[TrialId, TenantId, Item], None] = lambda trial, tenant, item: None
         self._agenda = agenda
         self._stream = stream
         self._watch = watch
@@ -100,6 +101,7 @@ class Owner:
             order = Order(item, wish_of(item, number, self._pool))
             self.orders[order.wish.trial] = order
             self.open += 1
+            self.on_arrival(order.wish.trial, order.wish.tenant, item)
             self._want(order)
         self.begin()
 

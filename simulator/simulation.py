@@ -1,6 +1,6 @@
 """A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -80,6 +80,7 @@ class Simulation:
             self.watch,
         )
         self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
+        self.on_boot: Callable[[Machine], None] = lambda machine: None
         to_searcher.consume(SEARCHER, self.owner.take)
         to_registry.consume(REGISTRY, self.registry.take)
         self._ties = Ties(
@@ -109,17 +110,23 @@ class Simulation:
         return machine
 
     def _boot(self, kind: Kind) -> None:
-        self.join(kind)
+        self.on_boot(self.join(kind))
 
-    def run(self, until_ms: int | None = None) -> bool:
-        """Go on until the workload is done; False: it was not by `until_ms`."""
+    def run(self, until_ms: int | None = None, left: int = 0) -> bool:
+        """Go on until the workload is done but for `left` trials; False: it was not by `until_ms`."""
         agenda, owner = self.agenda, self.owner
-        while not owner.is_done:
+        while owner.left > left:
             next_ms = agenda.next_ms()
             if next_ms is None or (until_ms is not None and next_ms > until_ms):
                 return False
             agenda.step()
         return True
+
+    def notice(self, worker: WorkerId) -> None:
+        """Whoever leads gives a silent worker up: where nobody beats, silence must be told."""
+        for node in self.nodes:
+            if node.leader:
+                node.leader.give_up(worker)
 
     def _deliver(self, orders: Orders) -> None:
         """A desired set has come to its machine; the answer goes back to whoever asked."""

@@ -146,8 +146,10 @@ class Leader:
     def give_up_silent(self) -> None:
         """Workers whose lease has run out are lost, while the leader hears its own echo."""
         for worker in self.silence.take_silent(self.process.agenda.monotonic_s):
-            reason = f"worker {worker} was not heard for {LEASE_S:g} s"
-            self.push(_silence(worker, reason))
+            self.give_up(worker)
+
+    def give_up(self, worker: WorkerId) -> None:
+        self.push(_silence(worker, f"worker {worker} was not heard for {LEASE_S:g} s"))
 
     def reconcile(self) -> None:
         """The slow loop: what a handler of an earlier leader stored too late for us to load."""

@@ -1,0 +1,123 @@
+"""Files to machines, policies and items: YAML, or CSV for workloads. What is wrong is named with file, place and reason."""
+
+import csv
+import io
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from muster.config.document import dotted, read_text
+from muster.errors import Rejected
+from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
+from simulator.trials import Item, PlainWork
+
+M = TypeVar("M", bound=Strict)
+MAX_BYTES = 256 * 1024 * 1024
+ORDERS = ("fifo", "priority", "fair_share")
+
+
+def read_cluster(path: Path) -> Cluster:
+    """Raises Rejected."""
+    return _read_yaml(path, Cluster)
+
+
+def read_policy(name: str) -> Policy:
+    """A policy by its name, with nothing else said, or a file that says more. Raises Rejected."""
+    if name in ORDERS:
+        return Policy.model_validate({"order": name})
+    if not Path(name).exists():
+        raise Rejected(
+            "policy_unknown",
+            f"there is no policy and no file {name!r}",
+            hint=f"name one of {', '.join(ORDERS)}, or a YAML file",
+        )
+    return _read_yaml(Path(name), Policy)
+
+
+def read_workload(path: Path) -> list[Item]:
+    """A CSV file with a header of keys of `Trial`, or YAML with a list `trials`. Raises Rejected."""
+    trials = _read_csv(path) if path.suffix == ".csv" else list(_read_yaml(path, Workload).trials)
+    return [item for trial in trials for item in _items(trial)]
+
+
+def _read_yaml(path: Path, model: type[M]) -> M:
+    text = _text(path)
+    try:
+        document = read_text(text)
+    except Rejected as error:
+        raise _wrong(path, error.place or "", error.message) from None
+    try:
+        return model.model_validate(document.root)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = tuple(part for part in first["loc"] if not isinstance(part, str) or part != "__root__")
+        raise _wrong(path, document.place(where), first["msg"]) from None
+
+
+def _read_csv(path: Path) -> list[Trial]:
+    lines = csv.DictReader(io.StringIO(_text(path)))
+    known = set(Trial.model_fields)
+    columns = lines.fieldnames or []
+    unknown = [column for column in columns if column not in known]
+    if unknown:
+        raise _wrong(path, "line 1", f"unknown column {unknown[0]!r}; known are {', '.join(sorted(known))}")
+    trials = []
+    for row in lines:
+        where = f"line {lines.line_num}"
+        if None in row or None in row.values():
+            raise _wrong(path, where, f"has not as many fields as the header ({len(columns)})")
+        given: dict[str, JsonValue] = {key: value for key, value in row.items() if value != ""}
+        try:
+            trials.append(Trial.model_validate(given))
+        except ValidationError as error:
+            first = error.errors()[0]
+            column = dotted(first["loc"])
+            raise _wrong(path, f"{where}, {column}" if column else where, first["msg"]) from None
+    if not trials:
+        raise _wrong(path, "line 2", "there are no trials")
+    return trials
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise _wrong(path, "", f"is larger than {MAX_BYTES >> 20} MiB")
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise Rejected("unreadable", f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise _wrong(path, f"byte {error.start}", "is no UTF-8") from error
+
+
+def _wrong(path: Path, place: str, what: str) -> Rejected:
+    message = what.removeprefix("Value error, ")
+    return Rejected("invalid_file", message, f"{path}, {place}" if place else str(path))
+
+
+def _items(trial: Trial) -> list[Item]:
+    first_ms, every_ms = _ms(trial.arrives_s), trial.every_s * 1000
+    return [
+        Item(
+            name=trial.name if trial.count == 1 else f"{trial.name}-{number + 1}",
+            arrives_ms=first_ms + round(number * every_ms),
+            work=PlainWork(max(1, _ms(trial.length_s)), trial.slots),
+            min_slots=trial.min_slots or trial.slots,
+            max_slots=trial.slots,
+            tenant=trial.tenant,
+            workspace=trial.workspace,
+            user=trial.user,
+            experiment=trial.experiment,
+            priority=trial.priority,
+            weight=trial.weight,
+            single_node=trial.single_node,
+            checkpoint_ms=None if trial.checkpoint_s is None else max(1, _ms(trial.checkpoint_s)),
+            launch_ms=_ms(trial.launch_s),
+            experiment_max_slots=trial.max_slots,
+        )
+        for number in range(trial.count)
+    ]
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,93 @@
+"""What a user writes about a cluster, a policy and a workload. Units stand in the names."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from shared.messages.specs import SlotKind
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Slots = Annotated[int, Field(ge=1, le=1_000_000)]
+Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Length = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    """Unknown keys are refused: a key that does nothing is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Machines(Strict):
+    """`count` machines alike, named `name-1`, `name-2`, …"""
+
+    count: Annotated[int, Field(ge=1, le=100_000)] = 1
+    slots: Annotated[int, Field(ge=1, le=1024)]
+    name: Name = "machine"
+    kind: SlotKind | None = None
+
+
+class Failures(Strict):
+    """How often machines fail: the mean time between two failures of one machine, and how long it is away then."""
+
+    every_h: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    away_min: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
+
+
+class Cluster(Strict):
+    """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines."""
+
+    machines: Annotated[tuple[Machines, ...], Field(min_length=1)]
+    exclusive: bool = True
+    failures: Failures | None = None
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Cluster":
+        names = [group.name for group in self.machines]
+        if len(set(names)) < len(names):
+            raise ValueError("two groups of machines have the same name")
+        return self
+
+
+class Policy(Strict):
+    """How the pool is scheduled; `order` says who goes first."""
+
+    order: Literal["fifo", "priority", "fair_share"] = "priority"
+    preemption: bool = False
+    default_priority: Annotated[int, Field(ge=1, le=99)] = 42
+    ageing_s: Length | None = None
+    min_run_s: Seconds = 0.0
+    max_preemptions: Annotated[int, Field(ge=0)] | None = None
+    half_life_h: Length = 24.0
+
+
+class Trial(Strict):
+    """A trial, or `count` of them, one every `every_s`. `length_s` is what it takes with `slots` slots."""
+
+    name: Name = "trial"
+    arrives_s: Seconds = 0.0
+    slots: Slots = 1
+    min_slots: Slots | None = None
+    length_s: Length
+    tenant: Name = "default"
+    workspace: Name = "default"
+    user: Name = "default"
+    experiment: str = ""
+    priority: Annotated[int, Field(ge=1, le=99)] | None = None
+    weight: Annotated[float, Field(gt=0, le=1000)] = 1.0
+    max_slots: Slots | None = None
+    single_node: bool = False
+    checkpoint_s: Length | None = None
+    launch_s: Seconds = 1.0
+    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    every_s: Seconds = 0.0
+
+    @model_validator(mode="after")
+    def _sizes_agree(self) -> "Trial":
+        if self.min_slots is not None and self.min_slots > self.slots:
+            raise ValueError(f"min_slots {self.min_slots} is above slots {self.slots}")
+        return self
+
+
+class Workload(Strict):
+    trials: Annotated[tuple[Trial, ...], Field(min_length=1)]

@@ -1,0 +1,165 @@
+"""One question, one answer: what would this workload experience on this cluster under this policy?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from shared.ids import PoolName, WorkerId
+from simulator.control.leader import Tempo
+from simulator.files.schema import Cluster, Failures, Policy
+from simulator.machines.machine import Kind, Machine
+from simulator.policies import policy_of
+from simulator.simulation import Setup, Simulation
+from simulator.trials import Item
+from simulator.watching.invariants import all_invariants
+from simulator.watching.measures import Account, Figures, Measures, Served, figures, jain
+from simulator.watching.trace import Trace
+
+POOL = PoolName("default")
+NOTICED_MS = 4000
+"""From a machine's failure until the scheduler gives it up: a worker's lease."""
+TEMPO = Tempo(tick_ms=10_000)
+TELL_EVERY = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What happened. `is_complete` False: the time given was over first, and what had not ended is left out.
+
+    Attributes:
+        utilisation: Slot time held by runs, of all slot time from the first arrival to the last end.
+        fairness: Jain's index over the tenants' speeds.
+        digest: Equal for equal input.
+    """
+
+    policy: str
+    trials: int
+    outcomes: dict[str, int]
+    waiting: Figures
+    completion: Figures
+    makespan_s: float
+    utilisation: float
+    fairness: float
+    placements: int
+    preemptions: int
+    lost_runs: int
+    restarts: int
+    tenants: dict[str, Account]
+    is_complete: bool
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The figures, and each trial's way."""
+
+    result: Result
+    served: Sequence[Served]
+
+
+def simulate(
+    policy: Policy,
+    cluster: Cluster,
+    items: Sequence[Item],
+    seed: int = 0,
+    until_s: float | None = None,
+    is_checked: bool = False,
+    tell: Callable[[int, int], None] = lambda done, total: None,
+) -> Answer:
+    """Runs a workload to its end, or for `until_s`.
+
+    Args:
+        is_checked: Check every invariant after every event; slower.
+        tell: Learns now and then how many trials have ended, of how many.
+
+    Raises:
+        Breach: An invariant does not hold: a fault of ours.
+    """
+    measures, trace = Measures(), Trace()
+    setup = Setup(policy_of(policy, cluster, POOL), machines_of(cluster), items, seed, TEMPO)
+    watches = [*(all_invariants() if is_checked else ()), measures, trace]
+    simulation = Simulation(setup, watches)
+    measures.agenda = trace.agenda = simulation.agenda
+    simulation.owner.on_arrival = measures.begin
+    if cluster.failures is not None:
+        _plan_failures(simulation, cluster.failures, simulation.chance("failures"))
+    simulation.begin()
+    is_complete = _run(simulation, len(items), until_s, tell)
+    served = measures.served()
+    return Answer(_result(policy, simulation, measures, served, is_complete, trace.digest), served)
+
+
+def machines_of(cluster: Cluster) -> list[Kind]:
+    """The machines that a file tells of."""
+    return [
+        Kind(WorkerId(f"{group.name}-{number + 1}"), POOL, group.slots, group.kind)
+        for group in cluster.machines
+        for number in range(group.count)
+    ]
+
+
+def _run(simulation: Simulation, total: int, until_s: float | None, tell: Callable[[int, int], None]) -> bool:
+    until_ms = None if until_s is None else round(until_s * 1000)
+    while not simulation.owner.is_done:
+        goal = max(0, simulation.owner.left - TELL_EVERY)
+        is_reached = simulation.run(until_ms, goal)
+        tell(total - simulation.owner.left, total)
+        if not is_reached:
+            return False
+    return True
+
+
+def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -> None:
+    """Each machine fails after an exponential time, is noticed by its silence, comes back, and fails again."""
+    mean_ms = failures.every_h * 3_600_000
+
+    def fail_later(machine: Machine) -> None:
+        simulation.agenda.after(int(chance.expovariate(1 / mean_ms)), partial(fail, machine))
+
+    def fail(machine: Machine) -> None:
+        machine.switch_off()
+        simulation.agenda.after(NOTICED_MS, partial(simulation.notice, machine.kind.name))
+        away_ms = max(NOTICED_MS + 1, round(failures.away_min * 60_000))
+        simulation.agenda.after(away_ms, partial(return_, machine))
+
+    def return_(machine: Machine) -> None:
+        machine.switch_on()
+        fail_later(machine)
+
+    simulation.on_boot = fail_later
+
+
+def _result(
+    policy: Policy,
+    simulation: Simulation,
+    measures: Measures,
+    served: Sequence[Served],
+    is_complete: bool,
+    digest: str,
+) -> Result:
+    slots = sum(kind.slots for kind in simulation.setup.machines)
+    ends = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
+    first_ms = min((way.item.arrives_ms for way in measures.ways.values()), default=0)
+    span_ms = max(ends, default=first_ms) - first_ms
+    outcomes: dict[str, int] = {}
+    for one in served:
+        outcomes[one.outcome] = outcomes.get(one.outcome, 0) + 1
+    tenants = measures.accounts(served)
+    return Result(
+        policy=policy.order,
+        trials=len(served),
+        outcomes=outcomes,
+        waiting=figures(one.waited_s for one in served),
+        completion=figures(one.took_s for one in served),
+        makespan_s=span_ms / 1000,
+        utilisation=min(1.0, measures.slot_ms / (slots * span_ms)) if span_ms else 0.0,
+        fairness=jain([account.speed for account in tenants.values()]),
+        placements=measures.placements,
+        preemptions=measures.preempted,
+        lost_runs=measures.lost,
+        restarts=measures.restarted,
+        tenants=tenants,
+        is_complete=is_complete,
+        digest=digest,
+    )

@@ -1,0 +1,84 @@
+"""The user's question: figures that can be worked out by hand come out so, and equal questions have equal answers."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simulator.desk import Question, answer
+from simulator.files.schema import Cluster, Policy
+from simulator.simulate import simulate
+from simulator.trials import Item, PlainWork
+from simulator.watching.measures import figures, jain
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "simulate"
+
+
+def cluster(count: int = 1, slots: int = 4, **more: object) -> Cluster:
+    return Cluster.model_validate({"machines": [{"count": count, "slots": slots}], **more})
+
+
+def item(name: str, length_s: int, slots: int = 4, **more: object) -> Item:
+    made = Item(name, 0, PlainWork(length_s * 1000, slots), slots, slots, launch_ms=0, stop_ms=0)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_two_trials_on_one_machine_run_one_after_the_other():
+    answered = simulate(Policy(), cluster(), [item("a", 100), item("b", 50)])
+    a, b = answered.served
+    assert (round(a.waited_s), round(a.took_s)) == (0, 100)
+    assert (round(b.waited_s), round(b.took_s)) == (100, 150)
+    result = answered.result
+    assert result.makespan_s == pytest.approx(150, abs=0.1)
+    assert result.utilisation == pytest.approx(1.0, abs=0.001)
+    assert result.outcomes == {"completed": 2}
+
+
+def test_a_smaller_trial_does_not_delay_the_next_in_line():
+    answered = simulate(
+        Policy(), cluster(), [item("large", 100, 3), item("next", 100, 4), item("small", 10, 1)]
+    )
+    assert [round(one.waited_s) for one in answered.served] == [0, 100, 200]
+
+
+def test_a_machine_that_fails_costs_work_since_the_last_checkpoint_only():
+    work = item("long", 20_000, checkpoint_ms=600_000)
+    answered = simulate(Policy(), cluster(failures={"every_h": 1, "away_min": 5}), [work], seed=3)
+    lost, took_s = answered.result.lost_runs, answered.served[0].took_s
+    assert lost > 0 and answered.served[0].runs == lost + 1
+    assert 20_000 + lost * 300 <= took_s <= 20_000 + lost * (300 + 600 + 5)
+
+
+def test_equal_questions_have_equal_answers_and_invariants_change_nothing():
+    items = [item(f"t{n}", 10 + n % 7, 1 + n % 4, arrives_ms=n * 900, tenant=f"x{n % 3}") for n in range(80)]
+    failing = cluster(3, failures={"every_h": 0.1, "away_min": 0.5})
+    asked = [
+        simulate(Policy(), failing, items, seed, is_checked=checked)
+        for seed, checked in ((1, 0), (1, 1), (2, 0))
+    ]
+    digests = [one.result.digest for one in asked]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_time_that_is_over_ends_the_play():
+    answered = simulate(Policy(), cluster(), [item("a", 100), item("b", 50)], until_s=120)
+    assert not answered.result.is_complete and [one.name for one in answered.served] == ["a"]
+
+
+def test_the_examples_play_and_print_json(capsys, tmp_path):
+    lines = tmp_path / "trials.csv"
+    question = Question(
+        EXAMPLES / "cluster.yaml", EXAMPLES / "workload.csv", ("priority",), 0, None, lines, is_checked=True
+    )
+    answer(question, as_json=True)
+    assert json.loads(capsys.readouterr().out)["priority"]["trials"] == 5
+    assert len(lines.read_text().splitlines()) == 6
+    answer(question, as_json=False)
+    assert "utilisation" in capsys.readouterr().out
+
+
+def test_percentiles_and_fairness():
+    assert figures([4.0, 1.0, 3.0, 2.0]).p50_s == 2.0 and figures([4.0, 1.0, 3.0, 2.0]).p99_s == 4.0
+    assert figures([]).average_s == 0.0
+    assert jain([1.0, 1.0, 1.0]) == 1.0 and jain([1.0, 0.0, 0.0, 0.0]) == 0.25

@@ -1,0 +1,75 @@
+"""A user's files: what they mean, and that what is wrong is named with its place and reason."""
+
+import pytest
+
+from muster.errors import Rejected
+from simulator.files.reading import read_cluster, read_policy, read_workload
+from simulator.simulate import machines_of
+
+
+def written(folder, name, text):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_group_of_machines_is_counted_out(tmp_path):
+    path = written(
+        tmp_path, "c.yaml", "machines: [{count: 2, slots: 4, name: node}, {slots: 8, name: large}]"
+    )
+    assert [(m.name, m.slots) for m in machines_of(read_cluster(path))] == [
+        ("node-1", 4),
+        ("node-2", 4),
+        ("large-1", 8),
+    ]
+
+
+def test_csv_and_yaml_say_the_same(tmp_path):
+    csv = "name,arrives_s,slots,length_s,tenant,priority\na,0,2,60,x,\nb,1.5,1,30,y,5\n"
+    yaml = """
+trials:
+  - {name: a, slots: 2, length_s: 60, tenant: x}
+  - {name: b, arrives_s: 1.5, length_s: 30, tenant: y, priority: 5}
+"""
+    assert read_workload(written(tmp_path, "w.csv", csv)) == read_workload(written(tmp_path, "w.yaml", yaml))
+
+
+def test_a_count_of_trials_arrives_one_after_the_other(tmp_path):
+    path = written(tmp_path, "w.yaml", "trials: [{name: s, count: 3, every_s: 10, length_s: 1}]")
+    assert [(i.name, i.arrives_ms) for i in read_workload(path)] == [
+        ("s-1", 0),
+        ("s-2", 10_000),
+        ("s-3", 20_000),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("w.csv", "name,lenght_s\na,1\n", "line 1"),
+        ("w.csv", "name,length_s\na,1\nb,soon\n", "line 3, length_s"),
+        ("w.csv", "name,length_s\na\n", "line 2"),
+        ("w.csv", "name,length_s\n", "line 2"),
+        ("w.csv", "name,slots,min_slots,length_s\na,2,4,9\n", "line 2"),
+        ("w.yaml", "trials:\n  - {length_s: 3, slots: 0}\n", "trials[0].slots, line 2, column 19"),
+        ("w.yaml", "trials: []\n", "trials, line 1"),
+        ("w.yaml", "trials: [{length_s: .inf}]", "line 1, column 21"),
+    ],
+)
+def test_what_is_wrong_in_a_workload_is_named_with_its_place(tmp_path, name, text, place):
+    with pytest.raises(Rejected) as refused:
+        read_workload(written(tmp_path, name, text))
+    assert place in (refused.value.place or "") and name in (refused.value.place or "")
+
+
+def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
+    with pytest.raises(Rejected, match="nowhere"):
+        read_workload(tmp_path / "nowhere.csv")
+    with pytest.raises(Rejected, match="'fairness'"):
+        read_policy("fairness")
+
+
+def test_keys_that_do_nothing_are_refused(tmp_path):
+    with pytest.raises(Rejected) as refused:
+        read_policy(str(written(tmp_path, "p.yaml", "order: fifo\npreemptoin: true\n")))
+    assert "preemptoin, line 2" in (refused.value.place or "")
