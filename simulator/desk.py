@@ -56,7 +56,9 @@ def answer(question: Question, *, as_json: bool) -> None:
 @contextmanager
 def _bar(label: str, total: int, is_shown: bool) -> Iterator[Callable[[int, int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not is_shown) as progress:
+    console = Console(stderr=True)
+    is_shown = is_shown and console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not is_shown) as progress:
         task = progress.add_task(label, total=total)
         yield lambda done, _: progress.update(task, completed=done)
 

@@ -6,11 +6,15 @@ from collections.abc import Iterable
 from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.plan import Plan
+from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Run
 from services.scheduler.core.trial import Trial
 from shared.ids import RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.watching.watch import Watch
+
+
+_LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
 
 
 class Breach(AssertionError):
@@ -119,27 +123,43 @@ class KeptQuotas(Invariant):
 
 
 class PriorityNeverInverted(Invariant):
-    """Nobody is granted what a more important request of the same shape waits for; nobody gives way to an equal or lower one."""
+    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
+    ageing has made up for the difference; and nobody gives way to an equal or less important one."""
 
     words = "priority never inverted"
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for signal in planned.signals:
-            victim = cluster.runs[signal.run]
-            loser, winner = (
-                cluster.part_of(cluster.trials[t]).priority for t in (victim.trial, signal.for_trial)
-            )
-            if loser <= winner:
-                raise self.broken(f"a run of priority {loser} is asked to give way to priority {winner}")
+            self._judge_signal(cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial])
         for grant in planned.grants:
             trial = cluster.trials[grant.trial]
+            policy = cluster.pools[cluster.pool_of(trial)].policy
+            if policy.order != "priority":
+                continue
+            limited = {
+                cluster.trials[other].wish.experiment
+                for other, reason in planned.refusals.items()
+                if reason in _LIMITS
+            }
             for other in _waiting(cluster, trial):
-                mine, theirs = cluster.part_of(trial).priority, cluster.part_of(other).priority
-                if theirs < mine and planned.refusals.get(other.id) != "max_slots":
+                if other.wish.experiment not in limited and self._is_before(cluster, policy, other, trial):
                     raise self.broken(
-                        f"trial {trial.id} of priority {mine} was granted before {other.id} of {theirs},"
-                        f" which was told {planned.refusals.get(other.id)}"
+                        f"trial {trial.id} of priority {cluster.part_of(trial).priority} was granted before"
+                        f" {other.id} of {cluster.part_of(other).priority}, which was told {planned.refusals.get(other.id)}"
                     )
+
+    def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial) -> None:
+        loser = cluster.trials[victim.trial]
+        if cluster.pools[victim.pool].policy.order == "priority":
+            given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
+            if given <= taken:
+                raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
+
+    def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
+        difference = cluster.part_of(other).priority - cluster.part_of(one).priority
+        if policy.ageing is None:
+            return difference > 0
+        return difference > 0 and one.since - other.since < difference * policy.ageing
 
 
 class NothingLost(Invariant):

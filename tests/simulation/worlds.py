@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from random import Random
 from typing import get_args
 
@@ -53,7 +54,16 @@ def world(
 ) -> World:
     """A world of five machines and a dozen trials; `count` faults of the given kinds happen in its first four minutes."""
     chance = Random(f"{seed}/world")
-    policy = PoolPolicy(POOL, exclusive=chance.random() < 0.7)
+    policy = PoolPolicy(
+        POOL,
+        exclusive=chance.random() < 0.7,
+        preemption=chance.random() < 0.5,
+        order=chance.choice(["fifo", "priority", "fair_share"]),
+        ageing=chance.choice([None, timedelta(seconds=10)]),
+        min_run=chance.choice([timedelta(0), timedelta(seconds=30)]),
+        max_preemptions=chance.choice([2, 5]),
+        half_life=timedelta(minutes=10),
+    )
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,
