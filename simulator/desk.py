@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -48,7 +49,7 @@ def answer(question: Question, *, as_json: bool) -> None:
         _write_trials(question.trials, answers)
     results = {label: one.result for label, one in answers.items()}
     if as_json:
-        print(json.dumps({label: asdict(result) for label, result in results.items()}))
+        typer.echo(json.dumps({label: asdict(result) for label, result in results.items()}))
     else:
         _show(results)
 

@@ -107,13 +107,23 @@ class Owner:
 
     def _want(self, order: Order) -> None:
         item = order.item
-        part = Part(item.priority or DEFAULT_PRIORITY, item.weight, item.experiment_max_slots)
+        part = Part(
+            item.priority or DEFAULT_PRIORITY,
+            item.weight,
+            item.experiment_max_slots,
+            None,
+            item.max_concurrent_trials,
+        )
         self._stream.publish(Wished(order.wish, part))
+
+
+def tenant_id(name: str) -> TenantId:
+    return TenantId(derived_id(ROOT, "tenant", name))
 
 
 def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
     """The first wish of item `number`."""
-    tenant = TenantId(derived_id(ROOT, "tenant", item.tenant))
+    tenant = tenant_id(item.tenant)
     experiment = item.experiment or f"{item.workspace}:{item.user}:{number}"
     return Wish(
         trial=TrialId(derived_id(ROOT, "trial", number)),

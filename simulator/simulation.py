@@ -1,12 +1,12 @@
 """A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
 from services.scheduler.core.facts import Fact
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
 from shared.ids import WorkerId
@@ -18,7 +18,7 @@ from simulator.control.records import Records
 from simulator.machines.machine import Kind, Machine, Ties
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
-from simulator.owner import Owner
+from simulator.owner import Owner, tenant_id
 from simulator.trials import Item
 from simulator.watching.watch import Watch, Watches
 from simulator.wire import CALM, Stream, Weather, Wire
@@ -35,6 +35,7 @@ class Setup:
     Attributes:
         failing: Share of the moments at which a trial saves or changes its pace at which its code fails instead.
         nodes: Scheduler processes; one leads.
+        quotas: By (tenant,) or (tenant, workspace).
     """
 
     policy: PoolPolicy
@@ -45,6 +46,7 @@ class Setup:
     weather: Weather = CALM
     nodes: int = 1
     failing: float = 0.0
+    quotas: Mapping[tuple[str, ...], Quota] = field(default_factory=dict)
 
 
 class Simulation:
@@ -55,7 +57,10 @@ class Simulation:
         self.watch = Watches(watches)
         self.agenda = agenda = Agenda()
         self.wire = Wire(agenda, setup.weather, self.chance("wire"))
-        self.records = Records(pools={setup.policy.name: setup.policy})
+        self.records = Records(
+            pools={setup.policy.name: setup.policy},
+            quotas={(tenant_id(tenant), *below): quota for (tenant, *below), quota in setup.quotas.items()},
+        )
         self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
         to_searcher: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
         to_registry: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")

@@ -10,9 +10,10 @@ from datetime import datetime
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.facts import Fact
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import Run, RunState
+from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import ExperimentId, PoolName, RunId, TrialId, WorkerId
@@ -41,6 +42,7 @@ class Records:
     is_up: bool = True
     lease: LeaseRow = field(default_factory=LeaseRow)
     pools: dict[PoolName, PoolPolicy] = field(default_factory=dict)
+    quotas: dict[Path, Quota] = field(default_factory=dict)
     parts: dict[ExperimentId, Part] = field(default_factory=dict)
     wanted: dict[TrialId, Wish] = field(default_factory=dict)
     wanted_at_ms: dict[TrialId, int] = field(default_factory=dict)
@@ -125,8 +127,11 @@ class Records:
     def load(self, now: datetime) -> Cluster:
         """The world at the start of a term, as `store/load` reads it."""
         cluster = Cluster()
+        cluster.advance_to(now)
         for policy in self.pools.values():
             cluster.put_pool(policy)
+            for path, quota in self.quotas.items():
+                cluster.put_quota(policy.name, path, quota)
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
             if worker.id not in self.removed and worker.liveness is not Liveness.GONE:
                 cluster.put_worker(_copied(worker))

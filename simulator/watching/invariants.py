@@ -1,7 +1,7 @@
 """What must hold after each event, whatever fails. Each invariant is a small one who looks on, with the words of what it guards;
 the first breach ends the simulation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from services.scheduler.core.cluster import Changes, Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
@@ -12,7 +12,6 @@ from services.scheduler.core.trial import Trial
 from shared.ids import RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.watching.watch import Watch
-
 
 _LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
 
@@ -110,21 +109,32 @@ class WholeGangs(Invariant):
 
 
 class KeptQuotas(Invariant):
-    """No grant takes an experiment above its `max_slots`; slots that a member has given back count no more."""
+    """No grant takes a tenant, a workspace or an experiment above what it may hold; what a member has given back counts no more."""
 
     words = "quotas kept"
 
     def on_commit(self, cluster: Cluster, changes: Changes) -> None:
-        for experiment in {fact.run.experiment for fact in changes.facts if isinstance(fact, Granted)}:
-            part = cluster.parts.get(experiment)
-            held = sum(_held(run) for run in cluster.runs.values() if run.experiment == experiment)
-            if part and part.max_slots is not None and held > part.max_slots:
-                raise self.broken(f"experiment {experiment} holds {held} slots of {part.max_slots}")
+        granted = [fact.run for fact in changes.facts if isinstance(fact, Granted)]
+        if not granted:
+            return
+        held, runs = _holders(cluster)
+        for run in granted:
+            part = cluster.parts.get(run.experiment)
+            self._check(run.experiment, held, part.max_slots if part else None)
+            self._check(run.experiment, runs, part.max_trials if part else None)
+            quotas = cluster.pools[run.pool].shares.quotas
+            for path in ((run.tenant,), (run.tenant, run.workspace)):
+                quota = quotas.get(path)
+                self._check(path, held, quota.maximum if quota else None)
+
+    def _check(self, holder: object, held: Mapping[object, int], most: int | None) -> None:
+        if most is not None and held.get(holder, 0) > most:
+            raise self.broken(f"{holder} holds {held[holder]} of at most {most}")
 
 
 class PriorityNeverInverted(Invariant):
     """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
-    ageing has made up for the difference; and nobody gives way to an equal or less important one."""
+    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed."""
 
     words = "priority never inverted"
 
@@ -152,14 +162,15 @@ class PriorityNeverInverted(Invariant):
         loser = cluster.trials[victim.trial]
         if cluster.pools[victim.pool].policy.order == "priority":
             given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
-            if given <= taken:
+            if given <= taken and not _reclaims(cluster, victim, winner):
                 raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
 
     def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
         difference = cluster.part_of(other).priority - cluster.part_of(one).priority
         if policy.ageing is None:
             return difference > 0
-        return difference > 0 and one.since - other.since < difference * policy.ageing
+        submitted, later = (trial.submitted_at or trial.since for trial in (other, one))
+        return difference > 0 and later - submitted < difference * policy.ageing
 
 
 class NothingLost(Invariant):
@@ -252,12 +263,33 @@ def all_invariants() -> list[Invariant]:
     ]
 
 
-def _held(run: Run) -> int:
-    return 0 if run.is_ended else sum(share.slots for share in run.shares if share.worker not in run.released)
+def _holders(cluster: Cluster) -> tuple[dict[object, int], dict[object, int]]:
+    """Slots by experiment, tenant and workspace; live runs by experiment."""
+    held: dict[object, int] = {}
+    runs: dict[object, int] = {}
+    for run in cluster.runs.values():
+        if not run.is_ended:
+            slots = sum(share.slots for share in run.shares if share.worker not in run.released)
+            runs[run.experiment] = runs.get(run.experiment, 0) + 1
+            for holder in (run.experiment, (run.tenant,), (run.tenant, run.workspace)):
+                held[holder] = held.get(holder, 0) + slots
+    return held, runs
 
 
 def _slots(run: Run) -> list[tuple[WorkerId, int]]:
     return [(share.worker, slot) for share in run.shares for slot in share.slot_ids]
+
+
+def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
+    """Whether the winner belongs to another who has a guarantee, under which it may take back what the victim borrows."""
+    quotas = cluster.pools[victim.pool].shares.quotas
+    paths = [(victim.tenant, winner.wish.tenant), (victim.workspace, winner.wish.workspace)]
+    for length in (1, 2):
+        theirs, mine = (tuple(path[side] for path in paths[:length]) for side in (0, 1))
+        quota = quotas.get(mine)
+        if theirs != mine and quota is not None and quota.guaranteed:
+            return True
+    return False
 
 
 def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from services.scheduler.core.pool import PoolPolicy
 from simulator.agenda import Agenda
 from simulator.faults import Fault, Trouble
 from simulator.watching.watch import Watch
-from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
+from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, world
 
 
 class Causes(Watch):
@@ -33,7 +34,8 @@ def test_one_thing_fails_again_and_again(fault):
 @pytest.mark.parametrize("lasts_ms", [300, 2_000, 5_000, 60_000, 25 * MINUTE_MS])
 @pytest.mark.parametrize("fault", ["bus_down", "database_down", "scheduler_froze", "scheduler_cut_off"])
 def test_an_outage_of_the_control_plane_ends_no_healthy_run(fault: Fault, lasts_ms):
-    ended = world(7, troubles=[Trouble(40_000, fault, lasts_ms, whom=0, how=0)])
+    trouble = Trouble(40_000, fault, lasts_ms, whom=0, how=0)
+    ended = world(7, troubles=[trouble], policy=PoolPolicy(POOL))
     ended.end()
     runs = ended.simulation.records.runs.values()
     assert all(run.number == 1 for run in runs), "a run was begun anew although no machine failed"

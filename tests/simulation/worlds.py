@@ -6,7 +6,7 @@ from datetime import timedelta
 from random import Random
 from typing import get_args
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
@@ -51,19 +51,11 @@ def world(
     troubles: Iterable[Trouble] = (),
     watches: Iterable[Watch] = (),
     longest_work_ms: int = 90_000,
+    policy: PoolPolicy | None = None,
 ) -> World:
     """A world of five machines and a dozen trials; `count` faults of the given kinds happen in its first four minutes."""
     chance = Random(f"{seed}/world")
-    policy = PoolPolicy(
-        POOL,
-        exclusive=chance.random() < 0.7,
-        preemption=chance.random() < 0.5,
-        order=chance.choice(["fifo", "priority", "fair_share"]),
-        ageing=chance.choice([None, timedelta(seconds=10)]),
-        min_run=chance.choice([timedelta(0), timedelta(seconds=30)]),
-        max_preemptions=chance.choice([2, 5]),
-        half_life=timedelta(minutes=10),
-    )
+    policy = policy or _policy(chance)
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,
@@ -74,6 +66,10 @@ def world(
         weather=ROUGH,
         nodes=2,
         failing=chance.choice([0.0, 0.02]),
+        quotas={
+            ("tenant-0",): Quota(guaranteed=4, maximum=chance.choice([None, 8])),
+            ("tenant-1", "lab"): Quota(maximum=chance.choice([None, 6]), weight=2.0),
+        },
     )
     simulation = Simulation(setup, [*invariants, trace, *watches])
     trace.agenda = simulation.agenda
@@ -87,6 +83,19 @@ def world(
     return World(simulation, invariants, trace)
 
 
+def _policy(chance: Random) -> PoolPolicy:
+    return PoolPolicy(
+        POOL,
+        exclusive=chance.random() < 0.7,
+        preemption=chance.random() < 0.5,
+        order=chance.choice(["fifo", "priority", "fair_share"]),
+        ageing=chance.choice([None, timedelta(seconds=10)]),
+        min_run=chance.choice([timedelta(0), timedelta(seconds=30)]),
+        max_preemptions=chance.choice([2, 5]),
+        half_life=timedelta(minutes=10),
+    )
+
+
 def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
     slots = chance.choice([1, 1, 2, 3, 4, 6])
     return Item(
@@ -96,9 +105,11 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
         min_slots=slots,
         max_slots=slots,
         tenant=f"tenant-{number % 2}",
+        workspace="lab" if number % 5 < 3 else "class",
         experiment=f"experiment-{number % 5}",
         priority=chance.choice([None, 10, 50]),
         checkpoint_ms=chance.choice([None, 20_000]),
         launch_ms=chance.choice([200, 3_000]),
         experiment_max_slots=chance.choice([None, None, 6]),
+        max_concurrent_trials=chance.choice([None, None, 2]),
     )
