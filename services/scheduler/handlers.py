@@ -11,6 +11,7 @@ from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.editing import Editing, tell_first
+from services.scheduler.ruling import Ruling
 from services.scheduler.store import workers as worker_store
 from services.scheduler.store.policies import load_pools
 from services.scheduler.store.rows import wish_of
@@ -29,6 +30,8 @@ from shared.messages.base import Command
 from shared.messages.checkpoints import CheckpointAbandoned, CheckpointEvent, CheckpointSaved
 from shared.messages.experiments import OperationRefused, TrialWanted
 from shared.messages.instances import InstanceChanged, ProviderChanged
+from shared.messages.limits import LimitsChanged
+from shared.messages.pools import EditPool
 from shared.messages.queue import EditExperiment
 from shared.messages.workers import DrainWorker
 
@@ -48,10 +51,15 @@ class Handlers:
             CheckpointAbandoned: self.on_checkpoints,
             InstanceChanged: self.on_instances,
             ProviderChanged: self.on_providers,
+            LimitsChanged: Ruling(self.cycle).on_limits,
         }
 
     def commands(self) -> Table:
-        return {EditExperiment: Editing(self.cycle).on_edit_experiment, DrainWorker: self.on_drain_worker}
+        return {
+            EditExperiment: Editing(self.cycle).on_edit_experiment,
+            EditPool: Ruling(self.cycle).on_edit_pool,
+            DrainWorker: self.on_drain_worker,
+        }
 
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
         stored = [_stored_wish(delivery) for delivery in batch]

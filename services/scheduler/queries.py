@@ -15,6 +15,7 @@ from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
+from services.scheduler.ruling import rules_of
 from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
@@ -264,6 +265,8 @@ def _pool_view(name: PoolName, pool: Pool) -> PoolView:
         waiting_slots=pool.waiting_slots,
         preemption=pool.policy.preemption,
         exclusive=pool.policy.exclusive,
+        max_slots=pool.policy.max_slots,
+        rules=rules_of(pool.policy),
     )
 
 

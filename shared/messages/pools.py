@@ -1,9 +1,11 @@
 """Pools: what they need, what they have, and the view of the whole cluster."""
 
+from typing import Literal
+
 from pydantic import BaseModel
 
 from shared.ids import PoolName
-from shared.messages.base import Event, Query, Record
+from shared.messages.base import Command, Event, Query, Record
 from shared.messages.specs import SlotKind
 from shared.messages.workers import WorkerView
 
@@ -32,6 +34,26 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
     expected_slots: int = 0
 
 
+class PoolRules(Record):
+    """How a pool is shared: who goes first, who may be asked for slots, and how soon."""
+
+    order: Literal["fifo", "priority", "fair_share"] = "priority"
+    preemption: bool = False
+    elastic: bool = False
+    default_priority: int = 42
+    ageing_s: float | None = None
+    half_life_s: float = 86_400.0
+    min_run_s: float = 0.0
+    max_preemptions: int | None = None
+
+
+class EditPool(Command, owner="scheduler", verb="edit_pool"):
+    """gateway → scheduler, for the site: from now on the pool has these rules, whatever waits and runs in it."""
+
+    pool: PoolName
+    rules: PoolRules
+
+
 class PoolView(Record):
     pool: PoolName
     slot_kind: SlotKind | None
@@ -41,6 +63,8 @@ class PoolView(Record):
     waiting_slots: int
     preemption: bool
     exclusive: bool
+    max_slots: int | None = None
+    rules: PoolRules = PoolRules()
 
 
 class ClusterView(BaseModel):

@@ -28,6 +28,8 @@ ALLOWED = {
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
     "services/gateway/authentication.py": "the tenant of a token is what is looked for",
     "services/gateway/operations/cluster.py": "instances and workers are the site's",
+    "services/gateway/operations/pools.py": "pools and their rules are the site's",
+    "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }
 

@@ -7,14 +7,26 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import cluster, experiment, model, queue, sign_in, trace, trial, usage
+from muster.cli import cluster, experiment, model, pool, queue, sign_in, trace, trial, usage
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command
 from muster.errors import MusterError, Rejected
 
 PLUGINS = "muster.commands"
 SHORTHANDS = {"e": "experiment", "exp": "experiment", "t": "trial", "m": "model", "w": "worker", "p": "pool"}
-ORDER = ("experiment", "trial", "model", "worker", "pool", "queue", "usage", "trace", "login", "whoami")
+ORDER = (
+    "experiment",
+    "trial",
+    "model",
+    "worker",
+    "pool",
+    "limit",
+    "queue",
+    "usage",
+    "trace",
+    "login",
+    "whoami",
+)
 KNOWN_HELP = {
     "up": "Start the platform on this machine.",
     "down": "Stop the platform on this machine.",
@@ -99,7 +111,8 @@ app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")
 app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
-app.add_typer(cluster.pools, name="pool")
+app.add_typer(pool.pools, name="pool")
+app.add_typer(pool.limits, name="limit")
 app.add_typer(queue.app, name="queue")
 app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)

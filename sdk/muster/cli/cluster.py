@@ -1,4 +1,4 @@
-"""`muster worker`, `muster pool`: the machines."""
+"""`muster worker`: the machines."""
 
 from typing import Annotated
 
@@ -11,7 +11,6 @@ from muster.cli.output import emit, note, table
 Worker = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")]
 
 workers = noun("Look at the workers, and drain them.")
-pools = noun("Look at the resource pools.")
 
 
 @verb(workers, "list")
@@ -75,21 +74,3 @@ def undrain(worker: Worker) -> None:
         found = client.cluster.undrain(worker)
     said = "worker [bold]{}[/] takes work again" if found.state == "ready" else "worker [bold]{}[/] is {}"
     emit(found, lambda: note(said, found.id, found.state))
-
-
-@verb(pools, "list")
-def list_pools() -> None:
-    """List the pools and what is free in them."""
-    from muster.client import connect
-
-    with connect() as client:
-        found = client.cluster.pools().all()
-    columns = ("pool", "kind", ">workers", ">slots", ">used", ">waiting", "preemption", "exclusive")
-    rows = (
-        (
-            one.name, one.slot_kind, one.workers, one.slots, one.used_slots, one.waiting_slots,
-            one.preemption, one.exclusive,
-        )
-        for one in found
-    )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no pools"))

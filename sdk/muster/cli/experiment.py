@@ -268,7 +268,7 @@ def _trial_count(found: "Experiment") -> str:
 
 
 def _place(found: "ExperimentDetail") -> str:
-    most = "" if found.max_slots is None else f", at most {found.max_slots} slots"
+    most = "" if found.max_slots is None else f", max_slots {found.max_slots}"
     priority = "the pool's" if found.priority is None else found.priority
     return f"pool {found.pool}, priority {priority}, weight {found.weight:g}{most}"
 

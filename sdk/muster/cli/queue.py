@@ -113,6 +113,6 @@ def _slots(given: str) -> int | None:
 
 
 def _changed(found: "ExperimentDetail") -> None:
-    most = "no limit" if found.max_slots is None else f"at most {found.max_slots} slots"
+    most = "no limit" if found.max_slots is None else f"max_slots {found.max_slots}"
     said = "experiment [bold]{}[/] is in pool [bold]{}[/] with priority {}, weight {}, {}"
     emit(found, lambda: note(said, found.number, found.pool, found.priority, number(found.weight), most))

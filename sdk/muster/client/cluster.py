@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from muster.client import models
 from muster.client.paging import Items, pages
 from muster.client.transport import Query, Reference, Transport, segment
@@ -34,6 +36,34 @@ class Cluster:
     def pools(self) -> Items[models.Pool]:
         """Return the pools by name."""
         return pages(self._transport, models.PoolPage, "/v1/pools")
+
+    def pool(self, pool: Reference) -> models.Pool:
+        """Return one pool and how it is shared."""
+        return self._transport.get(models.Pool, f"/v1/pools/{segment(pool)}")
+
+    def edit_pool(self, pool: Reference, **changes: JsonValue) -> models.Pool:
+        """Change a pool's rules while things run: the fields of `PATCH /v1/pools/{pool}`; what is left out stays."""
+        return self._transport.patch(models.Pool, f"/v1/pools/{segment(pool)}", changes)
+
+    def limits(self, pool: str | None = None) -> Items[models.Limit]:
+        """Return what tenants and workspaces may hold in pools."""
+        return pages(self._transport, models.LimitPage, "/v1/limits", {"pool": pool})
+
+    def set_limit(
+        self,
+        pool: str,
+        *,
+        tenant: str | None = None,
+        workspace: str | None = None,
+        guaranteed: int = 0,
+        maximum: int | None = None,
+        weight: float = 1.0,
+    ) -> models.Limit:
+        """Say what a tenant (by default one's own), or a workspace of it, may hold in a pool; replaces what was said before."""
+        body: dict[str, JsonValue] = {"pool": pool, "guaranteed": guaranteed, "weight": weight}
+        given = {"tenant": tenant, "workspace": workspace, "maximum": maximum}
+        body |= {name: value for name, value in given.items() if value is not None}
+        return self._transport.put(models.Limit, "/v1/limits", body)
 
     def instances(self) -> Items[models.InstanceRecord]:
         """Return the machines that the provisioner started, newest first."""

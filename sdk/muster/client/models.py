@@ -169,26 +169,6 @@ class WorkerPage(Resource):
     next_cursor: str | None = None
 
 
-class Pool(Resource):
-    """A set of workers under one policy."""
-
-    name: str
-    slot_kind: str | None = None
-    workers: int
-    slots: int
-    used_slots: int
-    waiting_slots: int
-    preemption: bool
-    exclusive: bool = Field(description="A machine serves one tenant at a time.")
-
-
-class PoolPage(Resource):
-    """All pools by name."""
-
-    items: list[Pool]
-    next_cursor: str | None = None
-
-
 class InstanceRecord(Resource):
     """A machine that the provisioner rents or started."""
 
@@ -435,6 +415,74 @@ class ModelVersionPage(Resource):
     """A page of versions, newest first."""
 
     items: list[ModelVersion]
+    next_cursor: str | None = None
+
+
+class PoolOrder(StrEnum):
+    """Who goes first: by submission, by priority, or who has had least of its share."""
+
+    FIFO = "fifo"
+    PRIORITY = "priority"
+    FAIR_SHARE = "fair_share"
+
+
+class PoolRules(Resource):
+    """How a pool is shared."""
+
+    order: PoolOrder
+    preemption: bool = Field(description="A waiting request may ask for slots of runs that stand below it.")
+    elastic: bool = Field(description="Idle slots are lent to runs that take more than their minimum.")
+    default_priority: int = Field(description="Of experiments that name none: 1 (first) to 99 (last).")
+    ageing_s: float | None = Field(
+        default=None, description="Waiting so long counts as one priority level; none: it never does."
+    )
+    half_life_s: float = Field(description="After this long, past use counts half (fair share).")
+    min_run_s: float = Field(description="So long a run is not asked for its slots.")
+    max_preemptions: int | None = Field(
+        default=None,
+        description="So often a trial is asked for its slots at most; none: whenever it must be.",
+    )
+
+
+class Pool(Resource):
+    """A set of workers under one policy."""
+
+    name: str
+    slot_kind: str | None = None
+    workers: int
+    slots: int
+    used_slots: int
+    waiting_slots: int
+    max_slots: int | None = Field(default=None, description="What it can grow to, where that is known.")
+    preemption: bool
+    exclusive: bool = Field(description="A machine serves one tenant at a time.")
+    rules: PoolRules
+
+
+class PoolPage(Resource):
+    """All pools by name."""
+
+    items: list[Pool]
+    next_cursor: str | None = None
+
+
+class Limit(Resource):
+    """What a tenant, or a workspace of one, may hold in a pool, in slots."""
+
+    pool: str
+    tenant: str
+    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    guaranteed: int = Field(
+        description="Its own: given back on demand in pools with preemption. Beyond is borrowed."
+    )
+    maximum: int | None = Field(default=None, description="Never more; none: whatever is free.")
+    weight: float = Field(description="Its part among its siblings under fair share.")
+
+
+class LimitPage(Resource):
+    """Limits by pool, tenant and workspace."""
+
+    items: list[Limit]
     next_cursor: str | None = None
 
 

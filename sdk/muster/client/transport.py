@@ -97,6 +97,10 @@ class Transport:
         """Return what `PATCH path` answers; the same change may be sent twice."""
         return self.call(model, Call("PATCH", path, body=body))
 
+    def put(self, model: type[ModelT], path: str, body: JsonValue) -> ModelT:
+        """Return what `PUT path` answers; the same may be put twice."""
+        return self.call(model, Call("PUT", path, body=body))
+
     def call(self, model: type[ModelT], call: Call) -> ModelT:
         """Send `call`, again while the failure is transient, and return the answer as `model`.
 

@@ -1,4 +1,4 @@
-"""Workers, pools, the queue and its reasons as users and operators see them."""
+"""Workers, the queue and its reasons as users and operators see them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -57,26 +57,6 @@ class DrainWorkerRequest(Request):
     reclaim: bool = Field(
         default=False, description="True asks its runs to save and go; false waits until they have ended."
     )
-
-
-class Pool(Resource):
-    """A set of workers under one policy."""
-
-    name: str
-    slot_kind: str | None = None
-    workers: int
-    slots: int
-    used_slots: int
-    waiting_slots: int
-    preemption: bool
-    exclusive: bool = Field(description="A machine serves one tenant at a time.")
-
-
-class PoolPage(Resource):
-    """All pools by name."""
-
-    items: list[Pool]
-    next_cursor: str | None = None
 
 
 class InstanceRecord(Resource):

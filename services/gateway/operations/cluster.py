@@ -1,4 +1,4 @@
-"""Workers, pools, instances and the queue: read, and workers drained."""
+"""Workers, instances and the queue: read, and workers drained."""
 
 from bisect import bisect_right
 
@@ -11,7 +11,6 @@ from services.gateway.api.cluster import (
     InstancePage,
     ListQueueRequest,
     ListWorkersRequest,
-    PoolPage,
     QueuePage,
     Worker,
     WorkerPage,
@@ -23,7 +22,6 @@ from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_cluster import (
     render_instance,
-    render_pool,
     render_queue_entry,
     render_worker,
 )
@@ -84,20 +82,6 @@ async def _drain(call: Call, worker: str, reclaim: bool, undo: bool) -> Worker:
 
     found = await wait_for(call, command.operation_id, look)
     return found or await get_worker(call, WorkerRequest(worker=worker))
-
-
-async def list_pools(call: Call, request: PageRequest) -> PoolPage:
-    """Lists the pools by name."""
-    position = read_cursor(call, request, request.cursor)
-    view = await _cluster(call)
-    pools = sorted(view.pools, key=lambda pool: pool.pool)
-    first = bisect_right([pool.pool for pool in pools], str(position[0])) if position else 0
-    shown = pools[first : first + request.limit]
-    more = first + request.limit < len(pools)
-    return PoolPage(
-        items=[render_pool(pool) for pool in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].pool]) if more else None,
-    )
 
 
 async def list_instances(call: Call, request: PageRequest) -> InstancePage:

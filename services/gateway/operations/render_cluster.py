@@ -1,6 +1,6 @@
 """From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
 
-from services.gateway.api import cluster
+from services.gateway.api import cluster, pools
 from services.gateway.operations.render import Row
 from shared.messages import instances as instance_messages
 from shared.messages.pools import PoolView
@@ -21,8 +21,8 @@ def render_worker(view: WorkerView) -> cluster.Worker:
     )
 
 
-def render_pool(view: PoolView) -> cluster.Pool:
-    return cluster.Pool(
+def render_pool(view: PoolView) -> pools.Pool:
+    return pools.Pool(
         name=view.pool,
         slot_kind=view.slot_kind,
         workers=view.workers,
@@ -31,6 +31,8 @@ def render_pool(view: PoolView) -> cluster.Pool:
         waiting_slots=view.waiting_slots,
         preemption=view.preemption,
         exclusive=view.exclusive,
+        max_slots=view.max_slots,
+        rules=pools.PoolRules.model_validate(view.rules.model_dump()),
     )
 
 

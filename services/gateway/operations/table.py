@@ -1,6 +1,6 @@
 """Every operation of the public API, one row each: REST, gRPC, OpenAPI and the proto file come from here."""
 
-from services.gateway.api import access, base, checkpoints, cluster, experiments, models, trials, usage
+from services.gateway.api import access, base, checkpoints, cluster, experiments, models, pools, trials, usage
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
     access as access_handlers,
@@ -27,6 +27,9 @@ from services.gateway.operations import (
     lifecycle as lifecycle_handlers,
 )
 from services.gateway.operations import (
+    limits as limit_handlers,
+)
+from services.gateway.operations import (
     logs as log_handlers,
 )
 from services.gateway.operations import (
@@ -34,6 +37,9 @@ from services.gateway.operations import (
 )
 from services.gateway.operations import (
     models as model_handlers,
+)
+from services.gateway.operations import (
+    pools as pool_handlers,
 )
 from services.gateway.operations import (
     submit as submit_handlers,
@@ -99,7 +105,11 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetWorker", "GET", "/v1/workers/{worker}", cluster.WorkerRequest, cluster.Worker, CLUSTER, SAFE, cluster_handlers.get_worker),
     Operation("DrainWorker", "POST", "/v1/workers/{worker}/drain", cluster.DrainWorkerRequest, cluster.Worker, MANAGE, NATURAL, cluster_handlers.drain_worker),
     Operation("UndrainWorker", "POST", "/v1/workers/{worker}/undrain", cluster.WorkerRequest, cluster.Worker, MANAGE, NATURAL, cluster_handlers.undrain_worker),
-    Operation("ListPools", "GET", "/v1/pools", base.PageRequest, cluster.PoolPage, CLUSTER, SAFE, cluster_handlers.list_pools),
+    Operation("ListPools", "GET", "/v1/pools", base.PageRequest, pools.PoolPage, CLUSTER, SAFE, pool_handlers.list_pools),
+    Operation("GetPool", "GET", "/v1/pools/{pool}", pools.PoolRequest, pools.Pool, CLUSTER, SAFE, pool_handlers.get_pool),
+    Operation("EditPool", "PATCH", "/v1/pools/{pool}", pools.EditPoolRequest, pools.Pool, MANAGE, NATURAL, pool_handlers.edit_pool),
+    Operation("ListLimits", "GET", "/v1/limits", pools.ListLimitsRequest, pools.LimitPage, CLUSTER, SAFE, limit_handlers.list_limits),
+    Operation("SetLimit", "PUT", "/v1/limits", pools.SetLimitRequest, pools.Limit, MANAGE, NATURAL, limit_handlers.set_limit),
     Operation("ListInstances", "GET", "/v1/instances", base.PageRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
     Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),

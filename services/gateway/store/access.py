@@ -31,6 +31,11 @@ async def load_tenant_names(
     return {TenantId(row.id): row.name for row in await connection.execute(query)}
 
 
+async def find_tenant(connection: AsyncConnection, name: str) -> TenantId | None:
+    found = (await connection.execute(select(tenant.c.id).where(tenant.c.name == name))).scalar_one_or_none()
+    return TenantId(found) if found else None
+
+
 async def ensure_token(connection: AsyncConnection, values: dict[str, Any]) -> None:
     await connection.execute(upsert(token).values(**values).on_conflict_do_nothing())
 

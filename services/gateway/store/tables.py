@@ -165,6 +165,19 @@ operation = Table(
 )
 """Commands that their owner refused; kept a day."""
 
+limits = Table(
+    "limits",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("pool", Text, primary_key=True),
+    Column("guaranteed", Integer, nullable=False),
+    Column("maximum", Integer),
+    Column("weight", Double, nullable=False),
+    Column("version", BigInteger, nullable=False),
+)
+"""What tenants may hold; an empty workspace is the tenant as a whole."""
+
 idempotency = Table(
     "idempotency",
     metadata,
@@ -192,6 +205,6 @@ event = Table(
 )
 
 TENANT_TABLES = (
-    counter, token, experiment, trial, run, model, model_version, code, operation, idempotency, event
+    counter, token, experiment, trial, run, model, model_version, code, operation, limits, idempotency, event
 )  # fmt: skip
 SYSTEM_TABLES = (tenant, instance)

@@ -17,47 +17,53 @@ _SAVE_POOL = text(
     " VALUES (:name, :kind, :preemption, :exclusive, :auxiliary_per_worker, :default_priority, CAST(:rules AS jsonb))"
     " ON CONFLICT (name) DO UPDATE SET kind = excluded.kind, preemption = excluded.preemption,"
     " exclusive = excluded.exclusive, auxiliary_per_worker = excluded.auxiliary_per_worker,"
-    " default_priority = excluded.default_priority, rules = excluded.rules"
+    " default_priority = excluded.default_priority, rules = excluded.rules WHERE NOT scheduler.pool.is_edited"
+)
+_EDIT_POOL = text(
+    "UPDATE scheduler.pool SET preemption = :preemption, default_priority = :default_priority,"
+    " rules = CAST(:rules AS jsonb), is_edited = true WHERE name = :name"
 )
 _POOLS = text("SELECT * FROM scheduler.pool ORDER BY name")
 _SAVE_QUOTA = text(
-    "INSERT INTO scheduler.quota (pool, tenant, workspace, guaranteed, maximum, weight)"
-    " VALUES (:pool, :tenant, :workspace, :guaranteed, :maximum, :weight)"
-    " ON CONFLICT (pool, tenant, workspace) DO UPDATE"
-    " SET guaranteed = excluded.guaranteed, maximum = excluded.maximum, weight = excluded.weight"
-)
-_DROP_QUOTA = text(
-    "DELETE FROM scheduler.quota WHERE pool = :pool AND tenant = :tenant AND workspace = :workspace"
+    "INSERT INTO scheduler.quota AS q (pool, tenant, workspace, guaranteed, maximum, weight, version)"
+    " VALUES (:pool, :tenant, :workspace, :guaranteed, :maximum, :weight, :version)"
+    " ON CONFLICT (pool, tenant, workspace) DO UPDATE SET guaranteed = excluded.guaranteed,"
+    " maximum = excluded.maximum, weight = excluded.weight, version = excluded.version"
+    " WHERE q.version < excluded.version RETURNING pool"
 )
 _QUOTAS = text("SELECT * FROM scheduler.quota ORDER BY pool, tenant, workspace")
 
 
 async def save_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
-    """Keeps a pool's policy; what its provider can bring it to is kept apart."""
-    row = {
-        "name": policy.name,
-        "kind": policy.kind,
-        "preemption": policy.preemption,
-        "exclusive": policy.exclusive,
-        "auxiliary_per_worker": policy.auxiliary_per_worker,
-        "default_priority": policy.default_priority,
-        "rules": orjson.dumps(_rules(policy)).decode(),
-    }
-    await connection.execute(_SAVE_POOL, row)
+    """Keeps a pool's policy as settings give it, unless people have changed it; what its provider can bring it to is kept apart."""
+    await connection.execute(_SAVE_POOL, _pool_row(policy))
+
+
+async def edit_pool(connection: AsyncConnection, policy: PoolPolicy) -> None:
+    """Keeps the rules that people gave a pool."""
+    row = _pool_row(policy)
+    names = ("name", "preemption", "default_priority", "rules")
+    await connection.execute(_EDIT_POOL, {name: row[name] for name in names})
 
 
 async def load_pools(connection: AsyncConnection) -> list[PoolPolicy]:
     return [_policy_of(row) for row in await connection.execute(_POOLS)]
 
 
-async def save_quota(connection: AsyncConnection, pool: PoolName, path: Path, quota: Quota | None) -> None:
-    """Keeps what a tenant (or a workspace of one) may hold; None forgets it."""
-    row: Row = {"pool": pool, "tenant": path[0], "workspace": path[1] if len(path) > 1 else ""}
-    if quota is None:
-        await connection.execute(_DROP_QUOTA, row)
-        return
-    row |= {"guaranteed": quota.guaranteed, "maximum": quota.maximum, "weight": quota.weight}
-    await connection.execute(_SAVE_QUOTA, row)
+async def save_quota(
+    connection: AsyncConnection, pool: PoolName, path: Path, quota: Quota, version: int
+) -> bool:
+    """Keeps what a tenant (or a workspace of one) may hold; False: a newer word stands."""
+    row = {
+        "pool": pool,
+        "tenant": path[0],
+        "workspace": path[1] if len(path) > 1 else "",
+        "guaranteed": quota.guaranteed,
+        "maximum": quota.maximum,
+        "weight": quota.weight,
+        "version": version,
+    }
+    return (await connection.execute(_SAVE_QUOTA, row)).one_or_none() is not None
 
 
 async def load_quotas(connection: AsyncConnection) -> list[tuple[PoolName, Path, Quota]]:
@@ -72,6 +78,18 @@ async def load_quotas(connection: AsyncConnection) -> list[tuple[PoolName, Path,
     ]
 
 
+def _pool_row(policy: PoolPolicy) -> Row:
+    return {
+        "name": policy.name,
+        "kind": policy.kind,
+        "preemption": policy.preemption,
+        "exclusive": policy.exclusive,
+        "auxiliary_per_worker": policy.auxiliary_per_worker,
+        "default_priority": policy.default_priority,
+        "rules": orjson.dumps(_rules(policy)).decode(),
+    }
+
+
 def _rules(policy: PoolPolicy) -> Row:
     return {
         "order": policy.order,
@@ -79,6 +97,7 @@ def _rules(policy: PoolPolicy) -> Row:
         "half_life_s": policy.half_life.total_seconds(),
         "min_run_s": policy.min_run.total_seconds(),
         "max_preemptions": policy.max_preemptions,
+        "elastic": policy.elastic,
     }
 
 
@@ -98,6 +117,7 @@ def _policy_of(row: Any) -> PoolPolicy:
         half_life=_duration(rules.get("half_life_s"), usual.half_life) or usual.half_life,
         min_run=_duration(rules.get("min_run_s"), usual.min_run) or usual.min_run,
         max_preemptions=rules.get("max_preemptions"),
+        elastic=rules.get("elastic", usual.elastic),
     )
 
 

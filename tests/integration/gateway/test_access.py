@@ -25,7 +25,9 @@ from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S, eventually
 
 GUARDED = [row for row in OPERATIONS if not isinstance(row.permission, Access)]
-WITH_OBJECT = [row for row in GUARDED if row.path_fields and row.path_fields != ("worker",)]
+SITES = (("worker",), ("pool",))
+"""Machines and pools belong to no tenant."""
+WITH_OBJECT = [row for row in GUARDED if row.path_fields and row.path_fields not in SITES]
 MAPPER = Mapper(muster_pb2)
 BODIES: dict[str, dict[str, Any]] = {
     "CreateModelVersion": {"checkpoint": "01987cc5-0000-7000-8000-000000000000"},

@@ -230,7 +230,9 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         "trial": "list describe logs metrics checkpoints explain",
         "model": "create list describe register download",
         "worker": "list drain undrain",
-        "pool": "list",
+        "pool": "list describe set",
+        "limit": "list set",
+        "queue": "list explain priority weight limit move",
     }.items():
         for verb in verbs.split():
             shown = shell(noun, verb, "--help")

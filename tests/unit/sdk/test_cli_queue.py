@@ -42,8 +42,7 @@ def test_a_change_is_sent_and_what_stands_now_is_said(
     shown = shell("queue", *arguments)
     assert shown.code == 0
     assert (
-        shown.err.split()
-        == "experiment 31 is in pool big with priority 7, weight 2.5, at most 8 slots".split()
+        shown.err.split() == "experiment 31 is in pool big with priority 7, weight 2.5, max_slots 8".split()
     )
     assert shell.sent("PATCH", "/v1/experiments/31") == body
 

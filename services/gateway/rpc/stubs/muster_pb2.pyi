@@ -49,6 +49,13 @@ class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LOG_STREAM_STDERR: _ClassVar[LogStream]
     LOG_STREAM_PLATFORM: _ClassVar[LogStream]
 
+class PoolOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    POOL_ORDER_UNSPECIFIED: _ClassVar[PoolOrder]
+    POOL_ORDER_FIFO: _ClassVar[PoolOrder]
+    POOL_ORDER_PRIORITY: _ClassVar[PoolOrder]
+    POOL_ORDER_FAIR_SHARE: _ClassVar[PoolOrder]
+
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
@@ -109,6 +116,10 @@ LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
 LOG_STREAM_PLATFORM: LogStream
+POOL_ORDER_UNSPECIFIED: PoolOrder
+POOL_ORDER_FIFO: PoolOrder
+POOL_ORDER_PRIORITY: PoolOrder
+POOL_ORDER_FAIR_SHARE: PoolOrder
 ROLE_UNSPECIFIED: Role
 ROLE_ADMIN: Role
 ROLE_EDITOR: Role
@@ -307,6 +318,32 @@ class EditExperimentRequest(_message.Message):
     no_max_slots: bool
     pool: str
     def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class EditPoolRequest(_message.Message):
+    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "no_max_preemptions")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    PREEMPTION_FIELD_NUMBER: _ClassVar[int]
+    ELASTIC_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    AGEING_S_FIELD_NUMBER: _ClassVar[int]
+    NO_AGEING_FIELD_NUMBER: _ClassVar[int]
+    HALF_LIFE_S_FIELD_NUMBER: _ClassVar[int]
+    MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
+    MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    NO_MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    order: PoolOrder
+    preemption: bool
+    elastic: bool
+    default_priority: int
+    ageing_s: float
+    no_ageing: bool
+    half_life_s: float
+    min_run_s: float
+    max_preemptions: int
+    no_max_preemptions: bool
+    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., no_max_preemptions: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -672,6 +709,30 @@ class JournalPage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[JournalEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class Limit(_message.Message):
+    __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEED_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    tenant: str
+    workspace: str
+    guaranteed: int
+    maximum: int
+    weight: float
+    def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
+
+class LimitPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Limit]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
 class ListExperimentCheckpointsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -725,6 +786,16 @@ class ListJournalRequest(_message.Message):
     cursor: str
     experiment: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class ListLimitsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "pool")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    pool: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class ListModelVersionsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "model")
@@ -1061,24 +1132,28 @@ class PageRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Pool(_message.Message):
-    __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "preemption", "exclusive")
+    __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots", "preemption", "exclusive", "rules")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SLOT_KIND_FIELD_NUMBER: _ClassVar[int]
     WORKERS_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     USED_SLOTS_FIELD_NUMBER: _ClassVar[int]
     WAITING_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
     EXCLUSIVE_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
     name: str
     slot_kind: str
     workers: int
     slots: int
     used_slots: int
     waiting_slots: int
+    max_slots: int
     preemption: bool
     exclusive: bool
-    def __init__(self, name: _Optional[str] = ..., slot_kind: _Optional[str] = ..., workers: _Optional[int] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., waiting_slots: _Optional[int] = ..., preemption: _Optional[bool] = ..., exclusive: _Optional[bool] = ...) -> None: ...
+    rules: PoolRules
+    def __init__(self, name: _Optional[str] = ..., slot_kind: _Optional[str] = ..., workers: _Optional[int] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., waiting_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., preemption: _Optional[bool] = ..., exclusive: _Optional[bool] = ..., rules: _Optional[_Union[PoolRules, _Mapping]] = ...) -> None: ...
 
 class PoolPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1087,6 +1162,32 @@ class PoolPage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[Pool]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Pool, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class PoolRequest(_message.Message):
+    __slots__ = ("pool",)
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    def __init__(self, pool: _Optional[str] = ...) -> None: ...
+
+class PoolRules(_message.Message):
+    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions")
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    PREEMPTION_FIELD_NUMBER: _ClassVar[int]
+    ELASTIC_FIELD_NUMBER: _ClassVar[int]
+    DEFAULT_PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    AGEING_S_FIELD_NUMBER: _ClassVar[int]
+    HALF_LIFE_S_FIELD_NUMBER: _ClassVar[int]
+    MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
+    MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    order: PoolOrder
+    preemption: bool
+    elastic: bool
+    default_priority: int
+    ageing_s: float
+    half_life_s: float
+    min_run_s: float
+    max_preemptions: int
+    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ...) -> None: ...
 
 class PutCodeRequest(_message.Message):
     __slots__ = ("sha256", "data")
@@ -1175,6 +1276,22 @@ class RunPage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[Run]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class SetLimitRequest(_message.Message):
+    __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    GUARANTEED_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    tenant: str
+    workspace: str
+    guaranteed: int
+    maximum: int
+    weight: float
+    def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
 
 class Token(_message.Message):
     __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")

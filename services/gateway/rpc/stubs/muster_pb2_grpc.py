@@ -240,6 +240,26 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.PoolPage.FromString,
                 _registered_method=True)
+        self.GetPool = channel.unary_unary(
+                '/muster.v1.Muster/GetPool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Pool.FromString,
+                _registered_method=True)
+        self.EditPool = channel.unary_unary(
+                '/muster.v1.Muster/EditPool',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditPoolRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Pool.FromString,
+                _registered_method=True)
+        self.ListLimits = channel.unary_unary(
+                '/muster.v1.Muster/ListLimits',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListLimitsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LimitPage.FromString,
+                _registered_method=True)
+        self.SetLimit = channel.unary_unary(
+                '/muster.v1.Muster/SetLimit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Limit.FromString,
+                _registered_method=True)
         self.ListInstances = channel.unary_unary(
                 '/muster.v1.Muster/ListInstances',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -629,6 +649,38 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetPool(self, request, context):
+        """Shows one pool and how it is shared.
+        REST: GET /v1/pools/{pool}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditPool(self, request, context):
+        """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs.
+        REST: PATCH /v1/pools/{pool}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListLimits(self, request, context):
+        """Lists what the caller's tenant and its workspaces may hold; an operator sees every tenant's.
+        REST: GET /v1/limits
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetLimit(self, request, context):
+        """Says what a tenant, or a workspace of one, may hold in a pool, from now on.
+        REST: PUT /v1/limits
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListInstances(self, request, context):
         """Lists the machines that were rented or started, newest first.
         REST: GET /v1/instances
@@ -924,6 +976,26 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListPools,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.PoolPage.SerializeToString,
+            ),
+            'GetPool': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetPool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Pool.SerializeToString,
+            ),
+            'EditPool': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditPool,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditPoolRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Pool.SerializeToString,
+            ),
+            'ListLimits': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListLimits,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListLimitsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LimitPage.SerializeToString,
+            ),
+            'SetLimit': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetLimit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Limit.SerializeToString,
             ),
             'ListInstances': grpc.unary_unary_rpc_method_handler(
                     servicer.ListInstances,
@@ -2089,6 +2161,114 @@ class Muster:
             '/muster.v1.Muster/ListPools',
             muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.PoolPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetPool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetPool',
+            muster_dot_v1_dot_muster__pb2.PoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Pool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditPool(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditPool',
+            muster_dot_v1_dot_muster__pb2.EditPoolRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Pool.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListLimits(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListLimits',
+            muster_dot_v1_dot_muster__pb2.ListLimitsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LimitPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetLimit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetLimit',
+            muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Limit.FromString,
             options,
             channel_credentials,
             insecure,

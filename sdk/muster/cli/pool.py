@@ -1,0 +1,217 @@
+"""`muster pool` and `muster limit`: how pools are shared, and what tenants and workspaces may hold in them."""
+
+import re
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.options import PoolName
+from muster.cli.output import emit, facts, note, number, table
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from muster.client.models import Limit, Pool
+
+NONE = "none"
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+pools = noun("Look at the resource pools, and change how they are shared.")
+limits = noun("What tenants and workspaces may hold in a pool.")
+
+Name = Annotated[str, typer.Argument(metavar="POOL", help="Its name, as `muster pool list` shows it.")]
+
+
+@verb(pools, "list")
+def list_pools() -> None:
+    """List the pools and what is free in them."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.pools().all()
+    columns = ("pool", "kind", ">workers", ">slots", ">used", ">waiting", "order", "preemption", "exclusive")
+    rows = (
+        (
+            one.name, one.slot_kind, one.workers, one.slots, one.used_slots, one.waiting_slots,
+            one.rules.order, one.preemption, one.exclusive,
+        )
+        for one in found
+    )  # fmt: skip
+    emit(found, lambda: table(columns, rows, "no pools"))
+
+
+@verb(pools, "describe")
+def describe(pool: Name) -> None:
+    """Show one pool and how it is shared."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.pool(pool)
+    emit(found, lambda: facts(_facts(found)))
+
+
+@verb(pools, "set")
+def set_pool(
+    pool: Name,
+    order: Annotated[
+        Literal["fifo", "priority", "fair_share"] | None, typer.Option("--order", help="Who goes first.")
+    ] = None,
+    preemption: Annotated[
+        bool | None,
+        typer.Option(
+            "--preemption/--no-preemption", help="Waiting requests may ask for slots of lesser runs."
+        ),
+    ] = None,
+    elastic: Annotated[
+        bool | None, typer.Option("--elastic/--no-elastic", help="Lend idle slots to elastic runs.")
+    ] = None,
+    default_priority: Annotated[
+        int | None, typer.Option("--default-priority", help="Of experiments that name none: 1 (first) to 99.")
+    ] = None,
+    ageing: Annotated[
+        str | None,
+        typer.Option("--ageing", metavar="TIME", help=f"Waiting so long counts one level; {NONE}: never."),
+    ] = None,
+    half_life: Annotated[
+        str | None,
+        typer.Option("--half-life", metavar="TIME", help="After it, past use counts half (fair share)."),
+    ] = None,
+    min_run: Annotated[
+        str | None,
+        typer.Option("--min-run", metavar="TIME", help="So long a run is not asked for its slots."),
+    ] = None,
+    max_preemptions: Annotated[
+        str | None,
+        typer.Option(
+            "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
+        ),
+    ] = None,
+) -> None:
+    """Change a pool's rules, at once for all that waits and runs in it."""
+    from muster.client import connect
+
+    given: dict[str, JsonValue] = {
+        "order": order,
+        "preemption": preemption,
+        "elastic": elastic,
+        "default_priority": default_priority,
+        "ageing_s": None if ageing in (None, NONE) else seconds_of(ageing, "--ageing"),
+        "no_ageing": ageing == NONE or None,
+        "half_life_s": None if half_life is None else seconds_of(half_life, "--half-life"),
+        "min_run_s": None if min_run is None else seconds_of(min_run, "--min-run"),
+        "max_preemptions": None if max_preemptions in (None, NONE) else _count(max_preemptions),
+        "no_max_preemptions": max_preemptions == NONE or None,
+    }
+    with connect() as client:
+        changes = {name: value for name, value in given.items() if value is not None}
+        found = client.cluster.edit_pool(pool, **changes)
+    emit(found, lambda: facts(_facts(found)))
+
+
+@verb(limits, "list")
+def list_limits(pool: PoolName = None) -> None:
+    """List what tenants and workspaces may hold."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.limits(pool).all()
+    columns = ("pool", "tenant", "workspace", ">guaranteed", ">maximum", ">weight")
+    rows = ((one.pool, one.tenant, one.workspace, one.guaranteed, one.maximum, one.weight) for one in found)
+    emit(found, lambda: table(columns, rows, "no limits: everybody may hold whatever is free"))
+
+
+@verb(limits, "set")
+def set_limit(
+    pool: Annotated[str, typer.Option("--pool", help="In which pool.")] = "default",
+    tenant: Annotated[str | None, typer.Option("--tenant", help="By its name; by default your own.")] = None,
+    workspace: Annotated[
+        str | None, typer.Option("--workspace", help="By default the tenant as a whole.")
+    ] = None,
+    guaranteed: Annotated[
+        int,
+        typer.Option(
+            "--guaranteed", min=0, help="Slots that it gets back on demand; what is beyond is borrowed."
+        ),
+    ] = 0,
+    maximum: Annotated[
+        int | None, typer.Option("--maximum", min=0, help="Never more; by default what is free.")
+    ] = None,
+    weight: Annotated[
+        float, typer.Option("--weight", help="Its part among its siblings under fair share.")
+    ] = 1.0,
+) -> None:
+    """Say what a tenant or a workspace may hold, in place of what was said before."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.set_limit(
+            pool, tenant=tenant, workspace=workspace, guaranteed=guaranteed, maximum=maximum, weight=weight
+        )
+    emit(found, lambda: note("{}", _said(found)))
+
+
+def seconds_of(given: str, option: str) -> float:
+    """Return the seconds that a person means.
+
+    Raises:
+        Rejected: It is no duration.
+    """
+    found = _DURATION.fullmatch(given)
+    if found is None:
+        raise Rejected("bad_duration", f"{given!r} is no duration", option, "give one like 90s, 5m, 2h or 1d")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _count(given: str) -> int:
+    if not given.isdecimal():
+        raise Rejected(
+            "bad_count", f"{given!r} is no number", "--max-preemptions", f"give a number, or {NONE}"
+        )
+    return int(given)
+
+
+def _facts(found: "Pool") -> list[tuple[str, object]]:
+    rules = found.rules
+    most = "" if found.max_slots is None else f", at most {found.max_slots}"
+    return [
+        ("pool", found.name),
+        ("kind", found.slot_kind or "any"),
+        ("slots", f"{found.used_slots} used of {found.slots}{most}"),
+        ("workers", found.workers),
+        ("waiting", f"{found.waiting_slots} slots"),
+        ("exclusive", found.exclusive),
+        ("order", rules.order),
+        ("preemption", rules.preemption),
+        ("elastic", rules.elastic),
+        ("default priority", rules.default_priority),
+        ("ageing", _time(rules.ageing_s)),
+        ("half-life", _time(rules.half_life_s)),
+        ("minimum run", _time(rules.min_run_s)),
+        (
+            "preemptions",
+            "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} a trial",
+        ),
+    ]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return NONE
+    for unit in ("w", "d", "h", "m"):
+        if seconds and seconds % _SECONDS[unit] == 0:
+            return f"{seconds / _SECONDS[unit]:.0f} {unit}"
+    return f"{number(seconds)} s"
+
+
+def _said(found: "Limit") -> str:
+    who = (
+        f"workspace {found.workspace} of tenant {found.tenant}"
+        if found.workspace
+        else f"tenant {found.tenant}"
+    )
+    most = "whatever is free" if found.maximum is None else f"at most {found.maximum} slots"
+    own = f"{found.guaranteed} guaranteed"
+    return f"{who} may hold {most} in pool {found.pool}, {own}, weight {number(found.weight)}"

@@ -1,0 +1,91 @@
+"""What tenants and workspaces may hold in pools: written here, told to the scheduler, which rules by it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muster.errors import NotFound, Rejected
+from services.gateway.api.pools import Limit, LimitPage, ListLimitsRequest, SetLimitRequest
+from services.gateway.core.permissions import sees_all_tenants
+from services.gateway.operations.call import Call
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.pools import view_of
+from services.gateway.store import access, limits
+from shared.ids import SITE, TenantId, derived_id
+from shared.messages.limits import LimitsChanged
+
+
+async def list_limits(call: Call, request: ListLimitsRequest) -> LimitPage:
+    """Lists what the caller's tenant and its workspaces may hold; an operator sees every tenant's."""
+    position = read_cursor(call, request, request.cursor)
+    rows, names = await _load(call, request.pool)
+    first = int(str(position[0])) if position else 0
+    shown = rows[first : first + request.limit]
+    more = first + request.limit < len(rows)
+    return LimitPage(
+        items=[_render(row._mapping, names.get(row.tenant, str(row.tenant))) for row in shown],
+        next_cursor=make_cursor(call, request, [first + request.limit]) if more else None,
+    )
+
+
+async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
+    """Says what a tenant, or a workspace of one, may hold in a pool, from now on."""
+    if request.maximum is not None and request.maximum < request.guaranteed:
+        raise Rejected(
+            "invalid_request",
+            f"the maximum ({request.maximum}) is below what is guaranteed ({request.guaranteed})",
+            "maximum",
+            "raise the maximum, or guarantee less",
+        )
+    pool = await view_of(call, request.pool)
+    tenant, name = await _tenant(call, request.tenant)
+    values: dict[str, Any] = {
+        **request.model_dump(include={"pool", "guaranteed", "maximum", "weight"}),
+        "tenant": tenant,
+        "workspace": request.workspace or "",
+    }
+    async with call.doors.units.system() as unit:
+        version = await limits.save_limit(unit.connection, values)
+        changed = LimitsChanged(
+            limit_id=derived_id(tenant, "limit", pool.pool, request.workspace or ""),
+            version=version,
+            tenant=tenant,
+            workspace=request.workspace,
+            pool=pool.pool,
+            guaranteed=request.guaranteed,
+            maximum=request.maximum,
+            weight=request.weight,
+        )
+        unit.emit(changed, tenant=SITE)
+    return _render(values, name)
+
+
+async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
+    if not sees_all_tenants(call.caller.role):
+        async with call.doors.database.tenant(call.tenant) as connection:
+            return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
+    async with call.doors.database.system() as connection:
+        rows = await limits.load_limits(connection, pool)
+        return rows, await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
+
+
+async def _tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
+    """The tenant that is meant: only who sees all tenants may name another than their own."""
+    if name is None or name == call.caller.tenant_name:
+        return call.tenant, call.caller.tenant_name
+    if sees_all_tenants(call.caller.role):
+        async with call.doors.database.system() as connection:
+            found = await access.find_tenant(connection, name)
+        if found is not None:
+            return found, name
+    raise NotFound(f"tenant {name}")
+
+
+def _render(values: Mapping[str, Any], tenant: str) -> Limit:
+    return Limit(
+        pool=values["pool"],
+        tenant=tenant,
+        workspace=values["workspace"] or None,
+        guaranteed=values["guaranteed"],
+        maximum=values["maximum"],
+        weight=values["weight"],
+    )

@@ -1,0 +1,75 @@
+"""Pools: read, and their rules changed while things run."""
+
+from bisect import bisect_right
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import NotFound, Rejected
+from services.gateway.api.base import PageRequest
+from services.gateway.api.pools import EditPoolRequest, Pool, PoolPage, PoolRequest
+from services.gateway.operations.call import Call
+from services.gateway.operations.commands import wait_for
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render_cluster import render_pool
+from shared.ids import SITE, new_id
+from shared.messages.pools import EditPool, GetCluster, PoolView
+
+_TAKEN_AWAY = {"no_ageing": "ageing_s", "no_max_preemptions": "max_preemptions"}
+
+
+async def list_pools(call: Call, request: PageRequest) -> PoolPage:
+    """Lists the pools by name."""
+    position = read_cursor(call, request, request.cursor)
+    view = await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)
+    pools = sorted(view.pools, key=lambda pool: pool.pool)
+    first = bisect_right([pool.pool for pool in pools], str(position[0])) if position else 0
+    shown = pools[first : first + request.limit]
+    more = first + request.limit < len(pools)
+    return PoolPage(
+        items=[render_pool(pool) for pool in shown],
+        next_cursor=make_cursor(call, request, [shown[-1].pool]) if more else None,
+    )
+
+
+async def get_pool(call: Call, request: PoolRequest) -> Pool:
+    """Shows one pool and how it is shared."""
+    return render_pool(await view_of(call, request.pool))
+
+
+async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
+    """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs."""
+    before = await view_of(call, request.pool)
+    rules = before.rules.model_copy(update=_changes(request))
+    command = EditPool(operation_id=new_id(call.doors.clock), pool=before.pool, rules=rules)
+    async with call.doors.units.system() as unit:
+        unit.emit(command, tenant=SITE)
+
+    async def look(_: AsyncConnection) -> PoolView | None:
+        now = await view_of(call, request.pool)
+        return now if now.rules == rules else None
+
+    found = await wait_for(call, command.operation_id, look)
+    return render_pool(found or await view_of(call, request.pool))
+
+
+async def view_of(call: Call, name: str) -> PoolView:
+    """Raises NotFound, naming the pools there are."""
+    view = await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)
+    for pool in view.pools:
+        if pool.pool == name:
+            return pool
+    raise NotFound(f"pool {name}", f"there is {', '.join(sorted(pool.pool for pool in view.pools))}")
+
+
+def _changes(request: EditPoolRequest) -> dict[str, object]:
+    given = request.model_dump(exclude={"pool"}, exclude_defaults=True)
+    if not given:
+        raise Rejected("invalid_request", "nothing is to be changed", hint="give at least one of the rules")
+    for taken, rule in _TAKEN_AWAY.items():
+        if given.pop(taken, False):
+            if rule in given:
+                raise Rejected(
+                    "invalid_request", f"{rule} is given and taken away at once", taken, "leave one out"
+                )
+            given[rule] = None
+    return {name: str(value) if name == "order" else value for name, value in given.items()}

@@ -1,0 +1,92 @@
+"""Who keeps the site changes the rules while things run: a pool's policy, what tenants and workspaces may hold."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from services.scheduler.core.pool import NO_QUOTA, PoolPolicy, Quota
+from services.scheduler.core.shares import Path
+from services.scheduler.cycle import Cycle
+from services.scheduler.store.policies import edit_pool, save_quota
+from shared.bus import Delivery, Unit
+from shared.ids import PoolName
+from shared.messages.experiments import OperationRefused
+from shared.messages.limits import LimitsChanged
+from shared.messages.pools import EditPool, PoolRules
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One method a message; all of them are the site's."""
+
+    cycle: Cycle
+
+    async def on_edit_pool(self, unit: Unit, batch: list[Delivery[EditPool]]) -> None:
+        for delivery in batch:
+            wish = delivery.message
+            pool = self.cycle.cluster.pools.get(wish.pool)
+            if pool is None:
+                refused = OperationRefused(
+                    operation_id=wish.operation_id,
+                    code="pool_unknown",
+                    message=f"pool {wish.pool} does not exist",
+                )
+                unit.emit(refused, cause=delivery)
+                continue
+            await edit_pool(unit.connection, ruled(pool.policy, wish.rules))
+            self._take_up_rules(unit, wish)
+
+    async def on_limits(self, unit: Unit, batch: list[Delivery[LimitsChanged]]) -> None:
+        for delivery in batch:
+            limits = delivery.message
+            path: Path = (limits.tenant, limits.workspace) if limits.workspace else (limits.tenant,)
+            quota = Quota(limits.guaranteed, limits.maximum, limits.weight)
+            if await save_quota(unit.connection, limits.pool, path, quota, limits.version):
+                self._take_up_quota(unit, limits.pool, path, quota)
+
+    def _take_up_rules(self, unit: Unit, wish: EditPool) -> None:
+        async def take_up() -> None:
+            def rule(cycle: Cycle) -> None:
+                cycle.cluster.put_pool(ruled(cycle.cluster.pools[wish.pool].policy, wish.rules))
+
+            self.cycle.push(rule)
+
+        unit.then(take_up)
+
+    def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
+        async def take_up() -> None:
+            def limit(cycle: Cycle) -> None:
+                if pool in cycle.cluster.pools:
+                    cycle.cluster.put_quota(pool, path, None if quota == NO_QUOTA else quota)
+
+            self.cycle.push(limit)
+
+        unit.then(take_up)
+
+
+def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
+    """The policy under other rules; what its machines are stays."""
+    return replace(
+        policy,
+        order=rules.order,
+        preemption=rules.preemption,
+        elastic=rules.elastic,
+        default_priority=rules.default_priority,
+        ageing=None if rules.ageing_s is None else timedelta(seconds=rules.ageing_s),
+        half_life=timedelta(seconds=rules.half_life_s),
+        min_run=timedelta(seconds=rules.min_run_s),
+        max_preemptions=rules.max_preemptions,
+    )
+
+
+def rules_of(policy: PoolPolicy) -> PoolRules:
+    """The other way round."""
+    return PoolRules(
+        order=policy.order,
+        preemption=policy.preemption,
+        elastic=policy.elastic,
+        default_priority=policy.default_priority,
+        ageing_s=None if policy.ageing is None else policy.ageing.total_seconds(),
+        half_life_s=policy.half_life.total_seconds(),
+        min_run_s=policy.min_run.total_seconds(),
+        max_preemptions=policy.max_preemptions,
+    )

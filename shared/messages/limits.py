@@ -1,0 +1,22 @@
+"""Limits: what a tenant, or a workspace of one, may have. Written by the gateway, enforced by one owner each."""
+
+from uuid import UUID
+
+from shared.ids import PoolName, TenantId
+from shared.messages.base import Event
+
+
+class LimitsChanged(Event, entity="limits", happened="changed", key="limit_id"):
+    """gateway → scheduler, for the site: slots of one pool. Without a workspace the tenant as a whole is meant.
+
+    `guaranteed` comes back on demand in pools with preemption; beyond it is borrowed, up to `maximum` (None: whatever is free).
+    """
+
+    limit_id: UUID
+    version: int
+    tenant: TenantId
+    workspace: str | None = None
+    pool: PoolName
+    guaranteed: int = 0
+    maximum: int | None = None
+    weight: float = 1.0

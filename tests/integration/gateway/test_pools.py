@@ -1,0 +1,132 @@
+"""Pools' rules and limits over the API: changed in the site's name, shown as they stand, seen by whom they concern."""
+
+import asyncio
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from shared.ids import DEFAULT_TENANT, SITE
+from shared.messages.limits import LimitsChanged
+from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import add_token, make_tenant
+from tests.integration.gateway.test_experiments import next_command
+from tests.integration.gateway.test_machines import view
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
+
+
+def ruled(**rules: Any) -> ClusterView:
+    found = view("w1")
+    pool = found.pools[0].model_copy(update={"rules": PoolRules(**rules), "max_slots": 8})
+    return found.model_copy(update={"pools": (pool,)})
+
+
+async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    others.say(GetCluster, ruled(ageing_s=60.0, max_preemptions=2))
+    shown = (await api.get("/v1/pools/default")).json()
+    assert (shown["rules"]["order"], shown["rules"]["ageing_s"], shown["max_slots"]) == ("priority", 60.0, 8)
+    changes = {"order": "fair_share", "preemption": True, "half_life_s": 3600.0, "no_ageing": True}
+    asking = asyncio.create_task(api.patch("/v1/pools/default", json=changes))
+    wanted = PoolRules(order="fair_share", preemption=True, half_life_s=3600.0, max_preemptions=2)
+
+    async def is_sent() -> bool:
+        command = await next_command(others, EditPool)
+        return isinstance(command, EditPool) and command.rules == wanted
+
+    await eventually(is_sent)
+    message = await others.buses["admin"].jetstream.get_last_msg("CMD", EditPool.subject())
+    assert (message.headers or {})["Muster-Tenant"] == str(SITE)
+    others.say(GetCluster, ruled(**wanted.model_dump()))
+    assert (await asking).json()["rules"] == wanted.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ({"default_priority": 100}, "default_priority"),
+        ({"half_life_s": 1}, "half_life_s"),
+        ({"order": "random"}, "order"),
+        ({"ageing_s": 5, "no_ageing": True}, "no_ageing"),
+        ({}, None),
+    ],
+)
+async def test_rules_out_of_range_are_refused_with_their_place(
+    api: httpx.AsyncClient, others: Others, body: dict[str, Any], place: str | None
+) -> None:
+    others.say(GetCluster, ruled())
+    refused = await api.patch("/v1/pools/default", json=body)
+    assert refused.status_code in (400, 422) and refused.json().get("place") == place
+
+
+async def test_a_pool_that_is_not_there_is_not_found(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, ruled())
+    refused = await api.patch("/v1/pools/moon", json={"preemption": True})
+    assert refused.status_code == 404 and refused.json()["hint"] == "there is default"
+    assert (await api.put("/v1/limits", json={"pool": "moon"})).status_code == 404
+
+
+async def told_limits(others: Others) -> LimitsChanged:
+    message = await others.buses["admin"].jetstream.get_last_msg("EVT", LimitsChanged.subject(SITE))
+    return LimitsChanged.from_bytes(message.data or b"")
+
+
+async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    others.say(GetCluster, ruled())
+    body = {"pool": "default", "workspace": "vision", "guaranteed": 2, "maximum": 4, "weight": 2.0}
+    assert (await api.put("/v1/limits", json=body)).json() == body | {"tenant": "default"}
+
+    async def is_told() -> bool:
+        told = await told_limits(others)
+        return (told.workspace, told.guaranteed, told.maximum, told.weight) == ("vision", 2, 4, 2.0)
+
+    await eventually(is_told)
+    first = await told_limits(others)
+    assert (first.tenant, first.pool) == (DEFAULT_TENANT, "default")
+    await api.put("/v1/limits", json=body | {"maximum": 6})
+
+    async def is_replaced() -> bool:
+        told = await told_limits(others)
+        return (told.maximum, told.version, told.limit_id) == (6, first.version + 1, first.limit_id)
+
+    await eventually(is_replaced)
+    listed = (await api.get("/v1/limits", params={"pool": "default"})).json()["items"]
+    assert [(one["workspace"], one["maximum"]) for one in listed] == [("vision", 6)]
+    await api.put("/v1/limits", json={"pool": "default", "workspace": "vision"})
+    assert (await api.get("/v1/limits")).json()["items"] == [], "what limits nothing is not listed"
+    refused = await api.put("/v1/limits", json=body | {"maximum": 1})
+    assert refused.json()["place"] == "maximum" and "below what is guaranteed (2)" in refused.json()["detail"]
+
+
+async def test_tenants_see_and_set_their_own_and_an_operator_all(
+    gateway: Gateway, others: Others, postgres: TestDatabase
+) -> None:
+    others.say(GetCluster, ruled())
+    system = postgres.urls["gateway"].system
+    foreign: UUID
+    foreign, token = await make_tenant(system, gateway.directory, "other")
+    name = f"other-{foreign}"
+    operator = await add_token(system, gateway.directory, DEFAULT_TENANT, "operator", "limits-operator")
+    viewer = await add_token(system, gateway.directory, DEFAULT_TENANT, "viewer", "limits-viewer")
+    async with gateway.client(operator) as client:
+        set_ = await client.put("/v1/limits", json={"pool": "default", "tenant": name, "maximum": 3})
+        assert set_.json()["tenant"] == name
+        assert [one["tenant"] for one in (await client.get("/v1/limits")).json()["items"]] == [name]
+
+    async def is_told() -> bool:
+        return (await told_limits(others)).tenant == foreign
+
+    await eventually(is_told)
+    async with gateway.client(token) as client:
+        assert [one["maximum"] for one in (await client.get("/v1/limits")).json()["items"]] == [3]
+        named = await client.put("/v1/limits", json={"pool": "default", "tenant": "default"})
+        assert named.status_code == 404, "another tenant looks absent"
+    async with gateway.client(viewer) as client:
+        assert (await client.get("/v1/limits")).json()["items"] == []
+        assert (await client.put("/v1/limits", json={"pool": "default"})).status_code == 403

@@ -1,0 +1,94 @@
+"""Who keeps the site changes the rules of a pool and what tenants may hold, while things run; both outlive the leader."""
+
+from uuid import UUID
+
+from shared.ids import DEFAULT_TENANT, SITE, PoolName, new_id
+from shared.messages.experiments import OperationRefused
+from shared.messages.limits import LimitsChanged
+from shared.messages.pools import EditPool, GetCluster, PoolRules
+from shared.messages.queue import Explain
+from shared.messages.workers import WorkerJoined
+from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
+from tests.support.waiting import eventually
+
+RULES = PoolRules(
+    order="fair_share",
+    preemption=True,
+    elastic=True,
+    default_priority=10,
+    ageing_s=60.0,
+    half_life_s=3600.0,
+    min_run_s=30.0,
+    max_preemptions=3,
+)
+
+
+async def rules(around: Platform) -> PoolRules:
+    view = await around.insist(GetCluster())
+    found: PoolRules = next(pool.rules for pool in view.pools if pool.pool == POOL)
+    return found
+
+
+def limits(version: int, maximum: int | None) -> LimitsChanged:
+    return LimitsChanged(
+        limit_id=UUID(int=7), version=version, tenant=DEFAULT_TENANT, pool=POOL, maximum=maximum
+    )
+
+
+async def why(around: Platform, trial: UUID) -> str:
+    told = await around.ask(Explain.model_validate({"trial_id": trial}), DEFAULT_TENANT)
+    return str(told.code)
+
+
+async def test_rules_of_a_pool_change_while_it_runs_and_stay_changed(around: Platform) -> None:
+    async with around.scheduler() as leader:
+        assert await rules(around) == PoolRules()
+        await around.tell(EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=RULES), SITE)
+
+        async def is_changed() -> bool:
+            return await rules(around) == RULES
+
+        await eventually(is_changed)
+        await leader.kill()
+    async with around.scheduler():
+        assert await rules(around) == RULES, "settings do not take back what people said"
+        back = EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=PoolRules())
+        await around.tell(back, SITE)
+
+        async def is_back() -> bool:
+            return await rules(around) == PoolRules()
+
+        await eventually(is_back)
+        unknown = EditPool(operation_id=new_id(CLOCK), pool=PoolName("moon"), rules=RULES)
+        await around.tell(unknown, SITE)
+        await eventually(lambda: around.told(OperationRefused))
+        refused = around.told(OperationRefused)[0]
+        assert (refused.operation_id, refused.code) == (unknown.operation_id, "pool_unknown")
+
+
+async def test_what_a_tenant_may_hold_binds_until_a_newer_word(around: Platform) -> None:
+    async with around.scheduler(), around.worker("q1", slots=2) as worker:
+        await eventually(lambda: around.told(WorkerJoined))
+        await around.tell(limits(version=2, maximum=1), SITE)
+        first, second = new_trial(), new_trial()
+
+        async def is_limited() -> bool:
+            (row,) = await around.rows("SELECT maximum FROM scheduler.quota")
+            return bool(row["maximum"] == 1)
+
+        await eventually(is_limited)
+        await around.want(first)
+        await eventually(lambda: first in worker.running)
+        await around.want(second)
+
+        async def is_held_up() -> bool:
+            return await why(around, second) == "tenant_quota_reached"
+
+        await eventually(is_held_up)
+        await around.tell(limits(version=1, maximum=None), SITE)
+        await around.tell(limits(version=3, maximum=2), SITE)
+        await eventually(lambda: second in worker.running)
+        (row,) = await around.rows("SELECT maximum, version FROM scheduler.quota")
+        assert (row["maximum"], row["version"]) == (2, 3)
+        for trial in (first, second):
+            await worker.exit(trial)

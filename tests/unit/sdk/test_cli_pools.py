@@ -1,0 +1,77 @@
+"""`muster pool` and `muster limit` as who keeps the site meets them: times as people say them, changes as they stand."""
+
+import httpx
+import pytest
+
+from muster.cli.pool import seconds_of
+from muster.errors import Rejected
+from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+
+RULES = {
+    "order": "fair_share", "preemption": True, "elastic": False, "default_priority": 42, "ageing_s": None,
+    "half_life_s": 86400.0, "min_run_s": 300.0, "max_preemptions": 3,
+}  # fmt: skip
+POOL = {
+    "name": "default", "workers": 2, "slots": 8, "used_slots": 6, "waiting_slots": 4, "max_slots": 16,
+    "preemption": True, "exclusive": True, "rules": RULES,
+}  # fmt: skip
+LIMIT = {
+    "pool": "default",
+    "tenant": "acme",
+    "workspace": "vision",
+    "guaranteed": 4,
+    "maximum": 8,
+    "weight": 2.0,
+}
+
+
+def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/pools/default"] = httpx.Response(200, json=POOL)
+    words = " ".join(shell("pool", "describe", "default").out.split())
+    assert "slots 6 used of 8, at most 16" in words
+    assert "ageing none half-life 1 d minimum run 5 m preemptions at most 3 a trial" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "body"),
+    [
+        (("--order", "fair_share", "--half-life", "2h"), {"order": "fair_share", "half_life_s": 7200.0}),
+        (("--no-preemption", "--ageing", "none"), {"preemption": False, "no_ageing": True}),
+        (("--ageing", "90", "--min-run", "0"), {"ageing_s": 90.0, "min_run_s": 0.0}),
+        (("--max-preemptions", "0"), {"max_preemptions": 0}),
+        (("--max-preemptions", "none", "--elastic"), {"no_max_preemptions": True, "elastic": True}),
+    ],
+)
+def test_only_what_is_named_is_changed(
+    shell: Shell,  # noqa: F811
+    options: tuple[str, ...],
+    body: dict[str, object],
+) -> None:
+    shell.answers["PATCH /v1/pools/default"] = httpx.Response(200, json=POOL)
+    assert shell("pool", "set", "default", *options).code == 0
+    assert shell.sent("PATCH", "/v1/pools/default") == body
+
+
+def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F811
+    shell.answers["PUT /v1/limits"] = httpx.Response(200, json=LIMIT)
+    shown = shell(
+        "limit", "set", "--workspace", "vision", "--guaranteed", "4", "--maximum", "8", "--weight", "2"
+    )
+    said = "workspace vision of tenant acme may hold at most 8 slots in pool default, 4 guaranteed, weight 2"
+    assert " ".join(shown.err.split()) == said
+    assert shell.sent("PUT", "/v1/limits") == {
+        "pool": "default", "workspace": "vision", "guaranteed": 4, "maximum": 8, "weight": 2.0,
+    }  # fmt: skip
+
+
+def test_limits_are_listed(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": [LIMIT]})
+    assert "vision" in shell("limit", "list").out
+    shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": []})
+    assert "everybody may hold whatever is free" in shell("limit", "list").err
+
+
+@pytest.mark.parametrize("given", ["", "soon", "5y", "-1"])
+def test_what_is_no_duration_is_refused(given: str) -> None:
+    with pytest.raises(Rejected, match="no duration"):
+        seconds_of(given, "--ageing")
