@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from services.scheduler.core.backfill import choose_reserved
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.lending import Resize, lend
+from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.indexes import Pool, Reserved
 from services.scheduler.core.order import Serving, serving
 from services.scheduler.core.preemption.rights import has_claims, rights_of
@@ -93,10 +93,10 @@ class PoolPlan:
 
     def lend(self) -> None:
         """Distributes what is left over; elastic requests that were served begin with their share of it."""
-        if not self.pool.policy.elastic or not (self.pool.elastic.of or self.grants):
-            return
         trials = self.cluster.trials
         served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
+        if not is_due(self.cluster, self.pool, served, self.refusals.values()):
+            return
         lending = lend(self.cluster, self.pool, served)
         self.resizes = list(lending.resizes)
         self.grants = [

@@ -13,6 +13,7 @@ from datetime import datetime
 
 from services.scheduler.core import ends, grants, wishes
 from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.grants import NewRun
 from services.scheduler.core.plan import Plan, plan
 from shared.ids import AllocationId, RunId, derived_id
@@ -68,6 +69,8 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         grants.on_preempted(cluster, signal.run)
     for resize in planned.resizes:
         grants.on_resized(cluster, resize.run, resize.slots)
+    for name in planned.demand:
+        cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
     cluster.changes.pools.clear()

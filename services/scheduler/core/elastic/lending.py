@@ -5,11 +5,12 @@ no more than the runs' next checkpoints. What no request takes is distributed (`
 checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from services.scheduler.core.capacity import Capacity, Placement
+from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.queue import milliseconds
@@ -21,10 +22,13 @@ from shared.ids import RunId, TenantId, TrialId, WorkerId
 if TYPE_CHECKING:
     from services.scheduler.core.cluster import Cluster
     from services.scheduler.core.indexes import Pool
+    from services.scheduler.core.refusals import Reason
 
 Wanted = dict[TrialId, Placement]
 REPORTS_WITHIN_MS = 120_000
 """A run that has reported nothing for so long never will."""
+FEW = 100
+"""So many elastic trials are distributed in some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,16 @@ def kept_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
         kept[share.worker] = min(left, share.slots)
         left -= kept[share.worker]
     return kept
+
+
+def is_due(cluster: "Cluster", pool: "Pool", served: Wanted, refusals: "Iterable[Reason]") -> bool:
+    """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
+    has a part in it, else once in a step."""
+    elastic = pool.elastic
+    if served or not elastic.of:
+        return bool(served) and pool.policy.elastic
+    is_new_step = elastic.lent_step != cluster.now_ms // STEP_MS
+    return len(elastic.of) <= FEW or is_new_step or "preempting" in refusals
 
 
 def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:

@@ -24,10 +24,12 @@ class Record:
 
 @dataclass(slots=True)
 class Records:
-    """All of a pool. `resizing`: trials whose runs were asked to end so that they may go on with so many slots."""
+    """All of a pool. `resizing`: trials whose runs were asked to end so that they may go on with so many slots.
+    `lent_step`: the step of the last plan."""
 
     of: dict[TrialId, Record] = field(default_factory=dict)
     resizing: dict[TrialId, int] = field(default_factory=dict)
+    lent_step: int = -1
 
     def hold(self, trial: TrialId, slots: int, now_ms: int) -> None:
         """From now on a trial holds so many slots."""
