@@ -232,7 +232,8 @@ class NoHealthyRunKilled(Invariant):
             self._ended.add(trial)
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
-        self._excused |= {asked.run for asked in (*planned.signals, *planned.resizes)}
+        self._excused |= {signal.run for signal in planned.signals}
+        self._excused |= {resize.run for resize in planned.resizes}
 
     def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
         if cause in ("exit", "power", "orphaned"):
