@@ -33,6 +33,7 @@ def provided(one: Provider) -> ProviderChanged:
         minimum=one.minimum,
         maximum=one.maximum,
         slots_per_instance=one.slots_per_instance,
+        slot_kind=one.slot_kind,
         instances=one.instances,
         fault=one.fault,
     )

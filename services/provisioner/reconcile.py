@@ -173,6 +173,7 @@ class Reconciler:
             "minimum": policy.minimum,
             "maximum": policy.maximum,
             "slots_per_instance": policy.slots_per_instance,
+            "slot_kind": policy.kind,
             "instances": instances,
         }
 

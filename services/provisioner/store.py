@@ -29,6 +29,7 @@ from services.provisioner.core.instance import Instance, State
 from services.provisioner.core.sizing import Demand, Policy
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.pools import PoolDemand
+from shared.messages.specs import SlotKind
 
 METADATA = MetaData(schema="provisioner")
 _TIME = DateTime(timezone=True)
@@ -66,6 +67,7 @@ provider = Table(
     Column("minimum", Integer),
     Column("maximum", Integer),
     Column("slots_per_instance", Integer),
+    Column("slot_kind", Text),
     Column("instances", Integer),
     Column("fault", Text),
     Column("failures", Integer),
@@ -90,6 +92,7 @@ class Provider:
     minimum: int
     maximum: int
     slots_per_instance: int
+    slot_kind: SlotKind | None
     instances: int
     fault: str | None
     failures: int
@@ -116,6 +119,7 @@ async def seed_provider(connection: AsyncConnection, policy: Policy) -> None:
         "minimum": policy.minimum,
         "maximum": policy.maximum,
         "slots_per_instance": policy.slots_per_instance,
+        "slot_kind": policy.kind,
         "instances": 0,
     }
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
@@ -247,6 +251,7 @@ def _provider_of(row: Row[Any]) -> Provider:
         minimum=row.minimum,
         maximum=row.maximum,
         slots_per_instance=row.slots_per_instance,
+        slot_kind=row.slot_kind,
         instances=row.instances,
         fault=row.fault,
         failures=row.failures,

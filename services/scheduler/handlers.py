@@ -95,14 +95,7 @@ class Handlers:
 
     async def on_providers(self, unit: Unit, batch: list[Delivery[ProviderChanged]]) -> None:
         for delivery in batch:
-            limit = delivery.message
-            await worker_store.limit_pool(
-                unit.connection,
-                limit.pool,
-                limit.maximum * limit.slots_per_instance,
-                limit.slots_per_instance,
-                limit.version,
-            )
+            await worker_store.limit_pool(unit.connection, delivery.message)
         policies = await load_pools(unit.connection)
 
         async def take_up() -> None:

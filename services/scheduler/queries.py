@@ -119,16 +119,13 @@ class Queries:
         reach = reach_of(pool.capacity, pool.policy, ask.tenant, needs)
         if query.min_slots <= reach.slots:
             return Placeable()
-        message = (
-            f"{query.min_slots} slots were asked for; pool {query.pool} can have {reach.slots} {reach.where}"
-        )
+        message = f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
+        if reach.is_final and query.kind and not reach.slots:
+            hint = "ask for another kind, or choose another pool with resources.resource_pool"
+            raise Rejected("slots_unsatisfiable", message, "resources.slot_kind", hint)
         if reach.is_final:
-            raise Rejected(
-                "slots_unsatisfiable",
-                message,
-                "resources.slots_per_trial",
-                "ask for fewer slots, or choose a larger pool with resources.resource_pool",
-            )
+            hint = "ask for fewer slots, or choose a larger pool with resources.resource_pool"
+            raise Rejected("slots_unsatisfiable", message, "resources.slots_per_trial", hint)
         return Placeable(warnings=(f"{message} now; the trial will wait until it has grown",))
 
     async def allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:

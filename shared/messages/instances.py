@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Event, Query, Record
+from shared.messages.specs import SlotKind
 
 InstanceState = Literal[
     "wanted",
@@ -39,7 +40,7 @@ class InstanceChanged(Event, entity="instance", happened="changed", key="instanc
 
 
 class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
-    """provisioner → gateway: what a pool may grow to, and what keeps it from growing."""
+    """provisioner → scheduler, gateway: what a pool may grow to, and what keeps it from growing."""
 
     pool: PoolName
     version: int
@@ -47,6 +48,7 @@ class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     minimum: int
     maximum: int
     slots_per_instance: int
+    slot_kind: SlotKind | None = None
     instances: int
     fault: str | None = None
 

@@ -26,5 +26,7 @@ def reach_of(capacity: Capacity, policy: PoolPolicy, tenant: TenantId, needs: Ne
     total, largest = capacity.total_for(Ask(tenant, needs.kind, needs.single_node))
     if policy.max_slots is None:
         return Reach(largest if must_be_one else total, where, is_final=False)
-    most = policy.max_slots_per_worker or 0 if must_be_one else policy.max_slots
+    if needs.kind is not None and policy.provided_kind not in (None, needs.kind):
+        return Reach(largest if must_be_one else total, f"of kind {needs.kind}", is_final=True)
+    most = (policy.max_slots_per_worker or 0) if must_be_one else policy.max_slots
     return Reach(max(largest if must_be_one else total, most), where, is_final=True)

@@ -25,6 +25,7 @@ class PoolPolicy:
             ranks' rendezvous has no authentication.
         auxiliary_per_worker: How many runs without slots one worker takes.
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
+        provided_kind: Kind of slot that its provider's machines bring (None: not known).
         order: Who goes first (`order/`).
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
@@ -41,6 +42,7 @@ class PoolPolicy:
     default_priority: int = DEFAULT_PRIORITY
     max_slots: int | None = None
     max_slots_per_worker: int | None = None
+    provided_kind: SlotKind | None = None
     order: OrderName = "priority"
     ageing: timedelta | None = None
     min_run: timedelta = timedelta(0)

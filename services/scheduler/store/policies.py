@@ -112,6 +112,7 @@ def _policy_of(row: Any) -> PoolPolicy:
         default_priority=row.default_priority,
         max_slots=row.max_slots,
         max_slots_per_worker=row.max_slots_per_worker,
+        provided_kind=row.provided_kind,
         order=rules.get("order", usual.order),
         ageing=_duration(rules.get("ageing_s"), usual.ageing),
         half_life=_duration(rules.get("half_life_s"), usual.half_life) or usual.half_life,

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.ids import PoolName, WorkerId
+from shared.messages.instances import ProviderChanged
 
 _ISSUE = text(
     "INSERT INTO scheduler.join_token (hash, pool, worker, expires_at) VALUES (:hash, :pool, :worker, :expires_at)"
@@ -34,8 +35,8 @@ _REMOVE = text(
     "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(CAST(:workers AS text[])) AND NOT is_removed"
 )
 _LIMIT = text(
-    "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker, provider_version = :version"
-    " WHERE name = :pool AND provider_version < :version"
+    "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
+    " provided_kind = :kind, provider_version = :version WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
 _DROP_OLD_TOKENS = text(
@@ -99,10 +100,13 @@ async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -
     await connection.execute(_REMOVE, {"workers": workers})
 
 
-async def limit_pool(
-    connection: AsyncConnection, pool: PoolName, max_slots: int, per_worker: int, version: int
-) -> None:
+async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:
     """What the pool's provider can bring it to."""
-    await connection.execute(
-        _LIMIT, {"pool": pool, "max_slots": max_slots, "per_worker": per_worker, "version": version}
-    )
+    row = {
+        "pool": limit.pool,
+        "max_slots": limit.maximum * limit.slots_per_instance,
+        "per_worker": limit.slots_per_instance,
+        "kind": limit.slot_kind,
+        "version": limit.version,
+    }
+    await connection.execute(_LIMIT, row)

@@ -3,10 +3,13 @@
 from typing import Any
 from uuid import UUID
 
+import pytest
+
+from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, ExperimentId, PoolName, TrialId, new_id
 from shared.messages.experiments import OperationRefused
 from shared.messages.instances import ProviderChanged
-from shared.messages.queue import EditExperiment, GetQueue, RequestRanked
+from shared.messages.queue import EditExperiment, GetQueue, RequestRanked, ValidatePlacement
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
 from tests.support.waiting import eventually
@@ -68,7 +71,14 @@ async def test_changes_are_told_in_full_and_what_is_not_named_stays(around: Plat
 
 
 async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> None:
-    limit = {"driver": "local", "minimum": 0, "maximum": 1, "slots_per_instance": 1, "instances": 1}
+    limit = {
+        "driver": "local",
+        "minimum": 0,
+        "maximum": 1,
+        "slots_per_instance": 1,
+        "instances": 1,
+        "slot_kind": "cpu",
+    }
     provided = ProviderChanged.model_validate({"pool": "default", "version": 1, **limit})
     await around.tell(provided, SITE)
     for changes, code, words in (
@@ -77,9 +87,9 @@ async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> No
         ({"max_slots": 0}, "bad_max_slots", "max_slots 0 is below 1"),
         ({"pool": PoolName("moon")}, "pool_unknown", "pool moon does not exist"),
     ):
-        refused = await edit(around, trial, **changes)
-        assert isinstance(refused, OperationRefused)
-        assert (refused.code, refused.message) == (code, words)
+        answer = await edit(around, trial, **changes)
+        assert isinstance(answer, OperationRefused)
+        assert (answer.code, answer.message) == (code, words)
     stranger = await edit(around, new_id(CLOCK), priority=3)
     assert isinstance(stranger, OperationRefused) and stranger.code == "not_found"
 
@@ -88,3 +98,7 @@ async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> No
         return isinstance(answer, OperationRefused) and answer.code == "slots_unsatisfiable"
 
     await eventually(is_too_large)
+    question = ValidatePlacement(pool=PoolName("default"), min_slots=1, max_slots=1, kind="cuda")
+    with pytest.raises(Rejected, match="pool default can have 0 of kind cuda") as refused:
+        await around.ask(question, DEFAULT_TENANT)
+    assert refused.value.place == "resources.slot_kind"

@@ -147,7 +147,7 @@ async def test_what_can_never_be_placed_is_refused_with_the_place(
         await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=1, max_slots=1, priority=100))
     assert priority.value.code == "bad_priority"
     many = await around.ask(ValidatePlacement(pool=PoolName("default"), min_slots=5, max_slots=5))
-    assert "5 slots were asked for; pool default can have 2" in many.warnings[0]
+    assert "slots for a trial: 5 asked for; pool default can have 2" in many.warnings[0]
 
 
 async def test_an_edit_changes_the_place_in_the_queue(around: Platform, workers: list[FakeWorker]) -> None:

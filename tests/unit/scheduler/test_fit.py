@@ -20,6 +20,8 @@ PROVIDED = {"max_slots": 8, "max_slots_per_worker": 2}
         (PROVIDED, Needs(1, 1, single_node=True), Reach(4, "on one machine", is_final=True)),
         ({**PROVIDED, "max_slots": 1}, Needs(1, 1), Reach(6, "in all", is_final=True)),
         ({"kind": "cpu"}, Needs(1, 1, "cuda"), Reach(0, "of kind cuda", is_final=True)),
+        ({**PROVIDED, "provided_kind": "cpu"}, Needs(1, 1, "cuda"), Reach(0, "of kind cuda", is_final=True)),
+        ({**PROVIDED, "provided_kind": "cpu"}, Needs(1, 1, "cpu"), Reach(8, "in all", is_final=True)),
         ({}, Needs(1, 1, "cuda"), Reach(0, "in all", is_final=False)),
     ],
 )
