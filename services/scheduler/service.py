@@ -1,6 +1,7 @@
 """Composition root. Everything that decides or fetches lives inside a leader's term; a stand-by only waits for the lease."""
 
 import asyncio
+import gc
 import os
 import socket
 from collections.abc import Coroutine
@@ -113,6 +114,9 @@ async def _begin(parts: Parts, epoch: int) -> Term:
         await parts.lease.guard(connection)
         token = await next_token_block(connection)
         world = await load_world(connection, parts.clock.now())
+    # The world lives as long as the term: the collector need not walk a million records over and over.
+    gc.collect()
+    gc.freeze()
     return Term(
         epoch=epoch,
         cluster=world.cluster,

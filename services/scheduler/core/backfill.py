@@ -1,6 +1,6 @@
 """Machines reserved for the request whose turn it is; others may use what is left."""
 
-from heapq import nsmallest
+from collections.abc import Iterator
 
 from services.scheduler.core.capacity import Ask, Spot
 from services.scheduler.core.indexes import Pool
@@ -16,25 +16,23 @@ def choose_reserved(pool: Pool, ask: Ask, slots: int, trial: TrialId) -> tuple[W
     if before is not None and before.trial == trial and _suffices(pool, ask, slots, before.workers):
         return before.workers
     must_be_one = ask.single_node or not pool.capacity.exclusive
-    candidates = [
-        (_key(ask, worker, spot), worker, spot.total)
-        for worker, spot in pool.capacity.spots()
-        if ask.kind in (None, spot.kind) and (spot.total >= slots or not must_be_one)
-    ]
-    if must_be_one:
-        return tuple(worker for _, worker, _ in nsmallest(1, candidates))
-    candidates.sort()
     chosen: list[WorkerId] = []
-    for _, worker, total in candidates:
+    for worker, spot in _soonest(pool, ask):
+        if must_be_one and spot.total < slots:
+            continue
         chosen.append(worker)
-        slots -= total
+        slots -= spot.total
         if slots <= 0:
             break
     return tuple(chosen)
 
 
-def _key(ask: Ask, worker: WorkerId, spot: Spot) -> tuple[bool, int, int, WorkerId]:
-    return (spot.owner not in (None, ask.tenant), spot.total - spot.free, -spot.total, worker)
+def _soonest(pool: Pool, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+    usable = pool.capacity.usable_by(ask)
+    yield from sorted(usable, key=lambda found: (found[1].total - found[1].free, -found[1].total, found[0]))
+    for worker, spot in pool.capacity.least_used(ask):
+        if pool.capacity.exclusive and spot.owner not in (None, ask.tenant):
+            yield worker, spot
 
 
 def _suffices(pool: Pool, ask: Ask, slots: int, workers: tuple[WorkerId, ...]) -> bool:

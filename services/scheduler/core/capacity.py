@@ -49,6 +49,7 @@ class Capacity:
         self._spots: dict[WorkerId, Spot] = {}
         self._buckets: dict[_Class, dict[int, list[WorkerId]]] = {}
         self._free: dict[_Class, int] = {}
+        self._used: dict[int, list[WorkerId]] = {}
         self._sizes: dict[SlotKind | None, dict[int, int]] = {}
         self._undo: list[dict[WorkerId, Spot | None]] = []
 
@@ -64,6 +65,23 @@ class Capacity:
     def spots(self) -> Iterator[tuple[WorkerId, Spot]]:
         """All open workers, in no particular order."""
         return iter(self._spots.items())
+
+    def usable_by(self, ask: Ask) -> list[tuple[WorkerId, Spot]]:
+        """Open workers of the kind that serve this tenant or nobody, in no particular order."""
+        found = (ids for key in self._classes(ask) for ids in self._buckets[key].values())
+        return [(worker, self._spots[worker]) for ids in found for worker in ids]
+
+    def least_used(self, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
+        """Open workers of the kind, those with the fewest used slots first, then by id."""
+        for used in sorted(self._used):
+            for worker in self._used[used]:
+                spot = self._spots[worker]
+                if ask.kind in (None, spot.kind):
+                    yield worker, spot
+
+    def owned_free(self, tenant: TenantId) -> int:
+        """Slots free on machines that serve this tenant alone."""
+        return sum(self._free.get((kind, tenant), 0) for kind in self._sizes)
 
     def set(self, worker: WorkerId, spot: Spot | None) -> None:
         """Replaces what is known of a worker; None takes it out."""
@@ -210,11 +228,8 @@ class Capacity:
         sizes[spot.total] = sizes.get(spot.total, 0) + 1
         key = (spot.kind, spot.owner)
         self._free[key] = self._free.get(key, 0) + spot.free
-        ids = self._buckets.setdefault(key, {}).setdefault(spot.free, [])
-        if not ids or worker > ids[-1]:
-            ids.append(worker)
-        else:
-            insort(ids, worker)
+        _insert(self._buckets.setdefault(key, {}).setdefault(spot.free, []), worker)
+        _insert(self._used.setdefault(spot.total - spot.free, []), worker)
 
     def _leave(self, worker: WorkerId, spot: Spot) -> None:
         del self._spots[worker]
@@ -226,6 +241,10 @@ class Capacity:
             del sizes[spot.total]
             if not sizes:
                 del self._sizes[spot.kind]
+        used = self._used[spot.total - spot.free]
+        del used[bisect_left(used, worker)]
+        if not used:
+            del self._used[spot.total - spot.free]
         key = (spot.kind, spot.owner)
         self._free[key] -= spot.free
         bucket = self._buckets[key]
@@ -235,3 +254,10 @@ class Capacity:
             del bucket[spot.free]
             if not bucket:
                 del self._buckets[key], self._free[key]
+
+
+def _insert(ids: list[WorkerId], worker: WorkerId) -> None:
+    if not ids or worker > ids[-1]:
+        ids.append(worker)
+    else:
+        insort(ids, worker)

@@ -57,6 +57,7 @@ class Cluster:
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
+        self._touched: dict[WorkerId, None] = {}
         self.now_ms = 0
         self.changes = Changes()
 
@@ -107,24 +108,27 @@ class Cluster:
 
     def put_trial(self, trial: Trial, lazily: bool = False) -> None:
         """Keeps a trial's new record; waiting ones stand in the queue of their pool."""
-        before = self.trials.get(trial.id)
+        name, experiment = trial.wish.trial, trial.wish.experiment
+        before = self.trials.get(name)
         if before is not None:
             self._count_waiting(before, -1)
-        self.trials[trial.id] = trial
+        self.trials[name] = trial
         self._count_waiting(trial, +1)
-        live = self.live.setdefault(trial.wish.experiment, {})
+        live = self.live.get(experiment)
+        if live is None:
+            live = self.live[experiment] = {}
         if trial.is_closed:
-            live.pop(trial.id, None)
+            live.pop(name, None)
             for pool in self.pools.values():
-                pool.elastic.forget(trial.id)
+                pool.elastic.forget(name)
             if not live:
-                del self.live[trial.wish.experiment]
+                del self.live[experiment]
         else:
-            live[trial.id] = None
+            live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
         if run is not None:
             self._charge(run)
-        (self.changes.lazy_trials if lazily else self.changes.trials)[trial.id] = None
+        (self.changes.lazy_trials if lazily else self.changes.trials)[name] = None
 
     def put_part(self, experiment: ExperimentId, part: Part) -> None:
         """Changes priority, weight, cap or pool of an experiment; its requests move to their new place."""
@@ -138,7 +142,7 @@ class Cluster:
                 pool.rank(leaf, part)
                 self.changes.pools[name] = None
                 if pool.later is not None:
-                    self._index_all(self._machines_of(pool, leaf))
+                    self._touch_all(pool, leaf)
         for trial in trials:
             self._count_waiting(trial, +1)
 
@@ -172,16 +176,24 @@ class Cluster:
             self.draining[worker.id] = None
         else:
             self.draining.pop(worker.id, None)
+        self._touched[worker.id] = None
         if worker.pool in self.pools:
-            self._index(worker)
             self.changes.pools[worker.pool] = None
+
+    def refresh(self) -> None:
+        """Brings the indexes of machines in line with what has changed there; a plan and an explanation begin with it."""
+        touched, self._touched = self._touched, {}
+        for name in touched:
+            worker = self.workers.get(name)
+            if worker is not None and worker.pool in self.pools:
+                self._index(worker)
 
     def follow(self, run: Run) -> None:
         """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
         before = self.runs[run.id]
         self.runs[run.id] = run
         if run.saved_at != before.saved_at and self.pools[run.pool].later is not None:
-            self._index_all(share.worker for share in run.shares)
+            self._touch(run)
 
     def hold(self, run: Run) -> None:
         """Occupies the slots of a granted run."""
@@ -211,12 +223,13 @@ class Cluster:
     def _count_waiting(self, trial: Trial, sign: int) -> None:
         if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
             return
-        name = self.pool_of(trial)
+        part = self.parts.get(trial.wish.experiment)
+        name = part.pool if part and part.pool else trial.wish.pool
         pool = self.pools.get(name)
         if pool is None:
             return
         self.changes.pools[name] = None
-        pool.count(trial, self.part_of(trial), sign)
+        pool.count(trial, part or Part(pool.policy.default_priority), sign)
         if trial.state is RequestState.AWAITING:
             self.awaiting.pop(trial.id, None) if sign < 0 else self.awaiting.setdefault(trial.id)
 
@@ -233,17 +246,16 @@ class Cluster:
             charge = pool.charges.get(run.id)
             pool.elastic.hold(trial.id, charge.slots if charge else 0, self.now_ms)
         if pool.later is not None:
-            self._index_all(share.worker for share in run.shares)
+            self._touch(run)
 
-    def _machines_of(self, pool: Pool, leaf: Node) -> list[WorkerId]:
-        runs = (self.runs[run] for run, charge in pool.charges.items() if charge.leaf is leaf)
-        return [share.worker for run in runs for share in run.shares]
+    def _touch_all(self, pool: Pool, leaf: Node) -> None:
+        for run, charge in pool.charges.items():
+            if charge.leaf is leaf:
+                self._touch(self.runs[run])
 
-    def _index_all(self, workers: Iterable[WorkerId]) -> None:
-        for name in workers:
-            worker = self.workers.get(name)
-            if worker is not None and worker.pool in self.pools:
-                self._index(worker)
+    def _touch(self, run: Run) -> None:
+        for share in run.shares:
+            self._touched[share.worker] = None
 
     def _index(self, worker: Worker) -> None:
         pool = self.pools[worker.pool]

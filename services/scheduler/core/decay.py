@@ -33,10 +33,6 @@ class Decay:
             self._before.append(self._before[-1] + part)
         self._lifetime_ms = int(self._period * STEP_MS / log(2))
 
-    def weigh(self, start_ms: int, end_ms: int) -> int:
-        """The integral of g from start to end."""
-        return self._until(end_ms) - self._until(start_ms)
-
     def present(self, now_ms: int) -> int:
         """What one slot held now weighs beside the sums: as much as one held for the whole past."""
         return self.at(now_ms) * self._lifetime_ms
@@ -50,7 +46,8 @@ class Decay:
         """Whether the origin lies so far back that sums have become long numbers."""
         return now_ms // STEP_MS - self._origin > OLD * self._period
 
-    def _until(self, ms: int) -> int:
+    def until(self, ms: int) -> int:
+        """The integral of g from the origin up to a moment."""
         step, rest_ms = divmod(ms - self._origin * STEP_MS, STEP_MS)
         halvings, rest = divmod(step, self._period)
         whole = self._before[-1] * ((1 << halvings) - 1) + (self._before[rest] << halvings)
@@ -59,17 +56,18 @@ class Decay:
 
 @dataclass(slots=True)
 class Past:
-    """What one holder has used: a sum up to `since_ms`, and what it has held from then on."""
+    """What one holder has used: `held` · G + `offset`, where G is the integral of g up to the moment that is asked for."""
 
-    since_ms: int
-    settled: int = 0
     held: int = 0
+    offset: int = 0
 
-    def at(self, decay: Decay, now_ms: int) -> int:
-        """The weighted sum up to now."""
-        return self.settled + (
-            self.held * decay.weigh(self.since_ms, now_ms) if self.held and now_ms > self.since_ms else 0
-        )
+    def charge(self, slots: int, integral: int) -> None:
+        self.held += slots
+        self.offset -= slots * integral
+
+    def at(self, integral: int) -> int:
+        """The weighted sum of what was held."""
+        return self.held * integral + self.offset
 
 
 @dataclass(slots=True)
@@ -81,29 +79,24 @@ class History:
 
     def charge(self, path: tuple[object, ...], slots: int, now_ms: int) -> None:
         """From now on the path holds `slots` more (less, when negative)."""
+        integral = self.decay.until(now_ms)
         for length in range(1, len(path) + 1):
-            past = self.past(path[:length], now_ms)
-            past.settled, past.since_ms = past.at(self.decay, now_ms), now_ms
-            past.held += slots
-
-    def past(self, path: tuple[object, ...], now_ms: int) -> Past:
-        found = self.pasts.get(path)
-        if found is None:
-            found = self.pasts[path] = Past(now_ms)
-        return found
+            past = self.pasts.get(path[:length])
+            if past is None:
+                past = self.pasts[path[:length]] = Past()
+            past.charge(slots, integral)
 
     def at_rest(self, now_ms: int) -> "History":
         """The same past, with nothing held: for a cluster that is built anew, and charges what it holds."""
-        return History(
-            self.decay, {path: Past(now_ms, past.at(self.decay, now_ms)) for path, past in self.pasts.items()}
-        )
+        integral = self.decay.until(now_ms)
+        return History(self.decay, {path: Past(0, past.at(integral)) for path, past in self.pasts.items()})
 
     def renewed(self, half_life: timedelta, now_ms: int) -> "History":
         """As at rest, with the averages kept and their origin now: for another half-life, or when the numbers have grown long.
         What has faded away is forgotten."""
         then = History(Decay(half_life, now_ms // STEP_MS * STEP_MS))
         for path, past in self.at_rest(now_ms).pasts.items():
-            average = past.settled * then.decay.present(now_ms) // self.decay.present(now_ms)
+            average = past.offset * then.decay.present(now_ms) // self.decay.present(now_ms)
             if average:
-                then.pasts[path] = Past(now_ms, average)
+                then.pasts[path] = Past(0, average)
         return then

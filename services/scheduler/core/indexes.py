@@ -51,7 +51,7 @@ class Pool:
     later: Capacity | None = None
     standing: Standing = field(default_factory=Standing)
     shares: Shares = field(default_factory=Shares)
-    queue: Queue = field(init=False)
+    queue: Queue = field(default_factory=Queue)
     runs: dict[RunId, None] = field(default_factory=dict)
     leaving: dict[RunId, None] = field(default_factory=dict)
     charges: dict[RunId, Charge] = field(default_factory=dict)
@@ -60,9 +60,6 @@ class Pool:
     awaiting_slots: int = 0
     reserved: Reserved | None = None
     elastic: Records = field(default_factory=Records)
-
-    def __post_init__(self) -> None:
-        self.queue = Queue(self.shares)
 
     @property
     def waiting_slots(self) -> int:
@@ -135,7 +132,7 @@ class Pool:
             return
         leaf = self.leaf(trial.wish, part)
         if sign > 0:
-            self.queue.add(trial)
+            self.queue.add(trial, leaf)
         else:
             self.queue.discard(trial.id)
         self.waiting_auxiliary += sign * (needs.max_slots == 0)

@@ -34,6 +34,7 @@ class Plan:
 
 def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
     """Plans the given pools (those that changed), by name; the cluster is left as it was."""
+    cluster.refresh()
     grants: list[Grant] = []
     signals: list[Preempt] = []
     resizes: list[Resize] = []

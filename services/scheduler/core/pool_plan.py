@@ -11,6 +11,7 @@ Lines are taken in the pool's order. Of each:
 """
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from services.scheduler.core.backfill import choose_reserved
 from services.scheduler.core.capacity import Ask, Placement
@@ -18,16 +19,18 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.indexes import Pool, Reserved
 from services.scheduler.core.order import Serving, serving
-from services.scheduler.core.preemption.rights import has_claims, rights_of
+from services.scheduler.core.preemption.rights import claim_of, rights_of
 from services.scheduler.core.preemption.victims import Search, held_by
 from services.scheduler.core.queue import Line
 from services.scheduler.core.quotas import limit_of, room_of
 from services.scheduler.core.refusals import Reason
 from services.scheduler.core.shares import Node
-from shared.ids import PoolName, RunId, TrialId, WorkerId
+from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import SlotKind
 
 ALL = -1
+NOBODY = TenantId(UUID(int=0))
+"""A tenant without machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,12 @@ class PoolPlan:
         self._covered = 0
         self._is_counted = False
         self._asked: set[RunId] = set(pool.leaving)
+        self._spent: set[WorkerId] = set()
         self._withheld: Placement = ()
         self._later_withheld: Placement = ()
         self._head_priority: int | None = None
         self._worst: int | None = None
+        self._decided = 0
         self._hopes: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}
 
@@ -154,6 +159,7 @@ class PoolPlan:
 
     def _charge(self, line: Line, slots: int) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
+        self._decided += 1
         self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.max_slots)
         self._order.granted(line)
 
@@ -193,18 +199,24 @@ class PoolPlan:
         rights = rights_of(self.pool.policy, line.leaf, slots)
         if later is None or not rights.any or self._vain.get(line.leaf.path[0], 0) & line.bit:
             return False
-        search = Search(self.cluster, self.pool, later, line.ask, slots, rights, self._asked)
+        self._decided += 1
+        search = Search(self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent)
         victims = search.choose()
         for victim in victims:
             charge = self.pool.charges[victim]
             self.signals.append(Preempt(victim, trial))
             self._asked.add(victim)
             self.pool.shares.leave(charge.leaf, charge.slots)
-            later.give(held_by(self.cluster, victim))
+            held = held_by(self.cluster, victim)
+            later.give(held)
+            self._spent.update(worker for worker, _ in held if not self._stands_on(worker))
         if not victims and rights.priority is None:
             tenant = line.leaf.path[0]
             self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
         return bool(victims)
+
+    def _stands_on(self, worker: WorkerId) -> bool:
+        return any(one.run not in self._asked for one in self.pool.standing.on(worker))
 
     def _reserve(self, line: Line, trial: TrialId, slots: int) -> None:
         """Keeps the free slots of machines for the first that must simply wait; the same as in the plan before, if it is the same."""
@@ -245,34 +257,46 @@ class PoolPlan:
         if self._head_priority is None or self._is_lendable:
             return ALL
         leaf = asking.leaf if isinstance(asking, Line) else asking
-        tenant = leaf.path[0]
-        if self.pool.later is not None:
-            if isinstance(asking, Line) and leaf.priority < self._worst_priority():
-                return ALL
-            node = self.pool.shares.root.children[tenant]
-            if has_claims(self.pool.policy, node):
-                return ~self._vain.get(tenant, 0) | self._fitting(tenant)
-        return self._fitting(tenant)
+        if isinstance(asking, Line) and leaf.priority < self._worst_priority():
+            return ALL
+        # What was found for a tenant is good as long as nothing was decided since.
+        tenant = leaf.tenant.path[0]
+        version, mask = self._hopes.get(tenant, (-1, 0))
+        if version != self._decided:
+            mask = self._fitting(tenant) | self._claims(leaf.tenant)
+            self._hopes[tenant] = (self._decided, mask)
+        return mask
 
     def _fitting(self, tenant: object) -> int:
-        """Shapes that may fit for this tenant. Grants make it fewer, so a mask of the same plan is good while none was made."""
-        found = self._hopes.get(tenant)
-        if found is not None and found[0] == len(self.grants):
-            return found[1]
-        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        """Shapes that may fit for this tenant."""
         capacity = self.pool.capacity
-        single = capacity.largest_for(ask)
-        gang = capacity.free_for(ask) if capacity.exclusive else single
+        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        if capacity.exclusive and capacity.owned_free(ask.tenant):
+            return self._within(capacity.free_for(ask), capacity.largest_for(ask))
+        # All tenants that have no machine with room are in the same case.
+        version, mask = self._hopes.get(None, (-1, 0))
+        if version != self._decided:
+            nobody = replace(ask, tenant=NOBODY)
+            largest = capacity.largest_for(nobody)
+            mask = self._within(capacity.free_for(nobody) if capacity.exclusive else largest, largest)
+            self._hopes[None] = (self._decided, mask)
+        return mask
+
+    def _within(self, gang: int, single: int) -> int:
         mask = 0
         for needs, bit in self.pool.queue.shapes.items():
             if needs.min_slots <= (single if needs.single_node else gang):
                 mask |= bit
-        self._hopes[tenant] = (len(self.grants), mask)
         return mask
+
+    def _claims(self, tenant: Node) -> int:
+        """Shapes that this tenant may ask others for."""
+        claim = claim_of(self.pool.policy, tenant) if self.pool.later is not None else 0
+        return self.pool.queue.smaller(claim) & ~self._vain.get(tenant.path[0], 0) if claim else 0
 
     def _worst_priority(self) -> int:
         if self._worst is None:
-            is_ranked = self.pool.policy.order == "priority"
+            is_ranked = self.pool.policy.order == "priority" and self.pool.later is not None
             self._worst = self.pool.standing.worst() if is_ranked else 0
         return self._worst
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.capacity import Ask
-from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.shares import Node
 from services.scheduler.core.trial import Needs, Trial
 from shared.ids import ExperimentId, PoolName, TrialId
 
@@ -39,10 +39,9 @@ class Line:
 class Queue:
     """The lines of one pool."""
 
-    def __init__(self, shares: Shares) -> None:
+    def __init__(self) -> None:
         self.lines: dict[tuple[ExperimentId, Needs], Line] = {}
         self.shapes: dict[Needs, int] = {}
-        self._shares = shares
         self._of: dict[TrialId, tuple[Line, Key]] = {}
 
     def __len__(self) -> int:
@@ -55,15 +54,15 @@ class Queue:
     def __contains__(self, trial: TrialId) -> bool:
         return trial in self._of
 
-    def add(self, trial: Trial) -> None:
+    def add(self, trial: Trial, leaf: Node) -> None:
+        """A request of this experiment waits."""
         wish = trial.wish
-        name = (wish.experiment, wish.needs)
-        line = self.lines.get(name)
+        line = leaf.lines.get(wish.needs)
         if line is None:
-            line = self.lines[name] = self._open(trial)
+            line = self._open(trial, leaf)
         key = (trial.place, milliseconds(trial.submitted_at or trial.since), wish.trial)
         self._of[wish.trial] = (line, key)
-        if line.keys and key > line.keys[-1]:
+        if line.keys and trial.place > line.keys[-1][0]:
             line.keys.append(key)
             return
         insort(line.keys, key)
@@ -95,12 +94,11 @@ class Queue:
                 mask |= bit
         return mask
 
-    def _open(self, trial: Trial) -> Line:
+    def _open(self, trial: Trial, leaf: Node) -> Line:
         wish = trial.wish
         bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
-        leaf = self._shares.leaf_of(wish)
         line = Line(leaf, wish.needs, Ask(wish.tenant, wish.needs.kind, wish.needs.single_node), bit)
-        leaf.lines[wish.needs] = line
+        leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
         for node in leaf.upwards():
             node.count_line(bit, +1)
         return line

@@ -29,6 +29,7 @@ class Refusal:
 
 def explain(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Refusal:
     """Why a waiting request waits. `reason` is what the last plan said of it, if it looked at it; counts are those of now."""
+    cluster.refresh()
     pool = cluster.pools[cluster.pool_of(trial)]
     return _told(cluster, pool, trial, _binding(cluster, pool, trial, reason))
 

@@ -26,6 +26,7 @@ class Node:
     """One holder.
 
     Attributes:
+        tenant, workspace: The nodes of these on the way down (itself, where there is none).
         held: Slots that its runs occupy; `leaving` of them are on their way back.
         runs: How many runs occupy something.
         asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum allows.
@@ -33,12 +34,15 @@ class Node:
     """
 
     __slots__ = (
-        *("path", "parent", "children", "quota", "priority", "max_runs", "held", "leaving", "runs"),
+        *("path", "parent", "tenant", "workspace", "children", "quota", "priority", "max_runs"),
+        *("held", "leaving", "runs"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
     def __init__(self, path: Path, parent: "Node | None", quota: Quota = NO_QUOTA) -> None:
         self.path, self.parent, self.quota = path, parent, quota
+        self.tenant: Node = parent.tenant if parent and len(path) > 1 else self
+        self.workspace: Node = parent.workspace if parent and len(path) > 2 else self
         self.children: dict[object, Node] = {}
         self.lines: dict[object, Line] = {}
         self.priority = 0
@@ -177,9 +181,11 @@ class Shares:
         while node is not None:
             node.held += held
             node.runs += runs
-            node.asked += asked
-            usable, maximum = node.asked, node.quota.maximum
-            if maximum is not None:
-                usable = min(usable, max(0, maximum - node.held))
+            usable = node.asked = node.asked + asked
+            maximum = node.quota.maximum
+            if maximum is not None and usable > maximum - node.held:
+                usable = max(0, maximum - node.held)
             asked, node.usable = usable - node.usable, usable
+            if not (asked or held or runs):
+                return
             node = node.parent

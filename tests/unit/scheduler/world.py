@@ -52,6 +52,7 @@ class World:
     def worker(self, name: str, slots: int = 1, **changes: object) -> None:
         said = Heard(WorkerId(name), POOL, "cpu", tuple(range(slots)), allocations=self.observed(name))
         heard.on_heard(self.cluster, replace(said, **changes), self.now)  # type: ignore[arg-type]
+        self.cluster.refresh()
 
     def observed(self, name: str) -> tuple[Observed, ...]:
         runs = [run for run in self.cluster.runs.values() if WorkerId(name) in run.workers - run.released]

@@ -24,7 +24,8 @@ class FairServing:
     ) -> None:
         self._queue, self._shares = queue, shares
         # The past moves in steps: plans of one step see one order.
-        self._history, self._now_ms = history, now_ms // STEP_MS * STEP_MS
+        self._pasts = history.pasts
+        self._integral = history.decay.until(now_ms // STEP_MS * STEP_MS)
         self._present = history.decay.present(now_ms)
         self._heaps: dict[Node, list[_Entry]] = {}
         self._served: dict[Line, int] = {}
@@ -109,7 +110,7 @@ class FairServing:
     def _key(self, node: Node) -> _Key:
         if node in self._on_favoured:
             return (node.held >= node.quota.guaranteed, -1, 0)
-        past = self._history.pasts.get(node.path)
-        used = past.at(self._history.decay, self._now_ms) if past else 0
+        past = self._pasts.get(node.path)
+        used = past.at(self._integral) if past else 0
         share = (node.held * self._present + used) * 1000 // max(1, round(node.quota.weight * 1000))
         return (node.held >= node.quota.guaranteed, share, node.first)

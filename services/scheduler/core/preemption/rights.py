@@ -28,45 +28,36 @@ class Rights:
     def reach(self, victim: Node, slots: int) -> bool:
         """Whether runs of `victim` with so many slots in all may be asked to go."""
         is_lower = self.priority is not None and victim.priority > self.priority
-        mine, theirs = workspace_of(self.leaf), workspace_of(victim)
-        if mine is theirs:
+        mine, theirs = self.leaf, victim
+        if mine.workspace is theirs.workspace:
             return is_lower
-        if not _can_lose(theirs, slots):
+        if not _can_lose(theirs.workspace, slots):
             return False
-        if _above(mine) is _above(theirs):
+        if mine.tenant is theirs.tenant:
             return is_lower or self.is_covered_as_workspace
-        return _can_lose(_above(theirs), slots) and (is_lower or self.is_covered_as_tenant)
+        return _can_lose(theirs.tenant, slots) and (is_lower or self.is_covered_as_tenant)
 
 
 def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
     """What a request of this experiment for so many slots may ask for."""
     is_ranked = policy.preemption and policy.order == "priority"
     covers = policy.preemption and policy.order != "fifo"
-    workspace = workspace_of(leaf)
     return Rights(
         leaf=leaf,
         priority=leaf.priority if is_ranked else None,
-        is_covered_as_tenant=covers and _covers(_above(workspace), slots),
-        is_covered_as_workspace=covers and _covers(workspace, slots),
+        is_covered_as_tenant=covers and _covers(leaf.tenant, slots),
+        is_covered_as_workspace=covers and _covers(leaf.workspace, slots),
     )
 
 
-def has_claims(policy: PoolPolicy, tenant: Node) -> bool:
-    """Whether any guarantee of this tenant is not used up."""
+def claim_of(policy: PoolPolicy, tenant: Node) -> int:
+    """The most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
     if not policy.preemption or policy.order == "fifo":
-        return False
-    return tenant.staying < tenant.quota.guaranteed or any(
-        child.staying < child.quota.guaranteed for child in tenant.children.values()
-    )
-
-
-def workspace_of(leaf: Node) -> Node:
-    return _above(_above(leaf))
-
-
-def _above(node: Node) -> Node:
-    assert node.parent is not None
-    return node.parent
+        return 0
+    claims = [
+        child.quota.guaranteed - child.staying for child in tenant.children.values() if child.quota.guaranteed
+    ]
+    return max(0, tenant.quota.guaranteed - tenant.staying, *claims)
 
 
 def _covers(node: Node, slots: int) -> bool:

@@ -2,7 +2,7 @@
 then those whose work was saved last. What a run loses per slot is the time since it was saved, so this order never ages."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from heapq import merge
@@ -14,7 +14,8 @@ from services.scheduler.core.shares import NEVER, Node
 from services.scheduler.core.trial import Trial
 from shared.ids import RunId, TenantId, WorkerId
 
-Key = tuple[int, int, WorkerId]
+Key = tuple[int, int, WorkerId, int, int]
+"""Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ class Standing:
         self._on[worker] = standers
         slots = sum(one.here for one in standers) or 1
         saved_ms = sum(one.here * one.saved_ms for one in standers) // slots
-        key = (-max(one.leaf.priority for one in standers), -saved_ms, worker)
+        lost_slots = sum(one.slots for one in standers)
+        ready_ms = max(one.ready_ms for one in standers)
+        key = (-max(one.leaf.priority for one in standers), -saved_ms, worker, lost_slots, ready_ms)
         self._keys[worker] = (owner, key)
         insort(self._machines.setdefault(owner, []), key)
 
@@ -75,9 +78,34 @@ class Standing:
         """The highest priority number of all that stand; 0 when nothing does."""
         return max((-keys[0][0] for keys in self._machines.values()), default=0)
 
-    def machines(self, owners: Iterable[TenantId | None], priority: int | None) -> Iterator[WorkerId]:
-        """Machines of these owners, the cheapest first; with a priority, only those with something above it."""
-        for key in merge(*(self._machines[owner] for owner in owners if owner in self._machines)):
-            if priority is not None and -key[0] <= priority:
+    def machines(
+        self,
+        limits: Mapping[TenantId | None, int],
+        spent: Container[WorkerId],
+        now_ms: int,
+        floor: int | None,
+    ) -> Iterator[WorkerId]:
+        """Machines of these owners, the cheapest first.
+
+        Args:
+            limits: for each owner, what it may lose at most in slots with the machine as a whole; `NEVER` looks at no such thing.
+            spent: machines that the plan has cleared already.
+            floor: only machines with something of a higher priority number; None: all.
+        """
+        found = (
+            self._of(owner, limit, spent, now_ms)
+            for owner, limit in limits.items()
+            if owner in self._machines
+        )
+        for key in merge(*found):
+            if floor is not None and -key[0] <= floor:
                 return
             yield key[2]
+
+    def _of(
+        self, owner: TenantId | None, limit: int, spent: Container[WorkerId], now_ms: int
+    ) -> Iterator[Key]:
+        keys = self._machines[owner]
+        if limit == NEVER:
+            return iter(keys)
+        return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)

@@ -12,10 +12,11 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
+from services.scheduler.core.shares import NEVER
 from shared.ids import RunId, TenantId, WorkerId
 
-LOOK = 64
-SKIP = 1024
+LOOK = 16
+SKIP = 512
 """How many machines in a row may be looked at in vain before the search gives up."""
 
 
@@ -30,15 +31,32 @@ class Search:
     slots: int
     rights: Rights
     asked: Container[RunId]
+    spent: Container[WorkerId]
 
     def choose(self) -> tuple[RunId, ...]:
         """The runs to ask, the least important first; empty when no set of them would do."""
-        if self.slots == 0 or not self.rights.any:
+        if self.slots == 0 or not self.rights.any or not self._could_do():
             return ()
-        single = self._on_one_machine()
+        _, largest = self.later.total_for(self.ask)
+        single = self._on_one_machine() if self.slots <= largest else ()
         if single or self.ask.single_node or not self.later.exclusive:
             return single
         return self._on_many()
+
+    def _could_do(self) -> bool:
+        """Whether it would fit if all that is borrowed came free: what rank alone may take is not reckoned."""
+        if self.rights.priority is not None:
+            return True
+        missing = self.slots - self.later.free_for(self.ask)
+        if missing <= 0:
+            return True
+        holders = (
+            self.rights.leaf.tenant.children
+            if not self.rights.is_covered_as_tenant
+            else self.pool.shares.root.children
+        )
+        borrowed = sum(max(0, node.staying - node.quota.guaranteed) for node in holders.values())
+        return borrowed >= missing
 
     def _on_one_machine(self) -> tuple[RunId, ...]:
         best: tuple[tuple[int, int, int], list[Stander]] | None = None
@@ -117,9 +135,9 @@ class Search:
         only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
         priority = self.rights.priority if only_lower else None
         vain = 0
-        for worker in self.pool.standing.machines(self._owners(), priority):
+        for worker in self.pool.standing.machines(self._limits(), self.spent, self.cluster.now_ms, priority):
             spot = self.later.get(worker)
-            if spot is None or self.ask.kind not in (None, spot.kind):
+            if spot is None or self.ask.kind not in (None, spot.kind) or not spot.holds:
                 continue
             standers = self.pool.standing.on(worker)
             askable = [one for one in standers if self._may_ask(one)]
@@ -134,16 +152,21 @@ class Search:
             vain = 0
             yield worker, sorted(askable, key=_order)
 
-    def _owners(self) -> list[TenantId | None]:
-        """Owners whose machines may hold something to be asked for."""
+    def _limits(self) -> dict[TenantId | None, int]:
+        """Owners whose machines may hold something to be asked for, and how much each may lose."""
+        limits: dict[TenantId | None, int] = {None: NEVER}
+        if self.rights.priority is not None or self.rights.is_covered_as_workspace:
+            limits[self.ask.tenant] = NEVER
         if self.rights.priority is None and not self.rights.is_covered_as_tenant:
-            return [self.ask.tenant, None]
-        return [owner for owner in self.pool.standing.owners() if self._can_give(owner)]
-
-    def _can_give(self, owner: TenantId | None) -> bool:
-        """Another tenant that holds no more than its guarantee gives nothing."""
-        node = self.pool.shares.tenant(owner) if owner else None
-        return node is None or node.staying > node.quota.guaranteed or owner == self.ask.tenant
+            return limits
+        for owner in self.pool.standing.owners():
+            node = self.pool.shares.tenant(owner) if owner else None
+            if node is None or node is self.rights.leaf.tenant:
+                continue
+            borrowed = node.staying - node.quota.guaranteed
+            if node.quota.guaranteed == 0 or borrowed > 0:
+                limits[owner] = borrowed
+        return limits
 
     def _may_ask(self, one: Stander) -> bool:
         if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
@@ -172,7 +195,7 @@ def held_by(cluster: Cluster, run_id: RunId) -> Placement:
 
 def _is_kin(one: Stander, other: Stander) -> bool:
     """Whether both count against one tenant's guarantee."""
-    return one.leaf.path[0] == other.leaf.path[0]
+    return one.leaf.tenant is other.leaf.tenant
 
 
 def _order(one: Stander) -> tuple[int, int, int]:
