@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from services.scheduler.announce import Announcer, demanded
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.plan import Demand, Plan
 from services.scheduler.core.refusals import Reason
 from services.scheduler.core.turn import Event as TurnEvent

@@ -3,7 +3,8 @@ the first breach ends the simulation."""
 
 from collections.abc import Iterable, Mapping
 
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.pool import PoolPolicy

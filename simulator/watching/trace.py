@@ -2,7 +2,8 @@
 
 import hashlib
 
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.run import Run
 from shared.ids import TrialId, WorkerId

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.run import Run

@@ -6,7 +6,8 @@ Tentative changes are undone exactly, so that a plan reads the world and leaves 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind
@@ -15,9 +16,11 @@ Placement = tuple[tuple[WorkerId, int], ...]
 """Workers and slots; the chief first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """What a worker can still take. `owner` matters in an exclusive pool only; `holds` counts allocations there."""
+class Spot(NamedTuple):
+    """What a worker can still take. `owner` matters in an exclusive pool only; `holds` counts allocations there.
+
+    A tuple, because plans make and compare tens of thousands of them.
+    """
 
     kind: SlotKind | None
     total: int
@@ -101,16 +104,14 @@ class Capacity:
             spot = self._spots[worker]
             owner = tenant if self.exclusive else None
             auxiliary = spot.auxiliary - (slots == 0)
-            self.set(
-                worker,
-                replace(spot, free=spot.free - slots, auxiliary=auxiliary, owner=owner, holds=spot.holds + 1),
-            )
+            taken = Spot(spot.kind, spot.total, spot.free - slots, auxiliary, owner, spot.holds + 1)
+            self.set(worker, taken)
 
     def withhold(self, placement: Placement) -> None:
         """Hides free slots: whose worker it is does not change."""
         for worker, slots in placement:
             spot = self._spots[worker]
-            self.set(worker, replace(spot, free=spot.free - slots))
+            self.set(worker, spot._replace(free=spot.free - slots))
 
     def restore(self, placement: Placement) -> None:
         """Shows again what was withheld."""
@@ -129,9 +130,7 @@ class Capacity:
         left = max(0, spot.holds - holds)
         free = min(spot.total, spot.free + slots)
         owner = spot.owner if left else None
-        self.set(
-            worker, replace(spot, free=free, auxiliary=spot.auxiliary + auxiliary, owner=owner, holds=left)
-        )
+        self.set(worker, Spot(spot.kind, spot.total, free, spot.auxiliary + auxiliary, owner, left))
 
     @contextmanager
     def tentative(self) -> Iterator[None]:

@@ -5,14 +5,15 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 from services.scheduler.core.capacity import Capacity, Spot
+from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.lending import kept_slots
 from services.scheduler.core.facts import Fact
-from services.scheduler.core.holdings import Holding, Ledger
+from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import stander_of
@@ -23,23 +24,6 @@ from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-
-
-@dataclass(slots=True)
-class Changes:
-    """What events have changed since the last cycle took it. `lazy_…` may be saved with whatever is saved next: heartbeats
-    and stored wishes tell it again."""
-
-    facts: list[Fact] = field(default_factory=list)
-    trials: dict[TrialId, None] = field(default_factory=dict)
-    runs: dict[RunId, None] = field(default_factory=dict)
-    workers: dict[WorkerId, None] = field(default_factory=dict)
-    desired: dict[WorkerId, None] = field(default_factory=dict)
-    pools: dict[PoolName, None] = field(default_factory=dict)
-    holders: dict[WorkerId, None] = field(default_factory=dict)
-    holdings: list[Holding] = field(default_factory=list)
-    lazy_trials: dict[TrialId, None] = field(default_factory=dict)
-    lazy_runs: dict[RunId, None] = field(default_factory=dict)
 
 
 class Cluster:
@@ -150,11 +134,11 @@ class Cluster:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
         self.runs[run.id] = run
         pool = self.pools[run.pool]
-        if run.is_ended and run.released >= run.workers:
+        if run.is_over:
             pool.runs.pop(run.id, None)
         else:
             pool.runs[run.id] = None
-        for worker in run.workers:
+        for worker in (share.worker for share in run.shares):
             here = self.runs_on.setdefault(worker, {})
             if run.is_ended and worker in run.released:
                 here.pop(run.id, None)
@@ -235,7 +219,7 @@ class Cluster:
 
     def _charge(self, run: Run) -> None:
         pool = self.pools[run.pool]
-        if run.is_ended and run.released >= run.workers and run.id not in pool.charges:
+        if run.is_over and run.id not in pool.charges:
             return
         trial = self.trials.get(run.trial)
         part = self.parts.get(run.experiment) or Part(pool.policy.default_priority)
@@ -286,11 +270,11 @@ class Cluster:
                 left = spot.holds - 1
                 owner = spot.owner if left else None
                 auxiliary = spot.auxiliary + (here == 0)
-                spot = replace(spot, free=spot.free + here, holds=left, owner=owner, auxiliary=auxiliary)
+                spot = spot._replace(free=spot.free + here, holds=left, owner=owner, auxiliary=auxiliary)
             else:
                 trial = self.trials[run.trial]
                 if pool.policy.elastic and trial.wish.needs.is_elastic:
-                    spot = replace(spot, free=spot.free + here - kept_slots(run, trial)[worker.id])
+                    spot = spot._replace(free=spot.free + here - kept_slots(run, trial)[worker.id])
                 standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, here))
         later.set(worker.id, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))

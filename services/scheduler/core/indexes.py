@@ -143,7 +143,7 @@ class Pool:
 
     def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
-        is_over = run.is_ended and run.released >= run.workers
+        is_over = run.is_over
         slots = sum(share.slots for share in run.shares if share.worker not in run.released)
         before = self.charges.get(run.id)
         after = None if is_over else Charge(leaf, slots, is_leaving)

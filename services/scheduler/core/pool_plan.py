@@ -10,12 +10,13 @@ Lines are taken in the pool's order. Of each:
    whatever passes it elsewhere meanwhile (backfill).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
 from services.scheduler.core.backfill import choose_reserved
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.decisions import Demand, Grant, Preempt
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.indexes import Pool, Reserved
 from services.scheduler.core.order import Serving, serving
@@ -25,45 +26,11 @@ from services.scheduler.core.queue import Line
 from services.scheduler.core.quotas import limit_of, room_of
 from services.scheduler.core.refusals import Reason
 from services.scheduler.core.shares import Node
-from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import SlotKind
+from shared.ids import RunId, TenantId, TrialId, WorkerId
 
 ALL = -1
 NOBODY = TenantId(UUID(int=0))
 """A tenant without machines."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """Make a run of this trial on these workers."""
-
-    trial: TrialId
-    pool: PoolName
-    placement: Placement
-
-
-@dataclass(frozen=True, slots=True)
-class Preempt:
-    """Ask this run for its slots, on behalf of a waiting trial."""
-
-    run: RunId
-    for_trial: TrialId
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only."""
-
-    waiting: int
-    used: int
-    idle: int
-    largest_single_node: int
-    soon: int
-    kind: SlotKind | None
-
-    def exceeds(self, other: "Demand") -> bool:
-        """Whether more is needed than `other` says."""
-        return self.waiting > other.waiting or self.largest_single_node > other.largest_single_node
 
 
 class PoolPlan:

@@ -153,6 +153,11 @@ class Run:
         return self.state is RunState.ENDED
 
     @property
+    def is_over(self) -> bool:
+        """Whether it has ended and holds nothing any more."""
+        return self.is_ended and self.released >= self.workers
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing that it announced is still on its way."""
         return self.announced is None or self.settled >= self.announced

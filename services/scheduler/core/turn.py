@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core import ends, grants, wishes
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.grants import NewRun
 from services.scheduler.core.plan import Plan, plan

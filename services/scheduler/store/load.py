@@ -7,7 +7,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core import heard, wishes
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.trial import Trial
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of

@@ -6,7 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from services.scheduler.core import ends, heard, wishes
-from services.scheduler.core.cluster import Changes, Cluster
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota

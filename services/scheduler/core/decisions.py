@@ -1,0 +1,40 @@
+"""What a plan decides of single trials and runs, and what it finds missing."""
+
+from dataclasses import dataclass
+
+from services.scheduler.core.capacity import Placement
+from shared.ids import PoolName, RunId, TrialId
+from shared.messages.specs import SlotKind
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Make a run of this trial on these workers."""
+
+    trial: TrialId
+    pool: PoolName
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Ask this run for its slots, on behalf of a waiting trial."""
+
+    run: RunId
+    for_trial: TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only."""
+
+    waiting: int
+    used: int
+    idle: int
+    largest_single_node: int
+    soon: int
+    kind: SlotKind | None
+
+    def exceeds(self, other: "Demand") -> bool:
+        """Whether more is needed than `other` says."""
+        return self.waiting > other.waiting or self.largest_single_node > other.largest_single_node
