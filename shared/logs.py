@@ -31,7 +31,6 @@ def configure(process: str, settings: LogSettings) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", _Forgiving(sys.stderr.buffer))),
-        cache_logger_on_first_use=True,
     )
     logging.basicConfig(handlers=[_FromLibraries()], level=max(level, logging.WARNING), force=True)
 

@@ -320,6 +320,14 @@ class Daemon:
         if pid is not None:
             os.kill(pid, signal.SIGTERM)
 
+    def freeze(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
     def stop(self) -> int:
         assert self._process is not None
         if self._process.poll() is None:
