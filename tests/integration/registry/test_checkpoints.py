@@ -2,6 +2,10 @@
 
 import asyncio
 import hashlib
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
 import pytest
@@ -53,6 +57,17 @@ async def fetch(url: str) -> bytes:
     response = await asyncio.to_thread(HTTP.request, "GET", url)
     assert response.status == 200
     return response.data
+
+
+@contextmanager
+def frozen(pid: int | None) -> Iterator[None]:
+    """A process that stands still."""
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 async def save(around: Platform, run: Run, number: int, step: int, after_report: int = 0) -> CheckpointId:
@@ -146,6 +161,25 @@ async def test_what_was_committed_cannot_be_overwritten_by_whoever_holds_its_url
     assert (await around.commit(run, checkpoint)).state == "saved"
     restored = await around.restore(around.scheduler.grant(run))
     assert {link.path: await fetch(link.url) for link in restored.files} == files
+
+
+async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committed_by_that(
+    around: Platform,
+) -> None:
+    """The store stands still while the old upload is read, so that the new one is certainly earlier than the verdict on it."""
+    run, checkpoint = around.scheduler.grant(), CheckpointId(new_id(CLOCK))
+    state = "SELECT version FROM registry.checkpoints WHERE id = $1 AND state = 'committing'"
+    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
+    await send(links.files, FILES)
+    with frozen(around.servers.s3.pid):
+        request = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
+        verifying = asyncio.create_task(around.send(request))
+        await eventually(lambda: around.rows(state, checkpoint))
+        # What another replica does when the manifest comes anew and is to be committed there.
+        await around.rows("UPDATE registry.checkpoints SET version = version + 2 WHERE id = $1", checkpoint)
+    refused = await verifying
+    assert refused.state == "uploading" and "anew" in refused.reason
+    assert await events(around, "saved", checkpoint) == 0
 
 
 async def test_a_missing_file_is_refused(around: Platform) -> None:
