@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
-from services.scheduler.core.facts import Fact
+from services.scheduler.core.facts import Closed, Ended, Fact, Granted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
@@ -75,15 +75,14 @@ class Simulation:
             lambda: setup.failing > 0 and failing.random() < setup.failing,
         )
         self.machines: dict[WorkerId, Machine] = {}
-        links = Links(
-            agenda,
-            self.wire,
-            self.records,
-            self.inbound,
-            (to_searcher, to_registry),
-            self._deliver,
-            self.watch,
-        )
+        outbound: list[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]] = [
+            (to_searcher, (Closed,)),
+            (to_registry, (Granted, Ended)),
+        ]
+        if setup.tempo.beat_ms is None:
+            # Nothing fails, so no token is ever stale; the registry asks the tables about a run that it does not know.
+            outbound.pop()
+        links = Links(agenda, self.wire, self.records, self.inbound, outbound, self._deliver, self.watch)
         self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
         self.on_boot: Callable[[Machine], None] = lambda machine: None
         to_searcher.consume(SEARCHER, self.owner.take)

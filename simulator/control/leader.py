@@ -130,8 +130,7 @@ class Leader:
     def hear(self, sighting: Sighting) -> None:
         """Take an observed set of a worker that has joined, unless a newer one was taken before."""
         told = sighting.heard
-        worker = self.cluster.workers.get(told.worker)
-        if worker is None or worker.liveness == "gone" or not self._is_next(sighting):
+        if told.worker not in self.process.records.workers or not self._is_next(sighting):
             return
         self.silence.on_heard(told.worker, self.process.agenda.monotonic_s)
         if sighting.answers is not None:

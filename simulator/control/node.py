@@ -55,13 +55,13 @@ Told = Wished | Settled | Drained | Removed
 
 @dataclass(slots=True)
 class Links:
-    """Where a scheduler process is joined to the rest of the world."""
+    """Where a scheduler process is joined to the rest of the world. `outbound`: who takes facts, and which."""
 
     agenda: Agenda
     wire: Wire
     records: Records
     inbound: Stream[Told]
-    outbound: Sequence[Stream[tuple[int, Fact]]]
+    outbound: Sequence[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]]
     deliver: Callable[[Orders], None]
     watch: Watch
 
@@ -144,8 +144,9 @@ class Node:
 
     def publish(self, rows: list[int]) -> None:
         for row in self.records.take_outbox(rows):
-            for stream in self._links.outbound:
-                stream.publish(row)
+            for stream, kinds in self._links.outbound:
+                if isinstance(row[1], kinds):
+                    stream.publish(row)
 
     def carry(self, orders: Orders) -> None:
         if self.is_up:

@@ -70,7 +70,12 @@ class Ties:
 
 
 class Machine:
-    """One machine with its daemon. `lives` counts its power cycles: what was begun in an earlier one does not go on."""
+    """One machine with its daemon. What was begun in an earlier life, before its power was cut, does not go on.
+
+    Args:
+        beat_ms: Between two heartbeats. None: nothing can be lost, so it speaks only when the scheduler could not know:
+            of the gang's meeting, of checkpoints, of ends.
+    """
 
     def __init__(self, kind: Kind, ties: Ties, beat_ms: int | None) -> None:
         self.kind = kind
@@ -124,7 +129,8 @@ class Machine:
             self._epoch, self._newest = orders.epoch, orders.sequence
             self._heard_ms = self._ties.agenda.now_ms
             self._apply(orders)
-        answer(self._sighting(orders.sequence))
+        if self._beat_ms is not None:
+            answer(self._sighting(orders.sequence))
 
     # --- what training says
 
@@ -217,7 +223,8 @@ class Machine:
         local.phase, local.is_started = "running", True
         self._ties.watch.on_started(self.kind.name, local.run, local.slot_ids)
         self._ties.training.join(local.run, self.kind.name, self, local.progress)
-        self._say()
+        if self._beat_ms is not None:
+            self._say()
 
     def _kill(self, local: Local, exited: Exit, cause: str) -> None:
         if local.phase == "stopping":
