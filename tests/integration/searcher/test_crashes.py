@@ -76,6 +76,8 @@ async def test_killed_and_started_again(
             assert over.trials.completed + over.trials.stopped == 8
             await count_wishes(neighbours, experiment)
             await agree_with_the_rule(neighbours, experiment, config)
+            specs = [wish.spec for wish in neighbours.heard.wishes(experiment).values()]
+            assert {(spec.workspace, spec.owner) for spec in specs} == {("w", "me")}
 
 
 async def test_two_replicas_share_one_search(

@@ -313,7 +313,7 @@ async def test_a_start_checkpoint_is_referenced_while_the_experiment_lives(
     mine, nobodys = CheckpointId(uuid4()), CheckpointId(uuid4())
     experiment = await neighbours.submit(document({**RANDOM, "source_checkpoint_uuid": str(mine)}))
     wish = (await wishes(neighbours, experiment, 2))[0]
-    assert wish.spec.start_checkpoint == mine
+    assert (wish.spec.start_checkpoint, wish.spec.workspace, wish.spec.owner) == (mine, "w", "me")
     asked = GetReferences(checkpoints=(mine, nobodys))
     assert (await neighbours.bus.ask(asked, neighbours.tenant)).checkpoints == {mine}
     await neighbours.publish(KillExperiment(operation_id=uuid4(), experiment_id=experiment))
