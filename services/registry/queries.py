@@ -10,10 +10,10 @@ from services.registry.core.summary import merge_all
 from services.registry.links import Links
 from services.registry.store import checkpoints, logs, models, series, trials
 from services.registry.store.checkpoints import Checkpoint, File
-from services.registry.store.driver import Driver
 from services.registry.store.series import Curve
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
+from shared.driver import Driver
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import (
@@ -84,7 +84,7 @@ class Queries:
     async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
         """Each metric of a trial in one row."""
         async with self._units.tenant(ask.tenant) as unit:
-            rows = await series.load_summaries(await Driver.of(unit.connection), query.trial_id)
+            rows = await series.load_summaries(Driver.of(unit.connection), query.trial_id)
         merged = merge_all({f"{group}\0{name}": summary} for group, name, summary in rows)
         return TrialSummaries(
             trial_id=query.trial_id,
@@ -107,7 +107,7 @@ class Queries:
         """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
         limit = max(1, min(query.limit, LINES_PER_PAGE))
         async with self._units.tenant(ask.tenant) as unit:
-            driver = await Driver.of(unit.connection)
+            driver = Driver.of(unit.connection)
             head = await logs.load_head(driver, query.trial_id)
             over = await trials.load_end(unit.connection, query.trial_id)
             following = max(query.after, head - 1 - query.tail) if query.tail is not None else query.after
@@ -176,9 +176,7 @@ class Queries:
         if most is not None and most < 1:
             raise Rejected("bad_request", "max_points is at least 1", place="max_points")
         async with self._units.tenant(ask.tenant) as unit:
-            curves = await series.load_curves(
-                await Driver.of(unit.connection), list(wanted), group, list(names)
-            )
+            curves = await series.load_curves(Driver.of(unit.connection), list(wanted), group, list(names))
         by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
         total = 0
         for curve in curves:

@@ -19,11 +19,12 @@ from services.registry.facts import Facts
 from services.registry.incoming import Incoming, Point, read_batch
 from services.registry.live import Hints
 from services.registry.store import logs, reports
-from services.registry.store.driver import Driver, encode_values
 from services.registry.store.reports import Moved, PointRow, SeriesKey, ValidationRow
+from services.registry.store.values import encode_values
 from shared import faults, telemetry
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
+from shared.driver import Driver
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.reports import LogBatch, Mark, ReportBatch, ValidationStored
@@ -101,7 +102,7 @@ class Reports:
 
     async def _store(self, tenant: TenantId, batches: Sequence[Incoming]) -> list[Mark]:
         async with self._units.tenant(tenant) as unit:
-            driver = await Driver.of(unit.connection)
+            driver = Driver.of(unit.connection)
             await self._register(unit, driver, batches)
             moved = await reports.move_marks(driver, [batch.sent for batch in batches])
             taken = [_Taken(batch, mark) for batch, mark in zip(batches, moved, strict=True) if mark.is_moved]

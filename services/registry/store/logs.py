@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 
-from services.registry.store.driver import Driver
+from shared.driver import Driver
 
 CHUNK_LINES = 10_000
 """No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""

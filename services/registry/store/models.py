@@ -11,8 +11,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.driver import decode_values
 from services.registry.store.tables import models, trials, validations, versions
+from services.registry.store.values import decode_values
 from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
 from shared.messages.models import Lineage
 

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.summary import Summary
-from services.registry.store.driver import Driver
 from services.registry.store.tables import marks
+from shared.driver import Driver
 from shared.partitions import partition_name
 
 COPY_FROM_ROWS = 96

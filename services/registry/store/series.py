@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.registry.core.summary import Summary
-from services.registry.store.driver import Driver
+from shared.driver import Driver
 
 
 @dataclass(frozen=True, slots=True)

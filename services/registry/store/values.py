@@ -1,0 +1,18 @@
+"""Metric values as JSON, which has no numbers for what is not finite."""
+
+import math
+from collections.abc import Mapping
+
+import orjson
+
+
+def encode_values(values: Mapping[str, float]) -> str:
+    """Return metric values as JSON; what is not finite becomes a string, because JSON has no such numbers."""
+    return orjson.dumps(
+        {name: value if math.isfinite(value) else str(value) for name, value in values.items()}
+    ).decode()
+
+
+def decode_values(values: Mapping[str, float | str]) -> dict[str, float]:
+    """Return metric values from what JSON held."""
+    return {name: float(value) for name, value in values.items()}
