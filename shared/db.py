@@ -5,21 +5,22 @@ Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
+import asyncpg
 from asyncpg import PostgresError
-from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from shared.driver import driver_of
 from shared.errors import Transient
 from shared.ids import SITE, TenantId
 from shared.settings import PostgresSettings
 
-_SET_TENANT = text("SELECT set_config('muster.tenant', :tenant, true)")
 _DISK_FULL = "53100"
 _IDLE_MOST_MS = 10_000
 """A process that is frozen or cut off in a transaction keeps its locks no longer, a leader's lease among them."""
@@ -38,6 +39,8 @@ _RETRIED_STATES = {
 }
 _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
+_LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+"""What the driver raises on a connection that is gone or was torn in the middle of an answer."""
 _REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
 _PLACE = Path(__file__).parent
 
@@ -56,14 +59,16 @@ class Database:
             async with self.system() as connection:
                 yield connection
             return
-        async with translated(), self._tenant.begin() as connection:
-            await connection.execute(_SET_TENANT, {"tenant": str(tenant)})
+        # Its digits, in one message with the BEGIN: a statement of its own would be a round trip of every transaction.
+        async with _transaction(
+            self._tenant, f"BEGIN; SET LOCAL muster.tenant = '{tenant.hex}'"
+        ) as connection:
             yield connection
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[AsyncConnection]:
         """A transaction over all tenants: for relay, cycle and reconcile modules, and for the site's own entities."""
-        async with translated(), self._system.begin() as connection:
+        async with _transaction(self._system, "BEGIN") as connection:
             yield connection
 
     async def close(self) -> None:
@@ -146,7 +151,7 @@ async def translated() -> AsyncIterator[None]:
     """Turns driver trouble that may pass into Transient."""
     try:
         yield
-    except (OSError, ConnectionError, TimeoutError) as error:
+    except (*_LOST, TimeoutError) as error:
         raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
     except (OperationalError, InterfaceError) as error:
         raise Transient(f"Postgres refused: {error.orig}", retry_after_s=0.2) from error
@@ -173,6 +178,36 @@ def remember_entities(op: Any, schema: str) -> None:
     )
 
 
+@asynccontextmanager
+async def _transaction(engine: AsyncEngine, begin: str) -> AsyncIterator[AsyncConnection]:
+    """A transaction begun with these words; SQLAlchemy itself begins none."""
+    async with translated(), engine.connect() as connection:
+        driver = driver_of(connection)
+        try:
+            await driver.execute(begin)
+            yield connection
+            await driver.execute("COMMIT")
+        except Exception:
+            await _roll_back(driver)
+            raise
+        except BaseException:
+            # Cancelled, perhaps because Postgres hangs: nothing more is waited for, and nothing left half done.
+            driver.terminate()
+            raise
+
+
+async def _roll_back(driver: Any) -> None:
+    """Ends the transaction; where that fails, the connection too."""
+    ended = False
+    try:
+        with suppress(PostgresError, *_LOST):
+            await driver.execute("ROLLBACK")
+            ended = True
+    finally:
+        if not ended:
+            driver.terminate()
+
+
 def _engine(url: str, size: int, service: str) -> AsyncEngine:
     arguments = {
         "server_settings": {
@@ -182,13 +217,22 @@ def _engine(url: str, size: int, service: str) -> AsyncEngine:
         },
         "timeout": 10,
     }
-    return create_async_engine(
+    engine = create_async_engine(
         _driver_url(url),
+        isolation_level="AUTOCOMMIT",
         pool_size=size,
         max_overflow=size,
         pool_use_lifo=True,
         connect_args=arguments,
     )
+    event.listen(engine.sync_engine, "checkout", _refuse_closed)
+    return engine
+
+
+def _refuse_closed(connection: Any, *_: object) -> None:
+    """The pool then makes a new one: what was closed while nobody used it fails nobody."""
+    if connection.driver_connection.is_closed():
+        raise DisconnectionError("it was closed")
 
 
 def _driver_url(url: str) -> str:
