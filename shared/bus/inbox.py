@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import text
-
 from shared.bus.arrivals import Arrived
 from shared.bus.envelope import Delivery
 from shared.bus.units import Unit
+from shared.driver import Driver
 from shared.ids import TenantId
 
 
@@ -17,9 +16,9 @@ class Inbox:
 
     def __init__(self, consumer: str, schema: str) -> None:
         self._consumer = consumer
-        self._insert = text(
+        self._insert = (
             f"INSERT INTO {schema}.inbox (tenant, consumer, message_id)"
-            " SELECT :tenant, :consumer, unnest(CAST(:ids AS uuid[])) ON CONFLICT DO NOTHING RETURNING message_id"
+            " SELECT $1::uuid, $2::text, unnest($3::uuid[]) ON CONFLICT DO NOTHING RETURNING message_id"
         )
 
     async def take(self, unit: Unit, tenant: TenantId, group: Sequence[Arrived]) -> list[Delivery[Any]]:
@@ -27,7 +26,7 @@ class Inbox:
         deliveries: dict[UUID, Delivery[Any]] = {}
         for found in group:
             deliveries.setdefault(found.delivery.envelope.id, found.delivery)
-        parameters = {"tenant": tenant, "consumer": self._consumer, "ids": list(deliveries)}
-        inserted = await unit.connection.execute(self._insert, parameters)
-        fresh = set(inserted.scalars())
+        driver = Driver.of(unit.connection)
+        inserted = await driver.fetch(self._insert, tenant, self._consumer, list(deliveries))
+        fresh = {row["message_id"] for row in inserted}
         return [delivery for id_, delivery in deliveries.items() if id_ in fresh]

@@ -13,6 +13,7 @@ from shared.bus import envelope
 from shared.bus.connection import StreamState
 from shared.bus.units import OutboxRow
 from shared.db import Database
+from shared.driver import Driver
 from shared.ids import TenantId
 
 _KEEP_OUTBOX_DAYS = 7
@@ -40,10 +41,10 @@ class Outbox:
 
     def __init__(self, database: Database, schema: str) -> None:
         self._database = database
-        self._save = text(
+        self._save = (
             f"UPDATE {schema}.outbox AS o SET published_at = now(), stream = p.stream,"
-            " stream_created = p.created, stream_sequence = p.sequence FROM unnest(CAST(:ids AS uuid[]),"
-            " CAST(:streams AS text[]), CAST(:created AS timestamptz[]), CAST(:sequences AS bigint[]))"
+            " stream_created = p.created, stream_sequence = p.sequence"
+            " FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bigint[])"
             " AS p(id, stream, created, sequence) WHERE o.id = p.id"
         )
         self._waiting = text(
@@ -76,14 +77,12 @@ class Outbox:
         async with self._database.system() as connection:
             # Losing a mark costs one repetition, which the inbox absorbs; an fsync for it would cost more.
             await connection.execute(text("SET LOCAL synchronous_commit = off"))
-            await connection.execute(
+            await Driver.of(connection).fetch(
                 self._save,
-                {
-                    "ids": [row.id for row in published],
-                    "streams": [row.stream for row in published],
-                    "created": [row.created for row in published],
-                    "sequences": [row.sequence for row in published],
-                },
+                [row.id for row in published],
+                [row.stream for row in published],
+                [row.created for row in published],
+                [row.sequence for row in published],
             )
 
     async def load_waiting(

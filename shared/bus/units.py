@@ -18,6 +18,7 @@ from shared import faults, telemetry
 from shared.bus.envelope import Delivery, Envelope
 from shared.clock import Clock
 from shared.db import Database
+from shared.driver import Driver
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId, derived_id, new_id
 from shared.messages.base import Command, Event
@@ -121,10 +122,9 @@ class Units:
         self._publisher = publisher
         self._schema = schema
         self._clock = clock
-        self._insert = text(
+        self._insert = (
             f"INSERT INTO {schema}.outbox (id, tenant, subject, headers, payload, entity)"
-            " SELECT * FROM unnest(CAST(:ids AS uuid[]), CAST(:tenants AS uuid[]), CAST(:subjects AS text[]),"
-            " CAST(:headers AS text[]), CAST(:payloads AS bytea[]), CAST(:entities AS text[]))"
+            " SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[])"
         )
 
     def tenant(self, tenant: TenantId) -> AbstractAsyncContextManager[Unit]:
@@ -163,16 +163,14 @@ class Units:
             await _attempt(action)
 
     async def _store(self, connection: AsyncConnection, rows: list[OutboxRow]) -> None:
-        await connection.execute(
+        await Driver.of(connection).fetch(
             self._insert,
-            {
-                "ids": [row.id for row in rows],
-                "tenants": [row.tenant for row in rows],
-                "subjects": [row.subject for row in rows],
-                "headers": [orjson.dumps(row.headers).decode() for row in rows],
-                "payloads": [row.payload for row in rows],
-                "entities": [row.entity for row in rows],
-            },
+            [row.id for row in rows],
+            [row.tenant for row in rows],
+            [row.subject for row in rows],
+            [orjson.dumps(row.headers).decode() for row in rows],
+            [row.payload for row in rows],
+            [row.entity for row in rows],
         )
 
 
