@@ -100,16 +100,9 @@ async def on_run_ended(unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
     """Fence a run that was lost or forced, and give up at once what it can no longer commit."""
     for delivery in sorted(batch, key=lambda one: (one.message.trial_id, one.message.number)):
         message = delivery.message
-        await fences.grant(unit, _facts(message, delivery.envelope.tenant))
+        await trials.save_grant(unit.connection, _facts(message, delivery.envelope.tenant), unit.now)
         ending = _ending(message)
-        await trials.save_ending(
-            unit.connection,
-            message.run_id,
-            ending=ending,
-            ended_at=message.ended_at,
-            announced=message.checkpoints,
-            version=message.version,
-        )
+        await trials.save_ending(unit.connection, message, ending)
         await fences.refresh(unit, message.trial_id)
         if ending is not Ending.ordinary:
             await fences.abandon_unsaved(

@@ -6,17 +6,17 @@ Locks are taken in one order everywhere: the trial, its runs, their marks.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import Table, select, text
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
 from services.registry.store.tables import experiments, runs, trials
-from shared.messages.runs import AllocationFacts
+from shared.driver import Driver, Row
+from shared.messages.runs import AllocationFacts, RunEnded
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,87 +39,37 @@ class StoredRun:
 
 async def save_policy(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep each experiment's collection policy; the first submission stands."""
-    keep = ("save_experiment_best", "save_trial_best", "save_trial_latest")
-    statement = insert(experiments)
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["id"], set_={name: statement.excluded[name] for name in keep}
-        ),
-        list(rows),
-    )
+    await connection.execute(_SAVE_POLICY, list(rows))
 
 
 async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep whether experiments are over; only newer versions apply."""
-    statement = insert(experiments)
-    names = ("version", "is_final", "final_at")
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["id"],
-            set_={name: statement.excluded[name] for name in names},
-            where=experiments.c.version < statement.excluded.version,
-        ),
-        list(rows),
-    )
+    await connection.execute(_SAVE_EXPERIMENT_END, list(rows))
 
 
 async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep what trials are made of; only newer versions apply."""
-    statement = insert(trials)
-    names = "wanted_version hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s".split()
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["id"],
-            set_={name: statement.excluded[name] for name in names},
-            where=trials.c.wanted_version < statement.excluded.wanted_version,
-        ),
-        list(rows),
-    )
+    await connection.execute(_SAVE_WANTED, list(rows))
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Keep whether trials are over; only newer versions apply."""
-    statement = insert(trials)
-    names = ("changed_version", "is_final", "final_at")
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=["id"],
-            set_={name: statement.excluded[name] for name in names},
-            where=trials.c.changed_version < statement.excluded.changed_version,
-        ),
-        list(rows),
-    )
+    await connection.execute(_SAVE_CHANGED, list(rows))
 
 
 async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: datetime) -> None:
     """Make trial and run known, whoever speaks of them first, and raise the trial's newest token. Locks the trial."""
-    known = {"id": facts.trial_id, "tenant": facts.tenant, "experiment": facts.experiment_id}
-    trial = insert(trials).values(
-        **known, newest_token=facts.token, code_hash=facts.code_hash, start_checkpoint=facts.start_checkpoint
-    )
-    raised = func.greatest(trials.c.newest_token, trial.excluded.newest_token)
-    await connection.execute(
-        trial.on_conflict_do_update(index_elements=["id"], set_={"newest_token": raised})
-    )
-    await connection.execute(
-        insert(runs)
-        .values(
-            id=facts.run_id,
-            tenant=facts.tenant,
-            trial=facts.trial_id,
-            experiment=facts.experiment_id,
-            number=facts.run_number,
-            token=facts.token,
-            ending=Ending.lost if facts.stale and facts.token else None,
-            first_day=now.date(),
-        )
-        .on_conflict_do_nothing(index_elements=["id"])
-    )
+    driver = Driver.of(connection)
+    known = facts.trial_id, facts.tenant, facts.experiment_id
+    await driver.fetch(_RAISE_TOKEN, *known, facts.token, facts.code_hash, facts.start_checkpoint)
+    ending = Ending.lost if facts.stale and facts.token else None
+    await driver.fetch(_INSERT_RUN, facts.run_id, *known, facts.run_number, facts.token, ending, now.date())
 
 
-async def save_ending(connection: AsyncConnection, run: UUID, **ended: object) -> None:
-    """Keep how a run ended (`ending`, `ended_at`, `announced`, `version`)."""
-    await connection.execute(update(runs).where(runs.c.id == run).values(**ended))
+async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Ending) -> None:
+    """Keep how a run ended."""
+    facts = ended.run_id, ending, ended.ended_at, ended.checkpoints, ended.version
+    await Driver.of(connection).fetch(_END_RUN, *facts)
 
 
 async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
@@ -158,27 +108,26 @@ async def load_run(connection: AsyncConnection, run: UUID) -> EndedRun:
 
 async def lock_trial(connection: AsyncConnection, trial: UUID) -> list[StoredRun]:
     """Lock the trial and return its runs by number; none for an unknown trial."""
-    newest = await connection.scalar(
-        select(trials.c.newest_token).where(trials.c.id == trial).with_for_update(key_share=True)
-    )
-    if newest is None:
+    driver = Driver.of(connection)
+    found = await driver.fetch(_LOCK_TRIAL, trial)
+    if not found:
         return []
-    return [_stored(row, newest) for row in await connection.execute(_BY_TRIAL, {"trial": trial})]
+    newest = found[0]["newest_token"]
+    return [_stored(row, newest) for row in await driver.fetch(_BY_TRIAL, trial)]
 
 
 async def save_fences(connection: AsyncConnection, trial: UUID, stale: Sequence[UUID]) -> None:
     """Mark these runs of a locked trial as stale, in their marks too."""
-    await connection.execute(_STALE_RUNS, {"stale": list(stale)})
-    await connection.execute(_STALE_MARKS, {"stale": list(stale)})
+    driver = Driver.of(connection)
+    await driver.fetch(_STALE_RUNS, list(stale))
+    await driver.fetch(_STALE_MARKS, list(stale))
 
 
 async def save_resumption(
     connection: AsyncConnection, run: UUID, resumed_from: int, restored: UUID | None
 ) -> None:
     """Keep from where a run goes on."""
-    await connection.execute(
-        update(runs).where(runs.c.id == run).values(resumed_from=resumed_from, restored=restored)
-    )
+    await Driver.of(connection).fetch(_RESUME_RUN, run, resumed_from, restored)
 
 
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
@@ -193,29 +142,56 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
     await connection.execute(_BOUND_SERIES, {"runs": list(boundaries)})
 
 
-def _stored(row: Any, newest: int) -> StoredRun:
-    ending = Ending(row.ending) if row.ending else None
+def _stored(row: Row, newest: int) -> StoredRun:
+    ending = Ending(row["ending"]) if row["ending"] else None
     return StoredRun(
-        row.id,
-        row.number,
-        Fence(row.token, newest, ending),
-        row.resumed_from,
-        row.restored,
-        row.is_stale,
-        row.superseded_after,
+        row["id"],
+        row["number"],
+        Fence(row["token"], newest, ending),
+        row["resumed_from"],
+        row["restored"],
+        row["is_stale"],
+        row["superseded_after"],
     )
 
 
-_BY_TRIAL = text(
-    "SELECT id, number, token, ending, resumed_from, restored, is_stale, superseded_after"
-    " FROM registry.runs WHERE trial = :trial ORDER BY number FOR NO KEY UPDATE"
+def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
+    """A row made known, or these columns of it replaced; with a version, by a newer one only."""
+    statement = insert(table)
+    return statement.on_conflict_do_update(
+        index_elements=["id"],
+        set_={name: statement.excluded[name] for name in names.split()},
+        where=table.c[version] < statement.excluded[version] if version else None,
+    )
+
+
+_SAVE_POLICY = _upsert(experiments, "save_experiment_best save_trial_best save_trial_latest")
+_SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
+_SAVE_WANTED = _upsert(
+    trials,
+    "wanted_version hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
+    "wanted_version",
 )
-_STALE_RUNS = text(
-    "UPDATE registry.runs SET is_stale = true WHERE id = ANY(CAST(:stale AS uuid[])) AND NOT is_stale"
-)
-_STALE_MARKS = text(
-    "UPDATE registry.marks SET is_stale = true WHERE run = ANY(CAST(:stale AS uuid[])) AND NOT is_stale"
-)
+_SAVE_CHANGED = _upsert(trials, "changed_version is_final final_at", "changed_version")
+_RAISE_TOKEN = """
+INSERT INTO registry.trials AS known (id, tenant, experiment, newest_token, code_hash, start_checkpoint)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT (id) DO UPDATE SET newest_token = greatest(known.newest_token, excluded.newest_token)
+"""
+_INSERT_RUN = """
+INSERT INTO registry.runs (id, trial, tenant, experiment, number, token, ending, first_day)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (id) DO NOTHING
+"""
+_END_RUN = "UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5 WHERE id = $1"
+_RESUME_RUN = "UPDATE registry.runs SET resumed_from = $2, restored = $3 WHERE id = $1"
+_LOCK_TRIAL = "SELECT newest_token FROM registry.trials WHERE id = $1 FOR NO KEY UPDATE"
+_BY_TRIAL = """
+SELECT id, number, token, ending, resumed_from, restored, is_stale, superseded_after
+FROM registry.runs WHERE trial = $1 ORDER BY number FOR NO KEY UPDATE
+"""
+_STALE_RUNS = "UPDATE registry.runs SET is_stale = true WHERE id = ANY($1::uuid[]) AND NOT is_stale"
+_STALE_MARKS = "UPDATE registry.marks SET is_stale = true WHERE run = ANY($1::uuid[]) AND NOT is_stale"
 _BOUND_MARKS = text(
     "UPDATE registry.marks m SET superseded_after = b.step"
     " FROM unnest(CAST(:runs AS uuid[]), CAST(:steps AS bigint[])) AS b(run, step) WHERE m.run = b.run"
