@@ -1,6 +1,6 @@
 """Loading and saving experiments, trials and journals. Whoever changes a trial holds its experiment's lock."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, Row, Uuid, any_, bindparam, select
+from sqlalchemy import ARRAY, Column, Uuid, any_, bindparam, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -18,11 +18,12 @@ from services.searcher.core.journal import Entry
 from services.searcher.core.machines import EXPERIMENT, TRIAL
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
+from shared.driver import Driver, text_of
 from shared.ids import CheckpointId, ExperimentId, TenantId, TrialId
 
 _EXPERIMENT = [column for column in experiment.c if column.name != "config"]
 _TRIAL = list(trial.c)
-_LOCK = (
+_LOCK = text_of(
     select(*_EXPERIMENT, *_TRIAL)
     .join_from(trial, experiment, experiment.c.id == trial.c.experiment)
     .where(trial.c.id == any_(bindparam("ids", type_=ARRAY(Uuid))))
@@ -106,12 +107,12 @@ async def lock_by_trials(connection: AsyncConnection, trials: Iterable[TrialId])
 
     The trials' rows are locked too: only so are they read anew after waiting for the experiment.
     """
-    found = await connection.execute(_LOCK, {"ids": list(trials)})
     locked: dict[UUID, Locked] = {}
-    for row in found:
-        entity = rows.to_experiment(_part(row, _EXPERIMENT, 0))
+    for row in await Driver.of(connection).fetch(_LOCK, list(trials)):
+        values = list(row.values())
+        entity = rows.to_experiment(_read(_EXPERIMENT, values))
         locked.setdefault(entity.id, Locked(entity, [])).trials.append(
-            rows.to_trial(_part(row, _TRIAL, len(_EXPERIMENT)))
+            rows.to_trial(_read(_TRIAL, values[len(_EXPERIMENT) :]))
         )
     return list(locked.values())
 
@@ -122,7 +123,7 @@ async def lock_experiment(connection: AsyncConnection, experiment_id: Experiment
         select(*_EXPERIMENT).where(experiment.c.id == experiment_id).with_for_update()
     )
     row = found.first()
-    return rows.to_experiment(_part(row, _EXPERIMENT, 0)) if row else None
+    return rows.to_experiment(row._mapping) if row else None
 
 
 async def lock_live_trials(connection: AsyncConnection, experiment_id: ExperimentId) -> list[Trial]:
@@ -151,8 +152,8 @@ async def save(
         for decision in decisions
         for entry in decision.entries
     ]
-    parameters = {"experiments": experiments, "trials": trials, "entries": entries}
-    await connection.execute(SAVE, {name: orjson.dumps(value).decode() for name, value in parameters.items()})
+    written = [orjson.dumps(part).decode() for part in (experiments, trials, entries)]
+    await Driver.of(connection).fetch(SAVE, *written)
 
 
 async def load_journal(
@@ -189,5 +190,5 @@ async def load_references(
     return frozenset(CheckpointId(row.start_checkpoint) for row in found)
 
 
-def _part(row: Row[Any], columns: Sequence[Any], start: int) -> Mapping[str, Any]:
-    return dict(zip((column.name for column in columns), row[start : start + len(columns)], strict=True))
+def _read(columns: Sequence[Column[Any]], values: Iterable[Any]) -> dict[str, Any]:
+    return dict(zip((column.name for column in columns), values, strict=False))

@@ -10,9 +10,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    TextClause,
     Uuid,
-    text,
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import JSONB
@@ -124,7 +122,7 @@ def _assigned(names: list[str], source: str) -> str:
     return ", ".join(f'"{name}" = {source}."{name}"' for name in names if name != "id")
 
 
-def _save() -> TextClause:
+def _save() -> str:
     of_experiment = [column.name for column in experiment.c if column.name not in FIXED]
     of_trial = [column.name for column in trial.c]
     of_journal = [column.name for column in journal.c]
@@ -133,17 +131,17 @@ def _save() -> TextClause:
         for name in of_trial
         if name not in ("id", "tenant", "experiment", "number", "point", "seed", "slots")
     ]
-    return text(
+    return (
         f"WITH experiments AS (UPDATE {SCHEMA}.experiment AS e SET {_assigned(of_experiment, 'r')}"
-        f" FROM jsonb_to_recordset(CAST(:experiments AS jsonb)) AS r({_typed(experiment, of_experiment)})"
+        f" FROM jsonb_to_recordset($1::jsonb) AS r({_typed(experiment, of_experiment)})"
         f" WHERE e.id = r.id),"
         f" trials AS (INSERT INTO {SCHEMA}.trial ({_names(of_trial)}) SELECT {_names(of_trial, 'r.')}"
-        f" FROM jsonb_to_recordset(CAST(:trials AS jsonb)) AS r({_typed(trial, of_trial)})"
+        f" FROM jsonb_to_recordset($2::jsonb) AS r({_typed(trial, of_trial)})"
         f" ON CONFLICT (id) DO UPDATE SET {_assigned(changing, 'excluded')})"
         f" INSERT INTO {SCHEMA}.journal ({_names(of_journal)}) SELECT {_names(of_journal, 'r.')}"
-        f" FROM jsonb_to_recordset(CAST(:entries AS jsonb)) AS r({_typed(journal, of_journal)})"
+        f" FROM jsonb_to_recordset($3::jsonb) AS r({_typed(journal, of_journal)})"
     )
 
 
 SAVE = _save()
-"""Saves everything that decisions change, in one round trip; three JSON arrays of rows."""
+"""Saves everything that decisions change, in one round trip; three JSON arrays of rows: experiments, trials, entries of journals."""
