@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from services.gateway.feed import Feed
-from services.gateway.store import events, experiments, registry
+from services.gateway.store import events, projections, registry
 from services.gateway.store.events import NewEvent
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
@@ -31,6 +31,15 @@ E = TypeVar("E", bound=Event)
 Handler = Callable[[Unit, list[Delivery[Any]]], Awaitable[None]]
 
 
+class _Versioned(Protocol):
+    """An entity's state as its owner announces it."""
+
+    @property
+    def version(self) -> int: ...
+
+    def to_bytes(self) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Projections:
     """One method per kind of event; each batch is one tenant's."""
@@ -45,7 +54,7 @@ class Projections:
         told = [
             _event("experiment", "changed", message.experiment_id, message.experiment_id, message)
             for message in _messages(batch)
-            if await experiments.apply_experiment(unit.connection, message)
+            if await projections.apply_experiment(unit.connection, message)
         ]
         await self._tell(unit, tenant, told)
 
@@ -57,7 +66,7 @@ class Projections:
         told = [
             _event("trial", "changed", message.trial_id, message.experiment_id, message)
             for message in _messages(batch)
-            if await experiments.apply_trial(unit.connection, tenant, message)
+            if await projections.apply_trial(unit.connection, tenant, message)
         ]
         await self._tell(unit, tenant, told)
 
@@ -67,7 +76,7 @@ class Projections:
         told = [
             _event("run", state, message.run_id, message.experiment_id, message)
             for message in _messages(batch)
-            if await experiments.apply_run(unit.connection, tenant, message, state)
+            if await projections.apply_run(unit.connection, tenant, message, state)
         ]
         await self._tell(unit, tenant, told)
 
@@ -104,7 +113,7 @@ class Projections:
         """What experiments have in the queue, for lists and for whoever waits for a change."""
         tenant = await self._begin(unit)
         for message in _messages(batch):
-            await experiments.apply_rank(unit.connection, message)
+            await projections.apply_rank(unit.connection, message)
         unit.then(partial(self.feed.changed, tenant, 0))
 
     async def on_refused(
@@ -167,6 +176,5 @@ def _tenant(unit: Unit) -> TenantId:
     return unit.tenant
 
 
-def _event(kind: str, change: str, entity: UUID, experiment: UUID | None, message: Event) -> NewEvent:
-    resource = message.model_dump(mode="json")
-    return NewEvent(kind, change, entity, experiment, int(resource["version"]), resource)
+def _event(kind: str, change: str, entity: UUID, experiment: UUID | None, message: _Versioned) -> NewEvent:
+    return NewEvent(kind, change, entity, experiment, message.version, message.to_bytes().decode())

@@ -7,59 +7,52 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, event, idempotency, operation
+from shared.driver import Driver
 from shared.messages.experiments import OperationRefused
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """A change as it goes into the feed."""
+    """A change as it goes into the feed; `resource` is JSON."""
 
     kind: str
     change: str
     entity: UUID
     experiment: UUID | None
     version: int
-    resource: JsonValue
+    resource: str
 
 
 async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
     """Taken before anything is projected: positions then rise in the order of commits, and replicas cannot deadlock."""
-    statement = upsert(counter).values(tenant=tenant, experiments=0, events=0).on_conflict_do_nothing()
-    await connection.execute(statement)
-    await connection.execute(select(counter.c.events).where(counter.c.tenant == tenant).with_for_update())
+    driver = Driver.of(connection)
+    if not await driver.fetch(_LOCK, tenant):
+        await driver.fetch(_BEGIN, tenant)
+        await driver.fetch(_LOCK, tenant)
 
 
 async def append_events(
     connection: AsyncConnection, tenant: UUID, now: datetime, events: Sequence[NewEvent]
 ) -> int:
     """Appends under the feed's lock; returns the last position."""
-    bump = (
-        update(counter)
-        .where(counter.c.tenant == tenant)
-        .values(events=counter.c.events + len(events))
-        .returning(counter.c.events)
+    rows = await Driver.of(connection).fetch(
+        _APPEND,
+        tenant,
+        now,
+        len(events),
+        [new.kind for new in events],
+        [new.change for new in events],
+        [new.entity for new in events],
+        [new.experiment for new in events],
+        [new.version for new in events],
+        [new.resource for new in events],
     )
-    last: int = (await connection.execute(bump)).scalar_one()
-    rows = [
-        {
-            "tenant": tenant,
-            "position": last - len(events) + 1 + index,
-            "at": now,
-            "kind": new.kind,
-            "change": new.change,
-            "entity": new.entity,
-            "experiment": new.experiment,
-            "version": new.version,
-            "resource": new.resource,
-        }
-        for index, new in enumerate(events)
-    ]
-    await connection.execute(insert(event), rows)
+    last: int = rows[-1]["position"]
     return last
 
 
@@ -128,3 +121,18 @@ async def sweep(
     await connection.execute(delete(event).where(event.c.at < now - events_kept))
     await connection.execute(delete(idempotency).where(idempotency.c.created_at < now - keys_kept))
     await connection.execute(delete(operation).where(operation.c.created_at < now - keys_kept))
+
+
+_LOCK = "SELECT FROM gateway.counter WHERE tenant = $1 FOR UPDATE"
+_BEGIN = "INSERT INTO gateway.counter (tenant, experiments, events) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING"
+_APPEND = """
+WITH given AS (
+    UPDATE gateway.counter SET events = events + $3 WHERE tenant = $1 RETURNING events - $3 AS before
+)
+INSERT INTO gateway.event (tenant, position, at, kind, change, entity, experiment, version, resource)
+SELECT $1, given.before + e.place, $2, e.kind, e.change, e.entity, e.experiment, e.version, e.resource::json
+FROM given, unnest($4::text[], $5::text[], $6::uuid[], $7::uuid[], $8::bigint[], $9::text[])
+    WITH ORDINALITY AS e(kind, change, entity, experiment, version, resource, place)
+ORDER BY e.place
+RETURNING position
+"""

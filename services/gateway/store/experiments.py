@@ -1,17 +1,14 @@
-"""Experiments: the submission and what the searcher last said of it."""
+"""Experiments, trials and runs as they are listed, and the submission itself; what is said of them comes by `projections`."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, and_, any_, bindparam, func, insert, or_, select, update
+from sqlalchemy import ARRAY, Row, Uuid, and_, any_, bindparam, func, insert, or_, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, experiment, run, trial
-from shared.messages.experiments import ExperimentChanged, TrialChanged
-from shared.messages.queue import RequestRanked
-from shared.messages.runs import RunState
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 Values = Mapping[str, Any]
@@ -68,65 +65,6 @@ async def load_listed(
     if below is not None:
         query = query.where(experiment.c.number < below)
     return (await connection.execute(query.order_by(experiment.c.number.desc()).limit(limit))).all()
-
-
-async def apply_experiment(connection: AsyncConnection, changed: ExperimentChanged) -> bool:
-    """Takes over a newer version; False for one already known."""
-    values = {
-        "version": changed.version,
-        "state": changed.state,
-        "reason": changed.reason,
-        "progress": changed.progress,
-        "best": changed.best.model_dump(mode="json") if changed.best else None,
-        "trials": changed.trials.model_dump(mode="json"),
-        "priority": changed.priority,
-        "archived": changed.archived,
-        "final": changed.final,
-        "started_at": changed.started_at,
-        "ended_at": changed.ended_at,
-    }
-    newer = and_(experiment.c.id == changed.experiment_id, experiment.c.version < changed.version)
-    return (await connection.execute(update(experiment).where(newer).values(**values))).rowcount > 0
-
-
-async def apply_rank(connection: AsyncConnection, ranked: RequestRanked) -> bool:
-    """Takes over a newer version; False for one already known."""
-    newer = and_(experiment.c.id == ranked.experiment_id, experiment.c.rank_version < ranked.version)
-    values = {"rank": ranked.model_dump(mode="json"), "rank_version": ranked.version}
-    return (await connection.execute(update(experiment).where(newer).values(**values))).rowcount > 0
-
-
-async def apply_trial(connection: AsyncConnection, tenant: UUID, changed: TrialChanged) -> bool:
-    """Takes over a newer version; False for one already known."""
-    values = {
-        "version": changed.version,
-        "state": changed.state,
-        "best_value": changed.best.value if changed.best else None,
-        "changed": changed.model_dump(mode="json"),
-    }
-    statement = (
-        upsert(trial)
-        .values(
-            tenant=tenant,
-            id=changed.trial_id,
-            experiment=changed.experiment_id,
-            number=changed.number,
-            **values,
-        )
-        .on_conflict_do_update(index_elements=["id"], set_=values, where=trial.c.version < changed.version)
-    )
-    return (await connection.execute(statement)).rowcount > 0
-
-
-async def apply_run(connection: AsyncConnection, tenant: UUID, changed: RunState, state: str) -> bool:
-    """Takes over a newer version; False for one already known."""
-    values = {"version": changed.version, "state": state, "changed": changed.model_dump(mode="json")}
-    statement = (
-        upsert(run)
-        .values(tenant=tenant, id=changed.run_id, trial=changed.trial_id, number=changed.number, **values)
-        .on_conflict_do_update(index_elements=["id"], set_=values, where=run.c.version < changed.version)
-    )
-    return (await connection.execute(statement)).rowcount > 0
 
 
 async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
