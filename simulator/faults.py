@@ -13,7 +13,8 @@ from typing import Literal
 from shared.ids import WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed
-from simulator.machines.machine import Kind, Machine
+from simulator.machines.local import Kind
+from simulator.machines.machine import Machine
 from simulator.simulation import Simulation
 
 Fault = Literal[

@@ -8,7 +8,8 @@ from random import Random
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.files.schema import Cluster, Failures, Policy
-from simulator.machines.machine import Kind, Machine
+from simulator.machines.local import Kind
+from simulator.machines.machine import Machine
 from simulator.policies import policy_of
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item

@@ -15,7 +15,8 @@ from simulator.control.leader import Tempo
 from simulator.control.messages import Orders, Sighting
 from simulator.control.node import Links, Node, Settled, Told
 from simulator.control.records import Records
-from simulator.machines.machine import Kind, Machine, Ties
+from simulator.machines.local import Kind
+from simulator.machines.machine import Machine, Ties
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
 from simulator.owner import Owner, tenant_id

@@ -6,15 +6,15 @@ the daemon, and no rank ended for silence before `ORPHAN_AFTER_MS`. Neighbours: 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from services.scheduler.core.desired import Desired
 from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.run import Exit, Run
-from shared.ids import AllocationId, PoolName, WorkerId
-from shared.messages.specs import Signal, SlotKind
+from shared.ids import AllocationId, WorkerId
+from shared.messages.specs import Signal
 from simulator.agenda import Act, Agenda
 from simulator.control.messages import Orders, Sighting
+from simulator.machines.local import Kind, Local
 from simulator.machines.registry import Refused, Registry, Unknown
 from simulator.machines.training import Training
 from simulator.watching.watch import Watch
@@ -22,34 +22,6 @@ from simulator.watching.watch import Watch
 ORPHAN_AFTER_MS = 1_800_000
 KILL_MS = 50
 RETRY_MS = 1000
-
-Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a machine offers."""
-
-    name: WorkerId
-    pool: PoolName
-    slots: int
-    slot_kind: SlotKind | None = None
-
-
-@dataclass(slots=True)
-class Local:
-    """One allocation here."""
-
-    run: Run
-    slot_ids: tuple[int, ...]
-    wanted: Signal
-    decide_at: float | None
-    phase: Phase = "preparing"
-    rendezvous: str | None = None
-    progress: float = 0.0
-    exit: Exit | None = None
-    is_started: bool = False
-    is_dropped: bool = False
 
 
 @dataclass(slots=True)

@@ -7,27 +7,11 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.plan import Plan
-from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Run
-from services.scheduler.core.trial import Trial
 from shared.ids import RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-from simulator.watching.watch import Watch
-
-_LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
-
-
-class Breach(AssertionError):
-    """An invariant was broken."""
-
-
-class Invariant(Watch):
-    """`words` say what must hold."""
-
-    words = ""
-
-    def broken(self, how: str) -> Breach:
-        return Breach(f"{self.words}: {how}")
+from simulator.watching.breach import Invariant
+from simulator.watching.priority import PriorityNeverInverted
 
 
 class OneGrantPerSlot(Invariant):
@@ -131,47 +115,6 @@ class KeptQuotas(Invariant):
     def _check(self, holder: object, held: Mapping[object, int], most: int | None) -> None:
         if most is not None and held.get(holder, 0) > most:
             raise self.broken(f"{holder} holds {held[holder]} of at most {most}")
-
-
-class PriorityNeverInverted(Invariant):
-    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
-    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed."""
-
-    words = "priority never inverted"
-
-    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
-        for signal in planned.signals:
-            self._judge_signal(cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial])
-        for grant in planned.grants:
-            trial = cluster.trials[grant.trial]
-            policy = cluster.pools[cluster.pool_of(trial)].policy
-            if policy.order != "priority":
-                continue
-            limited = {
-                cluster.trials[other].wish.experiment
-                for other, reason in planned.refusals.items()
-                if reason in _LIMITS
-            }
-            for other in _waiting(cluster, trial):
-                if other.wish.experiment not in limited and self._is_before(cluster, policy, other, trial):
-                    raise self.broken(
-                        f"trial {trial.id} of priority {cluster.part_of(trial).priority} was granted before"
-                        f" {other.id} of {cluster.part_of(other).priority}, which was told {planned.refusals.get(other.id)}"
-                    )
-
-    def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial) -> None:
-        loser = cluster.trials[victim.trial]
-        if cluster.pools[victim.pool].policy.order == "priority":
-            given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
-            if given <= taken and not _reclaims(cluster, victim, winner):
-                raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
-
-    def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
-        difference = cluster.part_of(other).priority - cluster.part_of(one).priority
-        if policy.ageing is None:
-            return difference > 0
-        submitted, later = (trial.submitted_at or trial.since for trial in (other, one))
-        return difference > 0 and later - submitted < difference * policy.ageing
 
 
 class NothingLost(Invariant):
@@ -280,23 +223,3 @@ def _holders(cluster: Cluster) -> tuple[dict[object, int], dict[object, int]]:
 
 def _slots(run: Run) -> list[tuple[WorkerId, int]]:
     return [(share.worker, slot) for share in run.shares for slot in share.slot_ids]
-
-
-def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
-    """Whether the winner belongs to another who has a guarantee, under which it may take back what the victim borrows."""
-    quotas = cluster.pools[victim.pool].shares.quotas
-    paths = [(victim.tenant, winner.wish.tenant), (victim.workspace, winner.wish.workspace)]
-    for length in (1, 2):
-        theirs, mine = (tuple(path[side] for path in paths[:length]) for side in (0, 1))
-        quota = quotas.get(mine)
-        if theirs != mine and quota is not None and quota.guaranteed:
-            return True
-    return False
-
-
-def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:
-    """Requests that wait in the same pool for the same shape, of the same tenant."""
-    pool = cluster.pools[cluster.pool_of(trial)]
-    waiting = [cluster.trials[other] for other in pool.queue]
-    shape = (trial.wish.tenant, trial.wish.needs)
-    return [other for other in waiting if (other.wish.tenant, other.wish.needs) == shape]

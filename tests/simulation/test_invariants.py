@@ -10,7 +10,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.liveness import Silence
 from simulator.faults import Trouble
 from simulator.machines import registry
-from simulator.watching.invariants import Breach
+from simulator.watching.breach import Breach
 from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, world
 
 

@@ -10,10 +10,11 @@ from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
-from simulator.machines.machine import Kind
+from simulator.machines.local import Kind
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
-from simulator.watching.invariants import Invariant, NoHealthyRunKilled, NothingLost, all_invariants
+from simulator.watching.breach import Invariant
+from simulator.watching.invariants import NoHealthyRunKilled, NothingLost, all_invariants
 from simulator.watching.trace import Trace
 from simulator.watching.watch import Watch
 from simulator.wire import ROUGH

@@ -1,0 +1,36 @@
+"""What stands on a machine: its slots, and the allocations there."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from services.scheduler.core.run import Exit, Run
+from shared.ids import PoolName, WorkerId
+from shared.messages.specs import Signal, SlotKind
+
+Phase = Literal["preparing", "ready", "running", "stopping", "exited"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a machine offers."""
+
+    name: WorkerId
+    pool: PoolName
+    slots: int
+    slot_kind: SlotKind | None = None
+
+
+@dataclass(slots=True)
+class Local:
+    """One allocation here."""
+
+    run: Run
+    slot_ids: tuple[int, ...]
+    wanted: Signal
+    decide_at: float | None
+    phase: Phase = "preparing"
+    rendezvous: str | None = None
+    progress: float = 0.0
+    exit: Exit | None = None
+    is_started: bool = False
+    is_dropped: bool = False

@@ -1,0 +1,83 @@
+"""Who goes before whom: the invariant of priorities, with the reasons for which a less important request may be served first."""
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.plan import Plan
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.run import Run
+from services.scheduler.core.trial import Trial
+from simulator.watching.breach import Invariant
+
+_LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
+
+
+class PriorityNeverInverted(Invariant):
+    """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
+    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed."""
+
+    words = "priority never inverted"
+
+    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+        for signal in planned.signals:
+            self._judge_signal(cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial])
+        for grant in planned.grants:
+            trial = cluster.trials[grant.trial]
+            policy = cluster.pools[cluster.pool_of(trial)].policy
+            if policy.order != "priority":
+                continue
+            limited = {
+                cluster.trials[other].wish.experiment
+                for other, reason in planned.refusals.items()
+                if reason in _LIMITS
+            }
+            for other in _waiting(cluster, trial):
+                if other.wish.experiment in limited or _is_lent(cluster, trial, other):
+                    continue
+                if self._is_before(cluster, policy, other, trial):
+                    raise self.broken(
+                        f"trial {trial.id} of priority {cluster.part_of(trial).priority} was granted before"
+                        f" {other.id} of {cluster.part_of(other).priority}, which was told {planned.refusals.get(other.id)}"
+                    )
+
+    def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial) -> None:
+        loser = cluster.trials[victim.trial]
+        if cluster.pools[victim.pool].policy.order == "priority":
+            given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
+            if given <= taken and not _reclaims(cluster, victim, winner):
+                raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
+
+    def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
+        difference = cluster.part_of(other).priority - cluster.part_of(one).priority
+        if policy.ageing is None:
+            return difference > 0
+        submitted, later = (trial.submitted_at or trial.since for trial in (other, one))
+        return difference > 0 and later - submitted < difference * policy.ageing
+
+
+def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:
+    """Whether the winner belongs to another who has a guarantee, under which it may take back what the victim borrows."""
+    quotas = cluster.pools[victim.pool].shares.quotas
+    paths = [(victim.tenant, winner.wish.tenant), (victim.workspace, winner.wish.workspace)]
+    for length in (1, 2):
+        theirs, mine = (tuple(path[side] for path in paths[:length]) for side in (0, 1))
+        quota = quotas.get(mine)
+        if theirs != mine and quota is not None and quota.guaranteed:
+            return True
+    return False
+
+
+def _is_lent(cluster: Cluster, granted: Trial, waiting: Trial) -> bool:
+    """Whether slots kept for the head of the queue were lent to one from whom they can be asked back; the other is no such one."""
+    pool = cluster.pools[cluster.pool_of(granted)]
+    head = cluster.trials.get(pool.reserved.trial) if pool.policy.preemption and pool.reserved else None
+    if head is None:
+        return False
+    mine, theirs, first = (cluster.part_of(trial).priority for trial in (granted, waiting, head))
+    return theirs <= first < mine
+
+
+def _waiting(cluster: Cluster, trial: Trial) -> list[Trial]:
+    """Requests that wait in the same pool for the same shape, of the same tenant."""
+    pool = cluster.pools[cluster.pool_of(trial)]
+    waiting = [cluster.trials[other] for other in pool.queue]
+    shape = (trial.wish.tenant, trial.wish.needs)
+    return [other for other in waiting if (other.wish.tenant, other.wish.needs) == shape]
