@@ -1,8 +1,8 @@
-"""A user's policy as the scheduler's core takes it."""
+"""A user's policy and quotas as the scheduler's core takes them."""
 
 from datetime import timedelta
 
-from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName
 from simulator.files.schema import Cluster, Policy
 
@@ -20,3 +20,11 @@ def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
         max_preemptions=policy.max_preemptions,
         half_life=timedelta(hours=policy.half_life_h),
     )
+
+
+def quotas_of(cluster: Cluster) -> dict[tuple[str, ...], Quota]:
+    """By (tenant,) or (tenant, workspace)."""
+    return {
+        tuple(name.split("/")): Quota(limits.guaranteed, limits.maximum, limits.weight)
+        for name, limits in cluster.quotas.items()
+    }

@@ -10,7 +10,7 @@ from simulator.control.leader import Tempo
 from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
-from simulator.policies import policy_of
+from simulator.policies import policy_of, quotas_of
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
 from simulator.watching.invariants import all_invariants
@@ -78,7 +78,8 @@ def simulate(
         Breach: An invariant does not hold: a fault of ours.
     """
     measures, trace = Measures(), Trace()
-    setup = Setup(policy_of(policy, cluster, POOL), machines_of(cluster), items, seed, TEMPO)
+    pool = policy_of(policy, cluster, POOL)
+    setup = Setup(pool, machines_of(cluster), items, seed, TEMPO, quotas=quotas_of(cluster))
     watches = [*(all_invariants() if is_checked else ()), measures, trace]
     simulation = Simulation(setup, watches)
     measures.agenda = trace.agenda = simulation.agenda

@@ -34,12 +34,25 @@ class Failures(Strict):
     away_min: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 10.0
 
 
+class Limits(Strict):
+    """What a tenant or a workspace may hold, in slots; `weight` is its part under `fair_share`."""
+
+    guaranteed: Annotated[int, Field(ge=0)] = 0
+    maximum: Annotated[int, Field(ge=0)] | None = None
+    weight: Annotated[float, Field(gt=0, le=1000)] = 1.0
+
+
 class Cluster(Strict):
-    """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines."""
+    """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines.
+
+    Attributes:
+        quotas: By `tenant` or `tenant/workspace`.
+    """
 
     machines: Annotated[tuple[Machines, ...], Field(min_length=1)]
     exclusive: bool = True
     failures: Failures | None = None
+    quotas: dict[Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")], Limits] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Cluster":

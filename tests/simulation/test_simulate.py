@@ -61,6 +61,20 @@ def test_equal_questions_have_equal_answers_and_invariants_change_nothing():
     assert digests[0] == digests[1] != digests[2]
 
 
+def test_a_tenant_at_its_maximum_waits_beside_free_slots():
+    limited = cluster(2, quotas={"a": {"maximum": 4}})
+    items = [item("one", 100, tenant="a"), item("two", 100, tenant="a"), item("three", 10, tenant="b")]
+    assert [round(one.waited_s) for one in simulate(Policy(), limited, items).served] == [0, 100, 0]
+
+
+def test_an_important_trial_takes_slots_and_the_other_goes_on_where_it_was():
+    items = [item("long", 1000, priority=50), item("urgent", 100, priority=1, arrives_ms=200_000)]
+    answered = simulate(Policy(preemption=True), cluster(), items)
+    long, urgent = answered.served
+    assert answered.result.preemptions == 1 and long.runs == 2
+    assert urgent.waited_s < 1 and long.took_s == pytest.approx(1100, abs=2)
+
+
 def test_time_that_is_over_ends_the_play():
     answered = simulate(Policy(), cluster(), [item("a", 100), item("b", 50)], until_s=120)
     assert not answered.result.is_complete and [one.name for one in answered.served] == ["a"]
