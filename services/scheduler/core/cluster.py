@@ -226,7 +226,7 @@ class Cluster:
         leaf = pool.leaf(run, part)
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
-        if pool.policy.elastic and trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
+        if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
             charge = pool.charges.get(run.id)
             pool.elastic.hold(trial.id, charge.slots if charge else 0, self.now_ms)
         if pool.later is not None:

@@ -40,7 +40,7 @@ class Pool:
 
     Attributes:
         later: In pools with preemption or lending: what is free when all has left that is leaving or lent.
-        elastic: In pools with lending: what is known of trials that take more than their minimum.
+        elastic: What is known of trials that take more than their minimum.
         standing: In pools with preemption: what could be asked to leave.
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
@@ -67,9 +67,14 @@ class Pool:
         return self.shares.root.usable
 
     @property
+    def is_lending(self) -> bool:
+        """Whether runs may hold more than is their own."""
+        return self.policy.elastic and bool(self.elastic.of)
+
+    @property
     def moves_in_steps(self) -> bool:
         """Whether time alone may change what is planned."""
-        if self.elastic.of:
+        if self.is_lending:
             return True
         return len(self.queue) > 0 and (self.shares.history is not None or self.policy.min_run > timedelta(0))
 

@@ -152,7 +152,7 @@ class PoolPlan:
     def _keep(self, line: Line, slots: int) -> bool:
         """Sets free and soon free slots aside when together they hold the request; False leaves all as it was."""
         later = self.pool.later
-        if later is None or not (self._asked or self.pool.elastic.of):
+        if later is None or not (self._asked or self.pool.is_lending):
             return False
         placement = later.place(line.ask, slots)
         if placement is None:

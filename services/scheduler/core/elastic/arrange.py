@@ -84,8 +84,8 @@ def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
     held = sum(count for _, count in member.held) or member.promised
     most = max(member.min_slots, min(member.max_slots, _most_slots(member, held)))
     sizes = allowed_sizes(member.min_slots, most, per_machine)
-    if member.held and member.history is None and not member.is_silent:
-        sizes = (held,)
+    if held:
+        sizes = tuple(sorted({*sizes, held}))
     proportion = np.array(sizes) / sizes[0]
     return Claim(
         sizes=sizes,
@@ -97,10 +97,12 @@ def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
 
 
 def _most_slots(member: Member, held: int) -> int:
-    """What is known allows so many: the reports, or nothing yet; a run that has just begun keeps what it has."""
+    """What is known allows so many: the reports, or nothing yet; a run that has just begun does not grow."""
     if member.history is not None:
         return member.history.most_slots
-    return member.max_slots if member.is_silent else max(FIRST_SLOTS, held)
+    if member.is_silent:
+        return member.max_slots
+    return held or FIRST_SLOTS
 
 
 def _after_resize(member: Member, pause_ms: int) -> float:

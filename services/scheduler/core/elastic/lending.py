@@ -59,11 +59,10 @@ def kept_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
 def is_due(cluster: "Cluster", pool: "Pool", served: Wanted, refusals: "Iterable[Reason]") -> bool:
     """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
     has a part in it, else once in a step."""
-    elastic = pool.elastic
-    if served or not elastic.of:
+    if served or not pool.is_lending:
         return bool(served) and pool.policy.elastic
-    is_new_step = elastic.lent_step != cluster.now_ms // STEP_MS
-    return len(elastic.of) <= FEW or is_new_step or "preempting" in refusals
+    is_new_step = pool.elastic.lent_step != cluster.now_ms // STEP_MS
+    return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
 
 
 def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:

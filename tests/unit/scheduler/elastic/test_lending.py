@@ -1,5 +1,6 @@
 """Idle slots are lent to elastic runs, and come back without anybody else losing his."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -165,6 +166,23 @@ def test_in_shared_pools_a_run_stays_on_one_machine() -> None:
     world.want_elastic(1, most=8)
     world.train()
     assert world.slots(1) == 4
+
+
+def test_lending_begins_and_ends_with_the_pools_policy() -> None:
+    world = Lender(preemption=True)
+    lending, plain = world.policy, replace(world.policy, elastic=False)
+    world.cluster.put_pool(plain)
+    world.want_elastic(1)
+    world.settle()
+    assert world.slots(1) == 8
+    world.want(2, 4, experiment=2)
+    world.settle()
+    assert world.slots(2) == 0
+    world.cluster.put_pool(lending)
+    world.wait(60)
+    world.settle()
+    assert world.slots(2) == 4
+    assert world.slots(1) >= 1
 
 
 def test_tenants_of_an_exclusive_pool_never_meet_on_a_machine() -> None:
