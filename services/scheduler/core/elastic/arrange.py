@@ -84,7 +84,7 @@ def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
     held = sum(count for _, count in member.held) or member.promised
     most = max(member.min_slots, min(member.max_slots, _most_slots(member, held)))
     sizes = allowed_sizes(member.min_slots, most, per_machine)
-    if held:
+    if member.held:
         sizes = tuple(sorted({*sizes, held}))
     proportion = np.array(sizes) / sizes[0]
     return Claim(

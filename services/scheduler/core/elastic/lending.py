@@ -5,6 +5,7 @@ no more than the runs' next checkpoints. What no request takes is distributed (`
 checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,8 +15,8 @@ from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.quotas import room_of
 from services.scheduler.core.run import Run
+from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 
@@ -81,10 +82,13 @@ def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:
     trials = [cluster.trials[trial] for trial in (*own, *coming)]
     if not trials:
         return Lending({}, ())
+    rooms = _rooms(cluster, pool, trials)
     groups: dict[TenantId | None, list[Member]] = {}
     for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
         group = trial.wish.tenant if pool.policy.exclusive else None
-        groups.setdefault(group, []).append(_member(cluster, pool, trial, running.get(trial.id)))
+        groups.setdefault(group, []).append(
+            _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
+        )
     arranged: Wanted = {}
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
         arranged |= arrange(groups[group], machines)
@@ -111,14 +115,25 @@ def _is_coming(trial: Trial) -> bool:
     return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
 
 
-def _member(cluster: "Cluster", pool: "Pool", trial: Trial, run: Run | None) -> Member:
+def _rooms(cluster: "Cluster", pool: "Pool", trials: Sequence[Trial]) -> dict[TrialId, int]:
+    """Slots by which each trial may grow: what a maximum leaves is divided among those below it, so that all may at once."""
+    below: Counter[Path] = Counter()
+    leaves = {trial.id: pool.leaf(trial.wish, cluster.part_of(trial)) for trial in trials}
+    for leaf in leaves.values():
+        below.update(node.path for node in leaf.upwards())
+    return {
+        trial: max(0, min(node.room // below[node.path] for node in leaf.upwards()))
+        for trial, leaf in leaves.items()
+    }
+
+
+def _member(cluster: "Cluster", pool: "Pool", trial: Trial, run: Run | None, room: int) -> Member:
     record = pool.elastic.of.get(trial.id, Record())
     needs, held = trial.wish.needs, _place(run) if run else ()
     promised = pool.elastic.resizing.get(trial.id, 0)
     if _is_coming(trial) and run is None:
         most = promised
     else:
-        room = max(0, room_of(pool.leaf(trial.wish, cluster.part_of(trial))))
         most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
     if needs.single_node or not pool.policy.exclusive:
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))

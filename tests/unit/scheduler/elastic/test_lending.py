@@ -130,6 +130,15 @@ def test_an_experiments_max_slots_holds_for_lent_ones() -> None:
     assert world.slots(1) == 4
 
 
+def test_a_tenants_maximum_holds_for_all_that_is_lent_to_it() -> None:
+    world = Lender(machines=4)
+    world.quota(0, maximum=9)
+    for number in (1, 2):
+        world.want_elastic(number)
+    world.train()
+    assert world.slots(1) == world.slots(2) == 4
+
+
 def test_a_resize_is_no_preemption_and_keeps_the_place_in_the_queue() -> None:
     world = Lender()
     world.want_elastic(1)
