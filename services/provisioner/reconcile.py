@@ -1,4 +1,5 @@
-"""The leader's loop: what is wanted against what there is. Woken by events, by ends of workers, and at the latest after a second.
+"""The leader's loop: what is wanted against what there is. Woken by events, by ends of workers, and by the clock:
+each second while something goes on, every five at rest.
 
 Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until recorded.
 """
@@ -15,7 +16,7 @@ from services.provisioner import store
 from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import INSTANCE, Instance, Trigger, moved, worker_of
-from services.provisioner.core.plan import Plan, Presence, World, plan_pool
+from services.provisioner.core.plan import Plan, Presence, World, is_at_rest, plan_pool
 from services.provisioner.effects import Effects, Means
 from services.provisioner.store import Provider
 from shared import faults
@@ -28,8 +29,8 @@ from shared.outages import Outages
 BEFORE_INTENT = faults.register("provisioner.before_intent")
 AFTER_INTENT = faults.register("provisioner.after_intent")
 EVERY_S = 1.0
+AT_REST_S = 5.0
 _SAMPLES_PER_TIMEOUT = 4
-_LONGEST_SAMPLE_S = 5.0
 _log = structlog.get_logger()
 
 
@@ -51,7 +52,7 @@ class Reconciler:
             self.woken.clear()
             pause_s = EVERY_S
             try:
-                await self.reconcile()
+                pause_s = await self.reconcile()
                 self._outages.worked("reconciling")
             except Transient as error:
                 self._outages.failed("reconciling", error)
@@ -59,8 +60,8 @@ class Reconciler:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.woken.wait(), pause_s)
 
-    async def reconcile(self) -> None:
-        """The story of one pass."""
+    async def reconcile(self) -> float:
+        """The story of one pass; returns after how many seconds the next is due, if nothing wakes it before."""
         means = self.means
         # 1. A leader that may have lost its lease does nothing.
         _ = means.lease.epoch
@@ -80,6 +81,8 @@ class Reconciler:
         self.effects.begin(plan, new)
         # 7. Take away what belongs to instances that have ended.
         await self._sweep(presences.keys() - {one.worker for one in live})
+        # 8. Look again soon where time alone may bring something, and as often as who is idle is sampled.
+        return max(EVERY_S, self._sample_every_s) if is_at_rest(world, plan, now) else EVERY_S
 
     async def _load(self) -> tuple[Provider, list[Instance], Mapping[WorkerId, Presence]]:
         # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
@@ -93,8 +96,7 @@ class Reconciler:
         policy, clock = self.means.policy, self.means.clock
         if sum(one.is_open for one in live) <= policy.minimum:
             return
-        every_s = min(_LONGEST_SAMPLE_S, policy.idle_timeout.total_seconds() / _SAMPLES_PER_TIMEOUT)
-        if clock.monotonic() - self._sampled_at < every_s:
+        if clock.monotonic() - self._sampled_at < self._sample_every_s:
             return
         self._sampled_at = clock.monotonic()
         try:
@@ -105,6 +107,10 @@ class Reconciler:
             self._idleness.sample({}, clock.now())
             return
         self._idleness.sample({worker.worker: worker.used_slots for worker in view.workers}, clock.now())
+
+    @property
+    def _sample_every_s(self) -> float:
+        return min(AT_REST_S, self.means.policy.idle_timeout.total_seconds() / _SAMPLES_PER_TIMEOUT)
 
     def _new(self, seat: int, now: datetime) -> Instance:
         policy = self.means.policy

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
-from services.provisioner.core.sizing import Demand, Policy, Sizing, plan_size
+from services.provisioner.core.sizing import SETTLES_IN, Demand, Policy, Sizing, plan_size
 from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10
@@ -67,6 +67,11 @@ def plan_pool(world: World, now: datetime) -> Plan:
     )
 
 
+def is_at_rest(world: World, plan: Plan, now: datetime) -> bool:
+    """Whether time alone brings nothing soon: nothing is to be done, no launch is put off, and every worker serves and has settled."""
+    return plan == Plan() and world.may_launch and all(_is_settled(one, now) for one in world.live)
+
+
 def on_ordered(instance: Instance, now: datetime) -> Instance:
     """The machine was ordered; it may have joined before this is recorded."""
     return moved(instance, Trigger.ORDERED, now)
@@ -113,6 +118,12 @@ def _seen(one: Instance, world: World, now: datetime) -> Instance:
     if one.state is State.LAUNCHING and presence is Presence.RUNNING:
         return moved(one, Trigger.APPEARED, now)
     return one
+
+
+def _is_settled(one: Instance, now: datetime) -> bool:
+    """Whether only an event, the end of its process or long idleness moves it."""
+    serves = one.state is State.READY and one.is_open and one.silent_since is None
+    return serves and one.is_due(now) and now - one.since >= SETTLES_IN
 
 
 def _is_hopeless(one: Instance, now: datetime) -> bool:

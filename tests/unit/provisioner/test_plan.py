@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from services.provisioner.core.plan import (
     Plan,
     Presence,
     World,
+    is_at_rest,
     on_kicked,
     on_not_done,
     on_ordered,
@@ -145,3 +147,24 @@ def test_idleness_is_counted_from_the_first_sample_without_work() -> None:
     assert idleness.since == {a: NOW, b: NOW + seconds(5)}
     idleness.sample({a: 2}, NOW + seconds(10))
     assert not idleness.since
+
+
+@pytest.mark.parametrize(
+    ("facts", "may_launch", "rests"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"is_open": False}, True, False),
+        ({"silent_since": NOW}, True, False),
+        ({"since": NOW - seconds(1)}, True, False),
+        ({"state": S.JOINING, "since": NOW}, True, False),
+        ({"state": S.DRAINING}, True, False),
+        ({"retry_at": NOW + seconds(9)}, True, False),
+    ],
+)
+def test_time_alone_brings_nothing_when_all_serve(
+    facts: dict[str, Any], may_launch: bool, rests: bool
+) -> None:
+    one = instance(1, **facts)
+    seen = World(policy(), Demand(), (one,), {one.worker: RUNNING}, {}, may_launch)
+    assert is_at_rest(seen, plan_pool(seen, NOW), NOW) is rests
