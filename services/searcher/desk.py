@@ -1,7 +1,8 @@
 """The four moves of every handler: load and lock, decide, save, emit; told once for all events."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
@@ -40,10 +41,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Turns events into decisions, and these into rows and messages."""
+    """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell."""
 
     searches: Searches
     bus: Bus
+    news: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def on_trials(self, unit: Unit, batch: list[Delivery[E]], apply: Apply[E]) -> None:
         """Tell each event to its experiment's turn, in order; experiments are locked in the order of their ids."""
@@ -85,6 +87,10 @@ class Desk:
             each.loaded.position = each.decision.experiment.position
             self._emit(unit, each)
             self._answer(unit, each)
+        unit.then(self._wake)
+
+    async def _wake(self) -> None:
+        self.news.set()
 
     def _emit(self, unit: Unit, done: Done) -> None:
         decision, loaded = done.decision, done.loaded

@@ -1,5 +1,6 @@
 """What the searcher does by the clock: telling progress, and ending trials whose last reports never come."""
 
+import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -11,6 +12,9 @@ from services.searcher.store.news import Overdue
 from shared.bus import Units
 from shared.clock import Clock
 from shared.loops import repeat
+
+SAFETY_S = 5.0
+"""How often news is looked for that nobody here brought: of a replica that has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,15 @@ class Loops:
 
     async def announce(self) -> None:
         """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
-        every = timedelta(seconds=self.settings.announce_every_s)
-        await repeat(self.announce_once, every)
+        await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.desk.news)
 
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
         await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
+
+    async def _announce_round(self) -> None:
+        await self.announce_once()
+        await asyncio.sleep(self.settings.announce_every_s)
 
     async def announce_once(self) -> None:
         every = timedelta(seconds=self.settings.announce_every_s * 0.9)
@@ -39,6 +46,8 @@ class Loops:
                 unit.emit(message, tenant=found.tenant)
             for told in await news.take_experiment_news(unit.connection, unit.now, every):
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
+            if await news.is_any_left(unit.connection):
+                self.desk.news.set()
 
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)

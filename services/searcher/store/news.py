@@ -6,7 +6,7 @@ These run under the system role, over all tenants; replicas share the rows out b
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, exists, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.entities import Experiment, Trial
@@ -73,6 +73,12 @@ async def take_trial_news(connection: AsyncConnection) -> list[TrialNews]:
         TrialNews(TenantId(row.tenant), ExperimentId(row.experiment), rows.to_trial(row._mapping))
         for row in found
     ]
+
+
+async def is_any_left(connection: AsyncConnection) -> bool:
+    """Whether something is untold still: more than a round takes, or told by another replica a moment ago."""
+    untold = or_(exists().where(experiment.c.dirty), exists().where(trial.c.dirty))
+    return bool(await connection.scalar(select(untold)))
 
 
 async def load_overdue(connection: AsyncConnection, closed_before: datetime) -> list[Overdue]:
