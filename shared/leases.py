@@ -179,7 +179,7 @@ class Lease:
             return False
         metrics.lease_age(self._name, asked - (held.until - self._life_s))
         try:
-            async with asyncio.timeout(timeout_s), self._database.system() as connection:
+            async with asyncio.timeout(timeout_s), self._database.system_statements() as connection:
                 found = await connection.execute(
                     text(
                         f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => :life)"

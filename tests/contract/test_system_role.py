@@ -1,6 +1,6 @@
 """Who may see all tenants at once: the modules that use the database's system role, each with its reason.
 
-The border is a method (`Database.system`, `Units.system`), which import-linter cannot see.
+The border is a method (`Database.system`, `Database.system_statements`, `Units.system`), which import-linter cannot see.
 """
 
 import ast
@@ -8,6 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "shared", "worker", "simulator")
+
+WAYS = {"system", "system_statements"}
 
 ALLOWED = {
     "shared/bus/units.py": "gives it, and probes whether Postgres answers",
@@ -51,13 +53,14 @@ def test_every_way_to_take_it_is_found() -> None:
     assert uses_system_role("async def f(units):\n    async with units.system() as unit: ...")
     assert uses_system_role("opener = partial(self.database.system)")
     assert uses_system_role("opener = getattr(database, 'system')")
+    assert uses_system_role("async with database.system_statements() as connection: ...")
     assert not uses_system_role("async with units.tenant(tenant) as unit: ...")
 
 
 def uses_system_role(source: str) -> bool:
-    """Whether a `system` is taken of anything, called or not."""
+    """Whether one of the `WAYS` is taken of anything, called or not."""
     return any(
-        (isinstance(node, ast.Attribute) and node.attr == "system")
+        (isinstance(node, ast.Attribute) and node.attr in WAYS)
         or (isinstance(node, ast.Call) and _is_getattr_of_it(node))
         for node in ast.walk(ast.parse(source))
     )
@@ -65,4 +68,4 @@ def uses_system_role(source: str) -> bool:
 
 def _is_getattr_of_it(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1
-    return named and isinstance(call.args[1], ast.Constant) and call.args[1].value == "system"
+    return named and isinstance(call.args[1], ast.Constant) and call.args[1].value in WAYS
