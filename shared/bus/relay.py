@@ -33,7 +33,8 @@ _BATCH = 500
 _REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
 _MARK_EVERY = timedelta(seconds=1)
-_POLL_EVERY = timedelta(seconds=2)
+_POLL_EVERY = timedelta(seconds=6)
+_POLL_AGAIN_S = 2.0
 _STALE_S = 3.0
 _INSPECT_EVERY = timedelta(seconds=10)
 _CLEAN_EVERY = timedelta(minutes=10)
@@ -73,6 +74,7 @@ class Relay:
         self._marking = asyncio.Lock()
         self._reconnected = asyncio.Event()
         self._flushed = asyncio.Event()
+        self._poll_sooner = asyncio.Event()
         bus.on_reconnect.append(self._on_reconnect)
 
     def hand_over(self, rows: list[OutboxRow]) -> None:
@@ -89,7 +91,7 @@ class Relay:
             loops = [
                 group.create_task(self._publish_loop()),
                 group.create_task(repeat(self._mark, _MARK_EVERY)),
-                group.create_task(repeat(self._poll, _POLL_EVERY)),
+                group.create_task(repeat(self._poll, _POLL_EVERY, self._poll_sooner)),
                 group.create_task(repeat(self._inspect, _INSPECT_EVERY, self._reconnected)),
                 group.create_task(repeat(self._outbox.drop_old, _CLEAN_EVERY)),
             ]
@@ -127,11 +129,13 @@ class Relay:
                 self._outages.worked("publishing")
             except Transient as error:
                 self._outages.failed("publishing", error)
+                self._poll_soon()
                 await asyncio.sleep(error.retry_after_s)
             except Exception:  # noqa: BLE001 - the loop outlives any one batch
                 # Whatever it was, the rows lie in the outbox: the poll brings them again.
                 _log.exception("publishing failed", rows=len(rows))
                 self._in_hand.difference_update(row.id for row in rows)
+                self._poll_soon()
                 await asyncio.sleep(_FAILED_REST_S)
             leave_if_cancelled()
 
@@ -209,6 +213,12 @@ class Relay:
         rows, age_s = await self._outbox.load_waiting(_STALE_S, left_alone, _BATCH)
         metrics.outbox_age(self._schema, age_s)
         self.hand_over([row for row in rows if row.id not in self._in_hand])
+        if age_s:
+            self._poll_soon()
+
+    def _poll_soon(self) -> None:
+        """Something waits: the next poll comes sooner than at rest."""
+        asyncio.get_running_loop().call_later(_POLL_AGAIN_S, self._poll_sooner.set)
 
     async def _inspect(self) -> None:
         """Compares each stream with what the outbox was promised; publishes again what the stream has lost."""
