@@ -22,11 +22,13 @@ from shared.outages import Outages
 CONSUMING = "consuming"
 """What is told as an outage where nothing can be fetched; it has ended when the server is heard."""
 _BATCH = 256
-_EXPIRES_S = 20.0
-_HEARTBEAT_S = 2.0
+_EXPIRES_S = 60.0
+_HEARTBEAT_S = 3.0
+_SILENT_S = 2 * _HEARTBEAT_S
 _ACK_WAIT_S = 5.0
 _IN_PROGRESS_EVERY_S = 1.5
 _MAX_ACK_PENDING = 2000
+_EXPIRED = "408"
 _CONTROL = {"100", "404", "408", "409", "503"}
 
 
@@ -53,6 +55,7 @@ class Pull:
         self._arrived: deque[Msg] = deque()
         self._taken: list[Msg] = []
         self._something = asyncio.Event()
+        self._handed_out = asyncio.Event()
         self._woken = False
         self._lost = False
         self._outstanding = 0
@@ -87,6 +90,7 @@ class Pull:
         if self._linger_s and len(self._arrived) < most and not self._woken:
             await asyncio.sleep(self._linger_s)
         self._taken = self._rest(most)
+        self._handed_out.set()
         return self._taken
 
     def wake(self) -> None:
@@ -125,23 +129,24 @@ class Pull:
 
     async def keep_in_hand(self) -> None:
         """Runs beside: tells the server that a batch which takes long is still worked on; else it would be delivered again meanwhile."""
-        before: list[Msg] = []
         while True:
-            await asyncio.sleep(_IN_PROGRESS_EVERY_S)
-            if self._taken and self._taken is before:
-                with contextlib.suppress(NatsError):
-                    for message in [*self._taken, *self._arrived]:
-                        await message.in_progress()
-            before = self._taken
+            await self._handed_out.wait()
+            self._handed_out.clear()
+            while before := self._taken:
+                await asyncio.sleep(_IN_PROGRESS_EVERY_S)
+                if self._taken is before:
+                    with contextlib.suppress(NatsError):
+                        for message in [*self._taken, *self._arrived]:
+                            await message.in_progress()
 
     def _rest(self, most: int) -> list[Msg]:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
 
     async def _keep_asking(self) -> None:
         now = asyncio.get_running_loop().time()
-        if self._outstanding > _BATCH // 2 and now - self._heard < 3 * _HEARTBEAT_S:
+        if self._outstanding > _BATCH // 2 and now - self._heard < _SILENT_S:
             return
-        if self._lost or (self._outstanding and now - self._heard >= 3 * _HEARTBEAT_S):
+        if self._lost or (self._outstanding and now - self._heard >= _SILENT_S):
             # Refused, or silent beyond the heartbeat: the server, the stream or the consumer was lost.
             await self.ensure()
             self._lost = False
@@ -168,8 +173,8 @@ class Pull:
             self._arrived.append(message)
             self._something.set()
         elif status in _CONTROL and status != "100":
-            # Expired, or refused: the next look asks again.
+            # Expired: asked again at once, or what comes meanwhile would wait. Refused: the next look asks again.
             self._outstanding = 0
             self._lost = status == "503" or "Deleted" in str(message.headers)
-            if self._lost:
+            if self._lost or status == _EXPIRED:
                 self._something.set()
