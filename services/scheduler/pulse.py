@@ -18,7 +18,8 @@ from shared.errors import Transient
 from shared.ids import WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
 
-PULSE_S = 0.25
+PULSE_S = 0.5
+"""Three echoes before one counts as missing (`liveness.ECHO_GAP_S`)."""
 
 
 @dataclass(slots=True)
