@@ -36,6 +36,8 @@ _SETTINGS: dict[str, str] = {
     "maintenance_work_mem": "32MB",
     "max_wal_size": "512MB",
     "wal_compression": "on",
+    "wal_writer_delay": "1s",
+    "bgwriter_delay": "1s",
     "synchronous_commit": "on",
     "huge_pages": "off",
     "io_method": "sync",

@@ -32,7 +32,7 @@ class RedisServer(Daemon):
             self._config,
             f"bind {LOOPBACK}\nport {self.port}\nrequirepass {self.password}\n"
             f'dir "{self.home.data("redis")}"\nsave ""\nappendonly no\n'
-            "maxmemory 64mb\nmaxmemory-policy allkeys-lru\ndaemonize no\nset-proc-title no\n",
+            "hz 1\nmaxmemory 64mb\nmaxmemory-policy allkeys-lru\ndaemonize no\nset-proc-title no\n",
         )
 
     def command(self) -> Command:
