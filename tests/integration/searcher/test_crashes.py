@@ -21,7 +21,7 @@ POINTS = [
     "unit.before_commit:9",
     "unit.after_commit:9",
     "relay.before_publish:9",
-    "relay.before_mark:2",
+    "relay.before_mark:1",
     "consumer.before_ack:9",
     "searcher.before_verdict:5",
 ]
