@@ -38,8 +38,13 @@ class StoppedClock:
 
 
 class NoConnection:
-    async def execute(self, *_: object) -> None:
-        return None
+    """SQLAlchemy's connection and the driver's beneath it in one."""
+
+    def __init__(self) -> None:
+        self.sync_connection = self.connection = self.driver_connection = self
+
+    async def fetch(self, *_: object) -> list[object]:
+        return []
 
 
 class NoDatabase:
