@@ -110,7 +110,8 @@ class Cluster:
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
-        if run is not None:
+        if run is not None and (before is None or before.wish is not trial.wish):
+            # What is wanted now may mean that its run is on its way out.
             self._charge(run)
         (self.changes.lazy_trials if lazily else self.changes.trials)[name] = None
 

@@ -25,13 +25,12 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
         kill_rest=run.kill_rest or not exited.is_clean,
     )
     cluster.release(cluster.workers[worker], run.allocation)
-    cluster.put_run(run, lazily=True)
     cluster.want((worker,))
-    if run.is_ended:
-        return
-    if run.released >= run.workers:
+    if not run.is_ended and run.released >= run.workers:
         _conclude(cluster, run, combined(run), now)
-    else:
+        return
+    cluster.put_run(run, lazily=True)
+    if not run.is_ended:
         cluster.want(run.workers)
 
 

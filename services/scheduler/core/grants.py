@@ -1,6 +1,6 @@
 """Events that the plan itself causes once it is saved: slots were granted, slots were asked back."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.capacity import Placement
@@ -42,7 +42,7 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
         workspace=trial.wish.workspace,
         owner=trial.wish.owner,
     )
-    trial = replace(trial.moved(RequestTrigger.GRANTED, now), runs=run.number, run=run.id)
+    trial = trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id)
     cluster.put_run(run)
     cluster.hold(run)
     cluster.ledger.begin(run, now)

@@ -1,7 +1,7 @@
 """One pool's indexes: what is free, what waits, who holds what. Advanced by `cluster` alone, from records."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -109,12 +109,12 @@ class Pool:
     @contextmanager
     def tentative(self) -> Iterator[None]:
         """Undoes at the end whatever a plan has tried inside."""
-        with ExitStack() as undone:
-            undone.enter_context(self.capacity.tentative())
-            if self.later is not None:
-                undone.enter_context(self.later.tentative())
-            undone.enter_context(self.shares.tentative())
-            yield
+        with self.capacity.tentative(), self.shares.tentative():
+            if self.later is None:
+                yield
+                return
+            with self.later.tentative():
+                yield
 
     def leaf(self, whose: Wish | Run, part: Part) -> Node:
         """The holder that a wish or a run belongs to."""

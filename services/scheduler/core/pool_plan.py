@@ -29,8 +29,8 @@ from services.scheduler.core.shares import Node
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 
 ALL = -1
-NOBODY = TenantId(UUID(int=0))
-"""A tenant without machines."""
+OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
+"""What a tenant without machines of its own would ask."""
 
 
 class PoolPlan:
@@ -243,9 +243,8 @@ class PoolPlan:
         # All tenants that have no machine with room are in the same case.
         version, mask = self._hopes.get(None, (-1, 0))
         if version != self._decided:
-            nobody = replace(ask, tenant=NOBODY)
-            largest = capacity.largest_for(nobody)
-            mask = self._within(capacity.free_for(nobody) if capacity.exclusive else largest, largest)
+            largest = capacity.largest_for(OF_NOBODY)
+            mask = self._within(capacity.free_for(OF_NOBODY) if capacity.exclusive else largest, largest)
             self._hopes[None] = (self._decided, mask)
         return mask
 

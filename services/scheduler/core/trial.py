@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
@@ -131,9 +132,9 @@ class Trial:
     def is_closed(self) -> bool:
         return self.state is RequestState.CLOSED
 
-    def moved(self, trigger: RequestTrigger, since: datetime | None = None) -> "Trial":
-        """The trial after `trigger`; a missing edge raises Broken."""
-        return replace(self, state=REQUEST.next(self.state, trigger), since=since or self.since)
+    def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
+        """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
+        return replace(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
