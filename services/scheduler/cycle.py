@@ -50,6 +50,11 @@ class Term:
     demands: dict[PoolName, Demand] = field(default_factory=dict)
     told: dict[PoolName, tuple[Demand, float]] = field(default_factory=dict)
     demand_version: int = 0
+    saved: asyncio.Event = field(default_factory=asyncio.Event)
+    """Not set while memory is ahead of the tables: no worker may hear of a grant that is not saved."""
+
+    def __post_init__(self) -> None:
+        self.saved.set()
 
 
 class Cycle:
@@ -104,7 +109,9 @@ class Cycle:
         # 4. Save what changed and tell the neighbours, in one transaction that holds only under our epoch.
         changes, demands = turn.changes, self._due_demands()
         if _is_worth_saving(changes) or demands:
+            self.term.saved.clear()
             await self._save_and_tell(changes, demands)
+            self.term.saved.set()
         else:
             postpone(self.cluster, changes)
         # 5. Send the new desired sets out, at once.

@@ -79,6 +79,7 @@ class Dispatch:
     async def _deliver(self, worker: WorkerId) -> None:
         delay_s = FIRST_RETRY_S
         while worker in self._dirty and self._may_send():
+            await self._term.saved.wait()
             self._dirty.discard(worker)
             self._sent_at[worker] = self._clock.monotonic()
             try:

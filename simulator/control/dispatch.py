@@ -45,10 +45,23 @@ class Dispatch:
         self._delay_ms: dict[WorkerId, int] = {}
         self._dirty: set[WorkerId] = set()
         self._sent_ms: dict[WorkerId, int] = {}
+        self._is_held = False
+        self._kept: set[WorkerId] = set()
 
     def close(self) -> None:
         """Nothing is sent any more."""
         self._is_closed = True
+
+    def hold(self) -> None:
+        """Sends nothing while the world in memory is ahead of the tables: a grant that is not saved must not be heard of."""
+        self._is_held = True
+
+    def release(self, now_ms: int) -> None:
+        """It is saved: what was kept back goes out."""
+        self._is_held = False
+        kept, self._kept = self._kept, set()
+        for worker in sorted(kept):
+            self._send(worker, now_ms)
 
     def send(self, workers: Iterable[WorkerId], now_ms: int) -> None:
         for worker in workers:
@@ -75,6 +88,9 @@ class Dispatch:
 
     def _send(self, worker: WorkerId, now_ms: int) -> None:
         if self._is_closed:
+            return
+        if self._is_held:
+            self._kept.add(worker)
             return
         self._dirty.discard(worker)
         self._sequence += 1

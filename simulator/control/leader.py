@@ -180,6 +180,7 @@ class Leader:
         changes = turn.changes
         if changes.facts or changes.trials or changes.runs or changes.workers:
             self._is_turning = True
+            self.dispatch.hold()
             if self.process.reaches("before_save"):
                 self._after_commit_time(lambda: self._save(changes))
         else:
@@ -210,6 +211,7 @@ class Leader:
         self.process.publish(rows)
         if not self.process.reaches("before_desired"):
             return
+        self.dispatch.release(self.process.agenda.now_ms)
         # 4. Send the new desired sets out.
         self._send(changes)
         self._is_turning = False

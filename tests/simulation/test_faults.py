@@ -1,12 +1,14 @@
 """Whatever fails, in whatever order: all work ends, and the invariants hold after each event."""
 
+from dataclasses import replace
+
 import pytest
 
 from services.scheduler.core.pool import PoolPolicy
 from simulator.agenda import Agenda
 from simulator.faults import Fault, Trouble
 from simulator.watching.watch import Watch
-from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, world
+from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, REAL, world
 
 
 class Causes(Watch):
@@ -23,6 +25,14 @@ class Causes(Watch):
 @pytest.mark.parametrize("seed", range(24))
 def test_everything_fails_together(seed):
     world(seed, EVERY_FAULT, count=12).end()
+
+
+def test_no_worker_hears_of_a_grant_that_is_not_saved():
+    slow = replace(REAL, commit_ms=400)
+    for seed in (14, 15, 16):
+        world(
+            seed, ["database_down", "scheduler_died", "worker_cut_off", "scheduler_froze"], 14, tempo=slow
+        ).end()
 
 
 @pytest.mark.parametrize("fault", EVERY_FAULT)

@@ -53,6 +53,7 @@ def world(
     watches: Iterable[Watch] = (),
     longest_work_ms: int = 90_000,
     policy: PoolPolicy | None = None,
+    tempo: Tempo = REAL,
 ) -> World:
     """A world of five machines and a dozen trials; `count` faults of the given kinds happen in its first four minutes."""
     chance = Random(f"{seed}/world")
@@ -63,7 +64,7 @@ def world(
         machines=[Kind(WorkerId(f"w{number}"), POOL, slots) for number, slots in enumerate(SLOTS)],
         items=[_item(chance, number, longest_work_ms) for number in range(chance.randrange(8, 16))],
         seed=seed,
-        tempo=REAL,
+        tempo=tempo,
         weather=ROUGH,
         nodes=2,
         failing=chance.choice([0.0, 0.02]),
