@@ -110,13 +110,19 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
 
 async def _begin(parts: Parts, epoch: int) -> Term:
     """Reads the world as it stands under our epoch."""
-    async with parts.database.system() as connection:
-        await parts.lease.guard(connection)
-        token = await next_token_block(connection)
-        world = await load_world(connection, parts.clock.now())
-    # The world lives as long as the term: the collector need not walk a million records over and over.
+    # Nothing of what is read is garbage, and it lives as long as the term: the collector need not walk a million records
+    # over and over. The world of an earlier term goes now.
+    gc.unfreeze()
     gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        async with parts.database.system() as connection:
+            await parts.lease.guard(connection)
+            token = await next_token_block(connection)
+            world = await load_world(connection, parts.clock.now())
+    finally:
+        gc.freeze()
+        gc.enable()
     return Term(
         epoch=epoch,
         cluster=world.cluster,
