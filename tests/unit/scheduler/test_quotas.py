@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from services.scheduler.core.pool import PoolPolicy
@@ -199,8 +199,21 @@ def grant_tenant(world: World, grant):
     return world.cluster.trials[grant.trial].wish.tenant
 
 
+WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT = [
+    ("want", 0, 1),
+    ("want", 0, 3),
+    ("cycle",),
+    ("want", 0, 1),
+    ("want", 0, 1),
+    ("want", 0, 2),
+    ("want", 2, 1),
+    ("quota", 2, 1, None),
+]
+
+
 @settings(max_examples=80, deadline=None)
 @given(MOVES, st.sampled_from(["priority", "fair_share"]), st.booleans())
+@example(moves=WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT, order="priority", exclusive=False)
 def test_asking_comes_to_an_end(moves, order, exclusive):
     """When nothing new is wanted and all give back what they are asked for, soon nobody is asked any more."""
     world = play(

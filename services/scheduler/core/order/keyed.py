@@ -3,6 +3,9 @@
 With ageing, a request's key is priority · ageing + submission, in milliseconds: it is as if its priority fell by one every
 `ageing`. All fall alike, so the order never changes and nothing is sorted again; and the bound is plain: a request of
 priority p is passed only by requests of a priority p' < p submitted less than (p - p') · ageing after it.
+
+Requests that a guarantee covers go before all others. What a plan grants only uses guarantees up, so a line that was covered
+when it was ranked is looked at again when it comes up.
 """
 
 from datetime import timedelta
@@ -10,9 +13,10 @@ from heapq import heapify, heappop, heapreplace
 
 from services.scheduler.core.order.port import Hope
 from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.preemption.rights import is_covered
 from services.scheduler.core.queue import Key, Line, Queue
 
-_Entry = tuple[int, int, int, Line]
+_Entry = tuple[bool, int, int, int, Line]
 
 
 class KeyedServing:
@@ -29,10 +33,15 @@ class KeyedServing:
 
     def next(self, hope: Hope) -> Line | None:
         while self._heap:
-            line = self._heap[0][3]
-            if line.bit & hope(line):
+            ranked = self._heap[0]
+            line = ranked[-1]
+            if not line.bit & hope(line):
+                heappop(self._heap)
+                continue
+            present = self._entry(line)
+            if ranked[:-1] == present[:-1]:
                 return line
-            heappop(self._heap)
+            heapreplace(self._heap, present)
         return None
 
     def granted(self, line: Line) -> None:
@@ -40,8 +49,7 @@ class KeyedServing:
         if served == len(line.keys):
             heappop(self._heap)
         else:
-            at = self._heap[0][2]
-            heapreplace(self._heap, (*key_of(self._policy, line, line.keys[served]), at, line))
+            heapreplace(self._heap, self._entry(line))
 
     def passed(self, line: Line) -> None:
         heappop(self._heap)
@@ -49,12 +57,19 @@ class KeyedServing:
     def first_of(self, line: Line) -> int:
         return self._served.get(line, 0)
 
+    def _entry(self, line: Line) -> _Entry:
+        """The line as it stands now, at the top of the heap."""
+        key = key_of(self._policy, line, line.keys[self.first_of(line)])
+        return (*key, self._heap[0][3], line)
 
-def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[int, int]:
+
+def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[bool, int, int]:
     """What is smaller goes first."""
     place, submitted_ms, _ = key
+    is_late = not is_covered(policy, line.leaf, line.needs.min_slots)
     if policy.order == "fifo":
-        return (0, place)
+        return (is_late, 0, place)
     if policy.ageing is None:
-        return (line.leaf.priority, place)
-    return (line.leaf.priority * (policy.ageing // timedelta(milliseconds=1)) + submitted_ms, place)
+        return (is_late, line.leaf.priority, place)
+    aged = line.leaf.priority * (policy.ageing // timedelta(milliseconds=1)) + submitted_ms
+    return (is_late, aged, place)

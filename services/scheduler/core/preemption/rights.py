@@ -1,7 +1,8 @@
 """Who may ask whom for slots. The relation is strict, so that a run that was asked to go can never ask back:
 
 - A request that its holder's guarantee covers takes what others borrow: never so much that they fall below their own guarantee.
-  What it gets is covered and so not borrowed; what they lost was, so their next request is not covered.
+  What it gets is covered and so not borrowed; what they lost was, so their next request is not covered. Covered requests go
+  before all others (`order`): otherwise what was given back would go to whoever gave it, for ever.
 - In the order `priority`, a request also takes from runs of a higher priority number, within the same bound.
 Holders are compared where their ways part: tenants, or workspaces of one tenant. `fifo` asks nobody.
 """
@@ -38,10 +39,15 @@ class Rights:
         return _can_lose(theirs.tenant, slots) and (is_lower or self.is_covered_as_tenant)
 
 
+def is_covered(policy: PoolPolicy, leaf: Node, slots: int) -> bool:
+    """Whether a guarantee that this pool gives back on demand covers a request of this experiment for so many slots."""
+    return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
+
+
 def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
     """What a request of this experiment for so many slots may ask for."""
     is_ranked = policy.preemption and policy.order == "priority"
-    covers = policy.preemption and policy.order != "fifo"
+    covers = _gives_back(policy)
     return Rights(
         leaf=leaf,
         priority=leaf.priority if is_ranked else None,
@@ -52,12 +58,16 @@ def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
 
 def claim_of(policy: PoolPolicy, tenant: Node) -> int:
     """The most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
-    if not policy.preemption or policy.order == "fifo":
+    if not _gives_back(policy):
         return 0
     claims = [
         child.quota.guaranteed - child.staying for child in tenant.children.values() if child.quota.guaranteed
     ]
     return max(0, tenant.quota.guaranteed - tenant.staying, *claims)
+
+
+def _gives_back(policy: PoolPolicy) -> bool:
+    return policy.preemption and policy.order != "fifo"
 
 
 def _covers(node: Node, slots: int) -> bool:
