@@ -17,6 +17,7 @@ from tests.bench.harness import Figures, Report, median_interval, run
 
 PAIRS = 15
 STEPS = 200
+POLL_S = 0.5
 CONFIG = {
     "name": "overhead",
     "entrypoint": "python3 throughput.py",
@@ -64,28 +65,27 @@ def _bare() -> float:
 
 
 def _inside(bench: Platform, code: str) -> tuple[float, float]:
-    """The platform's figure, and the part of the processor that went to others than ranks."""
-    before = _processor_s(bench)
+    """The platform's figure, and the processor time of all others as a part of the ranks'.
+
+    Processes are looked through before and after, not meanwhile: that would take more time than the platform does.
+    """
+    others_s, ranks_s = _others_s(bench), _ranks_s(bench)
     made = bench.client.experiments.create(json.loads(json.dumps(CONFIG)), code)
-    ranks_s = 0.0
-    while True:
-        ranks_s = max(ranks_s, _ranks_s(bench))
-        now = bench.client.experiments.get(made.id)
-        if now.state not in ("active", "submitted"):
-            break
-        time.sleep(0.25)
+    while (now := bench.client.experiments.get(made.id)).state in ("active", "submitted"):
+        time.sleep(POLL_S)
     if now.state != "completed" or now.best is None:
         raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
-    others_s = _processor_s(bench) - before
-    return now.best.value, others_s / ranks_s
+    return now.best.value, (_others_s(bench) - others_s) / (_ranks_s(bench) - ranks_s)
 
 
-def _processor_s(bench: Platform) -> float:
-    return sum(_seconds(process) for process in _processes(bench) if not _is_rank(process))
+def _others_s(bench: Platform) -> float:
+    """Processor time of servers, services, daemons and warm parents, so far."""
+    return sum(_own_s(process) for process in _processes(bench))
 
 
 def _ranks_s(bench: Platform) -> float:
-    return sum(_seconds(process) for process in _processes(bench) if _is_rank(process))
+    """Processor time of the ranks that have ended, so far: what the warm parents' ended children have used."""
+    return sum(_ended_children_s(process) for process in _processes(bench) if _is_warm_parent(process))
 
 
 def _processes(bench: Platform) -> list[psutil.Process]:
@@ -107,21 +107,27 @@ def _home_of(process: psutil.Process) -> str | None:
         return None
 
 
-def _is_rank(process: psutil.Process) -> bool:
-    """A fork of a warm parent; it shows its parent's command line."""
+def _is_warm_parent(process: psutil.Process) -> bool:
     try:
-        parent = process.parent()
-        return parent is not None and "muster.runtime" in parent.cmdline()
+        return "muster.runtime" in process.cmdline()
     except psutil.Error:
         return False
 
 
-def _seconds(process: psutil.Process) -> float:
+def _own_s(process: psutil.Process) -> float:
     try:
         times = process.cpu_times()
     except psutil.Error:
         return 0.0
     return float(times.user + times.system)
+
+
+def _ended_children_s(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.children_user + times.children_system)
 
 
 if __name__ == "__main__":
