@@ -298,7 +298,8 @@ def replace_workers(records: Records) -> Records:
 
 
 def _deltas(report: Report, life: Life) -> list[float]:
-    taken, before = [], life.grants
+    taken: list[float] = []
+    before = life.grants
     while len(taken) < DELTAS:
         ending = life.asked.pop() if life.asked else life.take_running()
         taken.append(1000 * life.turn([ending], [life.arrival()]))

@@ -1,5 +1,7 @@
 """A user's files: what they mean, and that what is wrong is named with its place and reason."""
 
+from pathlib import Path
+
 import pytest
 
 from muster.errors import Rejected
@@ -7,13 +9,13 @@ from simulator.files.reading import read_cluster, read_policy, read_workload
 from simulator.simulate import machines_of
 
 
-def written(folder, name, text):
+def written(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text)
     return path
 
 
-def test_a_group_of_machines_is_counted_out(tmp_path):
+def test_a_group_of_machines_is_counted_out(tmp_path: Path) -> None:
     path = written(
         tmp_path, "c.yaml", "machines: [{count: 2, slots: 4, name: node}, {slots: 8, name: large}]"
     )
@@ -24,7 +26,7 @@ def test_a_group_of_machines_is_counted_out(tmp_path):
     ]
 
 
-def test_csv_and_yaml_say_the_same(tmp_path):
+def test_csv_and_yaml_say_the_same(tmp_path: Path) -> None:
     csv = "name,arrives_s,slots,length_s,tenant,priority\na,0,2,60,x,\nb,1.5,1,30,y,5\n"
     yaml = """
 trials:
@@ -34,7 +36,7 @@ trials:
     assert read_workload(written(tmp_path, "w.csv", csv)) == read_workload(written(tmp_path, "w.yaml", yaml))
 
 
-def test_a_count_of_trials_arrives_one_after_the_other(tmp_path):
+def test_a_count_of_trials_arrives_one_after_the_other(tmp_path: Path) -> None:
     path = written(tmp_path, "w.yaml", "trials: [{name: s, count: 3, every_s: 10, length_s: 1}]")
     assert [(i.name, i.arrives_ms) for i in read_workload(path)] == [
         ("s-1", 0),
@@ -56,20 +58,22 @@ def test_a_count_of_trials_arrives_one_after_the_other(tmp_path):
         ("w.yaml", "trials: [{length_s: .inf}]", "line 1, column 21"),
     ],
 )
-def test_what_is_wrong_in_a_workload_is_named_with_its_place(tmp_path, name, text, place):
+def test_what_is_wrong_in_a_workload_is_named_with_its_place(
+    tmp_path: Path, name: str, text: str, place: str
+) -> None:
     with pytest.raises(Rejected) as refused:
         read_workload(written(tmp_path, name, text))
     assert place in (refused.value.place or "") and name in (refused.value.place or "")
 
 
-def test_a_file_that_is_not_there_is_refused_by_name(tmp_path):
+def test_a_file_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="nowhere"):
         read_workload(tmp_path / "nowhere.csv")
     with pytest.raises(Rejected, match="'fairness'"):
         read_policy("fairness")
 
 
-def test_keys_that_do_nothing_are_refused(tmp_path):
+def test_keys_that_do_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Rejected) as refused:
         read_policy(str(written(tmp_path, "p.yaml", "order: fifo\npreemptoin: true\n")))
     assert "preemptoin, line 2" in (refused.value.place or "")
