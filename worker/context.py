@@ -17,8 +17,7 @@ from worker.core.run import LocalRun
 from worker.files.code import CodeCache
 from worker.files.restore import CheckpointCache
 from worker.files.transfer import Transfer
-from worker.files.upload import Announced, Uploads, drop_folder
-from worker.files.upload import UploadEvents as UploadNeeds
+from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
 from worker.journal import Journal
 from worker.launch import Machine
 from worker.line import Line

@@ -13,8 +13,7 @@ from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
 from shared.errors import Broken
 from shared.ids import SITE, TenantId
-from shared.messages import experiments as experiment_messages
-from shared.messages import instances
+from shared.messages import experiments as experiment_messages, instances
 from shared.messages.base import Command, Event
 from shared.messages.checkpoints import (
     CheckpointAbandoned,

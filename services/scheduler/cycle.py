@@ -13,8 +13,7 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.plan import Demand, Plan
 from services.scheduler.core.refusals import Reason
-from services.scheduler.core.turn import Event as TurnEvent
-from services.scheduler.core.turn import postpone, take_turn
+from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
 from shared import faults

@@ -13,14 +13,12 @@ import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
+from nats.errors import Error as NatsError, NoRespondersError
 from nats.js import JetStreamContext
 from pydantic import BaseModel
 
 from shared import telemetry
-from shared.bus import envelope as headers
-from shared.bus import streams
+from shared.bus import envelope as headers, streams
 from shared.bus.hearing import Hearing
 from shared.bus.pipeline import Pipeline
 from shared.cancelling import leave_if_cancelled

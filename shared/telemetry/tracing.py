@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
-from opentelemetry import context as contexts
-from opentelemetry import trace
+from opentelemetry import context as contexts, trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter

@@ -11,8 +11,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
+from nats.errors import Error as NatsError, NoRespondersError
 from nats.js import api
 
 from deploy.embedded.servers import NatsServer

@@ -8,8 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
 from services.gateway.operations.call import Call
-from services.gateway.store import experiments as store
-from services.gateway.store import registry
+from services.gateway.store import experiments as store, registry
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TRIAL = re.compile(r"([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")

@@ -17,8 +17,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.render import render_experiment_detail
-from services.gateway.store import experiments as store
-from services.gateway.store import registry
+from services.gateway.store import experiments as store, registry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.experiments import SubmissionCommitted, ValidateConfig

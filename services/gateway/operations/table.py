@@ -4,50 +4,20 @@ from services.gateway.api import access, base, checkpoints, cluster, experiments
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
     access as access_handlers,
-)
-from services.gateway.operations import (
     checkpoints as checkpoint_handlers,
-)
-from services.gateway.operations import (
     cluster as cluster_handlers,
-)
-from services.gateway.operations import (
     code as code_handlers,
-)
-from services.gateway.operations import (
     editing as editing_handlers,
-)
-from services.gateway.operations import (
     events as event_handlers,
-)
-from services.gateway.operations import (
     experiments as experiment_handlers,
-)
-from services.gateway.operations import (
     lifecycle as lifecycle_handlers,
-)
-from services.gateway.operations import (
     limits as limit_handlers,
-)
-from services.gateway.operations import (
     logs as log_handlers,
-)
-from services.gateway.operations import (
     metrics as metric_handlers,
-)
-from services.gateway.operations import (
     models as model_handlers,
-)
-from services.gateway.operations import (
     pools as pool_handlers,
-)
-from services.gateway.operations import (
     submit as submit_handlers,
-)
-from services.gateway.operations import (
     trials as trial_handlers,
-)
-from services.gateway.operations import (
     usage as usage_handlers,
 )
 from services.gateway.operations.operation import Idempotency, Operation, RateClass

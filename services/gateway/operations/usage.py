@@ -10,8 +10,7 @@ from muster.errors import Rejected
 from services.gateway.api.usage import Usage, UsageKey, UsageRequest, UsageRow
 from services.gateway.core.permissions import sees_all_tenants
 from services.gateway.operations.call import Call
-from services.gateway.store import access
-from services.gateway.store import experiments as store
+from services.gateway.store import access, experiments as store
 from shared.ids import SITE, TenantId
 from shared.messages.usage import GetUsage, Used
 

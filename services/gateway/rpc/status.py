@@ -4,8 +4,7 @@ from uuid import UUID
 
 import grpc
 from google.protobuf.duration_pb2 import Duration
-from google.rpc import error_details_pb2 as details
-from google.rpc import status_pb2
+from google.rpc import error_details_pb2 as details, status_pb2
 
 from muster.errors import MusterError, Transient
 from shared.errors import meaning_of

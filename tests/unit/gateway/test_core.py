@@ -4,8 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.gateway.core.buckets import Rate, take
 from services.gateway.core.cursors import decode_cursor, encode_cursor

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from google.protobuf import json_format
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import JsonValue
 
 from services.gateway.api import base, experiments

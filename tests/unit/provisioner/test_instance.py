@@ -3,8 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.provisioner.core.instance import FINAL, INSTANCE, State, Trigger, ended, moved, worker_of
 from shared.errors import Broken

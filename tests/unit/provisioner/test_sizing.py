@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.provisioner.core.instance import LEAVING, Instance, State, Trigger, moved
 from services.provisioner.core.sizing import Demand, Policy, Sizing, plan_size

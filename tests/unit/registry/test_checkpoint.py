@@ -3,8 +3,7 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muster.errors import Broken
 from services.registry.core.checkpoint import (

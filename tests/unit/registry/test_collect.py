@@ -4,8 +4,7 @@ import math
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.registry.core.collect import (
     Kept,

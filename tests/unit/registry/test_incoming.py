@@ -1,7 +1,6 @@
 """What of a batch is kept, and what is refused with which reason."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.registry.core.names import METRICS_PER_REPORT
 from services.registry.incoming import Incoming, read_batch

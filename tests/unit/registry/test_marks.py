@@ -1,8 +1,7 @@
 """The mark of a source: nothing stored twice, nothing skipped, whatever is sent again."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.registry.core.marks import (
     Span,

@@ -1,8 +1,7 @@
 """What may be called how."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.registry.core.names import (
     METRICS_PER_REPORT,

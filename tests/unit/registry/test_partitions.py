@@ -2,8 +2,7 @@
 
 from datetime import date, timedelta
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shared.partitions import Plan, partition_day, partition_name, plan_partitions
 

@@ -2,8 +2,7 @@
 
 import math
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.registry.core.summary import Summary, merge, merge_all, summarise
 

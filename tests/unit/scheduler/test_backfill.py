@@ -1,7 +1,6 @@
 """The one whose turn it is has machines reserved: others may pass it, and never delay it."""
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.pool import PoolPolicy
 from tests.unit.scheduler.world import POOL, World

@@ -3,8 +3,7 @@
 from collections import Counter
 from datetime import datetime, timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.holdings import Holding, Ledger
 from services.scheduler.core.run import Exit

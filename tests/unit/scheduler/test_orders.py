@@ -3,8 +3,7 @@
 from collections import Counter
 from datetime import timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.decay import Decay, History
 from services.scheduler.core.pool import PoolPolicy

@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.facts import Closed

@@ -3,8 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain

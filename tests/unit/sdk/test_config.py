@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muster.config import AdaptiveAsha, Const, Int, Log, leaves, load_config
 from muster.config.document import MAX_BYTES, MAX_DEPTH, read_text

@@ -2,8 +2,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muster.config import AdaptiveAsha
 from services.searcher.core.halving import (

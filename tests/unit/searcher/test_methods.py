@@ -4,8 +4,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from muster.config import ExperimentConfig
 from services.searcher.core.asha import Bracket

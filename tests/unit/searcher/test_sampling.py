@@ -3,8 +3,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from muster.config import Categorical, Double, Int, Log, load_config
 from services.searcher.core.sampling import GridPoints, Stream, grid_values, sample

@@ -5,8 +5,7 @@ from typing import cast
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from nats.aio.msg import Msg
 
 from shared.bus import Envelope

@@ -3,8 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from shared.ids import DEFAULT_TENANT, SITE, WorkerId, derived_id, new_id, subject_token
 

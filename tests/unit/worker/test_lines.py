@@ -1,8 +1,7 @@
 """Output to lines: what a person would have seen."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from worker.core.lines import MAX_LINE_BYTES, clean_line, cut_lines, guess_level
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal

@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.elastic.arrange import Member, arrange

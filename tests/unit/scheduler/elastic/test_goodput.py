@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.scheduler.core.elastic.goodput import Limits, Noise, predict_goodput, split_batch
 from services.scheduler.core.elastic.throughput import Throughput

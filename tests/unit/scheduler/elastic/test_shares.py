@@ -1,8 +1,7 @@
 """Who gets the slots: everybody's minimum first, then where they do most, and nobody is resized for little."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from services.scheduler.core.elastic.shares import Claim, distribute
 
