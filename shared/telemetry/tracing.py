@@ -59,7 +59,7 @@ Value = str | int | float | bool | UUID | None
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _SCOPE = "muster"
 _QUEUE_SPANS = 8192
-_EXPORT_EVERY_MS = 2000
+_EXPORT_EVERY_MS = 500
 
 _provider: TracerProvider | None = None
 _tracer: trace.Tracer = trace.NoOpTracer()

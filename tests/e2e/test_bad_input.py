@@ -58,14 +58,13 @@ def test_a_bad_config_is_refused_by_both_with_the_word_that_helps(
     assert count(platform) == before
 
 
-def test_more_slots_than_there_can_be_are_refused_or_warned_of(platform: Platform, project: Path) -> None:
+def test_more_slots_than_there_can_be_are_refused_with_place_and_way_out(
+    platform: Platform, project: Path
+) -> None:
     (project / "config.yaml").write_text(GOOD + "resources: {slots_per_trial: 60000}\n")
     shown = platform.muster("experiment", "create", "config.yaml", cwd=project)
-    assert "60000 slots" in shown.err
-    if shown.code == 0:
-        number = platform.client.experiments.list().first(1)[0].number
-        assert platform.muster("experiment", "kill", str(number)).code == 0
-        assert platform.client.experiments.wait(number, timeout_s=60).state == "cancelled"
+    assert shown.code == 3
+    assert all(part in shown.err for part in ("60000", "resources.slots_per_trial", "ask for fewer slots"))
 
 
 def test_links_in_the_code_are_refused(platform: Platform, project: Path) -> None:

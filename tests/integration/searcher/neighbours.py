@@ -233,12 +233,12 @@ class Train:
     async def _request(self, wish: TrialWanted) -> None:
         self.running += 1
         self.most_running = max(self.most_running, self.running)
-        try:
-            await self._run(wish)
-        finally:
-            self.running -= 1
+        outcome = await self._run(wish)
+        # The searcher may answer the end with the next request before it has been published twice.
+        self.running -= 1
+        await self._publish(closed(wish, outcome))
 
-    async def _run(self, wish: TrialWanted) -> None:
+    async def _run(self, wish: TrialWanted) -> RequestOutcome:
         trial, run = wish.trial_id, RunId(derived_id(wish.trial_id, "run", wish.request))
         granted = run_granted(wish, run)
         await self._publish(granted)
@@ -254,7 +254,7 @@ class Train:
                 await self._await_verdict(run, count, before)
         outcome = ANSWERS.get(self._wish(trial).wanted, "completed")
         await self._publish(run_ended(granted, count))
-        await self._publish(closed(wish, outcome))
+        return outcome
 
     async def _await_verdict(self, run: RunId, number: int, before: TrialWanted) -> None:
         def is_answered() -> bool:
