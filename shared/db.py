@@ -24,19 +24,9 @@ from shared.settings import PostgresSettings
 _DISK_FULL = "53100"
 _IDLE_MOST_MS = 10_000
 """A process that is frozen or cut off in a transaction keeps its locks no longer, a leader's lease among them."""
-_RETRIED_STATES = {
-    "25P03",
-    "40001",
-    "40P01",
-    "55P03",
-    "53300",
-    "57P01",
-    "57P02",
-    "57P03",
-    "08006",
-    "08003",
-    "08001",
-}
+_RETRIED_CLASSES = {"08", "40", "53", "57"}
+"""Connection, rollback, resources and an operator's intervention: what Postgres may do the next time."""
+_RETRIED_STATES = {"25P03", "55P03"}
 _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
@@ -172,9 +162,13 @@ async def translated() -> AsyncIterator[None]:
             ) from error
         if state in _NOT_SET_UP_STATES:
             raise Transient(f"Postgres does not let us in: {cause}", retry_after_s=1.0) from error
-        if state in _RETRIED_STATES or (isinstance(error, DBAPIError) and error.connection_invalidated):
+        if _is_retried(state) or (isinstance(error, DBAPIError) and error.connection_invalidated):
             raise Transient(f"Postgres asked to try again: {cause}", retry_after_s=0.1) from error
         raise
+
+
+def _is_retried(state: str | None) -> bool:
+    return state is not None and (state[:2] in _RETRIED_CLASSES or state in _RETRIED_STATES)
 
 
 def remember_entities(op: Any, schema: str) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Select
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from shared.errors import Rejected, Transient
+from shared.errors import Rejected
 
 Row = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ class Driver:
 
     async def fetch(self, sql: str, *arguments: object) -> Sequence[Row]:
         """Run a prepared statement and return its rows; JSON is given as text, and comes decoded."""
-        with _translated():
+        with _storable():
             rows: Sequence[Row] = await self._connection.fetch(sql, *arguments)
         return rows
 
@@ -38,7 +38,7 @@ class Driver:
         self, table: str, schema: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]
     ) -> None:
         """COPY rows into a table on which the role may insert."""
-        with _translated():
+        with _storable():
             await self._connection.copy_records_to_table(
                 table, schema_name=schema, columns=list(columns), records=rows
             )
@@ -55,18 +55,9 @@ def text_of(statement: Select[Any]) -> str:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
-    """Turn what passes SQLAlchemy by into errors of our tree; `Rejected` is what the data itself is to blame for."""
+def _storable() -> Iterator[None]:
+    """What the data itself is to blame for is Rejected; the rest is the transaction's to translate."""
     try:
         yield
-    except (
-        asyncpg.PostgresConnectionError,
-        asyncpg.OperatorInterventionError,
-        asyncpg.InterfaceError,
-        asyncpg.InternalClientError,
-    ) as error:
-        raise Transient(f"Postgres does not answer: {error}", retry_after_s=0.5) from error
-    except (asyncpg.TransactionRollbackError, asyncpg.InsufficientResourcesError) as error:
-        raise Transient(f"Postgres asked to try again: {error}", retry_after_s=0.1) from error
     except (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError) as error:
         raise Rejected("unstorable", f"Postgres cannot store this: {error}") from error

@@ -7,6 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from services.scheduler.core.facts import Closed, Fact
+from services.scheduler.core.pool import DEFAULT_PRIORITY
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Needs, Wish
 from shared.ids import ExperimentId, PoolName, TenantId, TrialId, derived_id
@@ -19,7 +20,6 @@ from simulator.wire import Stream
 
 ROOT = UUID("6d757374-6572-5000-8000-5e1ec7ed0000")
 UPLOAD_TIMEOUT = timedelta(minutes=5)
-DEFAULT_PRIORITY = 42
 
 
 @dataclass(slots=True)

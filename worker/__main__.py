@@ -1,6 +1,6 @@
 """Start: `python -m worker`."""
 
-from shared.imports import uncollected
+from shared.garbage import uncollected
 
 if __name__ == "__main__":
     with uncollected():

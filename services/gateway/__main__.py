@@ -1,6 +1,6 @@
 """Starts the gateway: `python -m services.gateway`."""
 
-from shared.imports import uncollected
+from shared.garbage import uncollected
 
 if __name__ == "__main__":
     with uncollected():

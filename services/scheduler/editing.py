@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from services.scheduler.core import wishes
 from services.scheduler.core.fit import reach_of
+from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.queue import Part
 from services.scheduler.cycle import Cycle
 from services.scheduler.store import parts
@@ -14,7 +15,6 @@ from shared.ids import ExperimentId, PoolName
 from shared.messages.experiments import OperationRefused
 from shared.messages.queue import EditExperiment, RequestRanked
 
-LOWEST, HIGHEST = 1, 99
 MOST_WEIGHT = 1_000_000.0
 
 
@@ -38,8 +38,10 @@ class Editing:
 
     def _check(self, wish: EditExperiment) -> None:
         """Raises Rejected, naming the range or what there is."""
-        if wish.priority is not None and not LOWEST <= wish.priority <= HIGHEST:
-            message = f"priority {wish.priority} is not between {LOWEST} (first) and {HIGHEST} (last)"
+        if wish.priority is not None and not FIRST_PRIORITY <= wish.priority <= LAST_PRIORITY:
+            message = (
+                f"priority {wish.priority} is not between {FIRST_PRIORITY} (first) and {LAST_PRIORITY} (last)"
+            )
             raise Rejected("bad_priority", message)
         if wish.weight is not None and not 0 < wish.weight <= MOST_WEIGHT:
             message = f"weight {wish.weight:g} is not above 0 and at most {MOST_WEIGHT:.0f}"

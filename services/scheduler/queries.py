@@ -9,13 +9,14 @@ from sqlalchemy import text
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import ahead
+from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.refusals import Refusal, explain
 from services.scheduler.core.trial import Needs, RequestState, Trial
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
-from services.scheduler.ruling import rules_of
+from services.scheduler.rules import rules_of
 from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
@@ -102,9 +103,11 @@ class Queries:
 
     async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
         """Could this ever be placed: in what stands, or in what the provider may bring the pool to."""
-        if query.priority is not None and not 1 <= query.priority <= 99:
+        if query.priority is not None and not FIRST_PRIORITY <= query.priority <= LAST_PRIORITY:
             raise Rejected(
-                "bad_priority", f"priority {query.priority} is not between 1 and 99", "resources.priority"
+                "bad_priority",
+                f"priority {query.priority} is not between {FIRST_PRIORITY} and {LAST_PRIORITY}",
+                "resources.priority",
             )
         pool = self.cycle.cluster.pools.get(query.pool)
         if pool is None:
@@ -184,7 +187,7 @@ class Queries:
         workers = ", ".join(share.worker for share in run.shares)
         message = f"run {run.number} has {run.slots} slots of pool {run.pool} on {workers}"
         if run.preempted:
-            message += "; it was asked to give them back to a more important one"
+            message += "; it was asked to give them back for another request"
         return Explanation(
             trial_id=trial.id,
             state="running",

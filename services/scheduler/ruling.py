@@ -1,17 +1,17 @@
 """Who keeps the site changes the rules while things run: a pool's policy, what tenants and workspaces may hold."""
 
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 
-from services.scheduler.core.pool import NO_QUOTA, PoolPolicy, Quota
+from services.scheduler.core.pool import NO_QUOTA, Quota
 from services.scheduler.core.shares import Path
 from services.scheduler.cycle import Cycle
+from services.scheduler.rules import ruled
 from services.scheduler.store.policies import edit_pool, save_quota
 from shared.bus import Delivery, Unit
 from shared.ids import PoolName
 from shared.messages.experiments import OperationRefused
 from shared.messages.limits import LimitsChanged
-from shared.messages.pools import EditPool, PoolRules
+from shared.messages.pools import EditPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,32 +61,3 @@ class Ruling:
             self.cycle.push(limit)
 
         unit.then(take_up)
-
-
-def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
-    """The policy under other rules; what its machines are stays."""
-    return replace(
-        policy,
-        order=rules.order,
-        preemption=rules.preemption,
-        elastic=rules.elastic,
-        default_priority=rules.default_priority,
-        ageing=None if rules.ageing_s is None else timedelta(seconds=rules.ageing_s),
-        half_life=timedelta(seconds=rules.half_life_s),
-        min_run=timedelta(seconds=rules.min_run_s),
-        max_preemptions=rules.max_preemptions,
-    )
-
-
-def rules_of(policy: PoolPolicy) -> PoolRules:
-    """The other way round."""
-    return PoolRules(
-        order=policy.order,
-        preemption=policy.preemption,
-        elastic=policy.elastic,
-        default_priority=policy.default_priority,
-        ageing_s=None if policy.ageing is None else policy.ageing.total_seconds(),
-        half_life_s=policy.half_life.total_seconds(),
-        min_run_s=policy.min_run.total_seconds(),
-        max_preemptions=policy.max_preemptions,
-    )

@@ -27,6 +27,7 @@ from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.errors import Conflict, Transient
+from shared.garbage import uncollected
 from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
@@ -110,19 +111,14 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
 
 async def _begin(parts: Parts, epoch: int) -> Term:
     """Reads the world as it stands under our epoch."""
-    # Nothing of what is read is garbage, and it lives as long as the term: the collector need not walk a million records
-    # over and over. The world of an earlier term goes now.
+    # The world of an earlier term goes now; what is read lives as long as this one.
     gc.unfreeze()
     gc.collect()
-    gc.disable()
-    try:
+    with uncollected():
         async with parts.database.system() as connection:
             await parts.lease.guard(connection)
             token = await next_token_block(connection)
             world = await load_world(connection, parts.clock.now())
-    finally:
-        gc.freeze()
-        gc.enable()
     return Term(
         epoch=epoch,
         cluster=world.cluster,

@@ -1,6 +1,6 @@
 """Starts the searcher: `python -m services.searcher`."""
 
-from shared.imports import uncollected
+from shared.garbage import uncollected
 
 if __name__ == "__main__":
     with uncollected():

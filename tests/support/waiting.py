@@ -5,6 +5,8 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable
 
+from nats.js.errors import NotFoundError
+
 PATIENCE_S = 60.0
 """The end of waiting where something is certain to come: far beyond what it takes on a busy machine, and free where it comes."""
 
@@ -14,7 +16,8 @@ Claim = Callable[[], object | Awaitable[object]]
 async def eventually(claim: Claim, timeout_s: float = PATIENCE_S, every_s: float = 0.05) -> None:
     """Returns once the claim holds; fails with the claim's name when it does not in time.
 
-    A claim about something that is not there yet (IndexError, KeyError) does not hold yet.
+    A claim about something that is not there yet (IndexError, KeyError, a message not yet in its stream) does not
+    hold yet.
     """
     end = time.monotonic() + timeout_s
     while not await _holds(claim):
@@ -29,5 +32,5 @@ async def _holds(claim: Claim) -> bool:
     try:
         found = claim()
         return bool(await found if inspect.isawaitable(found) else found)
-    except LookupError:
+    except (LookupError, NotFoundError):
         return False

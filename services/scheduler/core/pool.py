@@ -8,8 +8,7 @@ from shared.ids import PoolName
 from shared.messages.specs import SlotKind
 
 DEFAULT_PRIORITY = 42
-LOWEST_PRIORITY = 99
-
+FIRST_PRIORITY, LAST_PRIORITY = 1, 99
 
 OrderName = Literal["fifo", "priority", "fair_share"]
 

@@ -1,16 +1,19 @@
 """Pools with their policies, and quotas: what people set, and the cycle rules by."""
 
-from datetime import timedelta
 from typing import Any
 
-import orjson
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.shares import Path
+from services.scheduler.rules import ruled, rules_of
 from services.scheduler.store.rows import Row
 from shared.ids import PoolName, TenantId
+from shared.messages.pools import PoolRules
+
+_COLUMNS = {"preemption", "default_priority"}
+"""Rules that have columns of their own: they were there first."""
 
 _SAVE_POOL = text(
     "INSERT INTO scheduler.pool (name, kind, preemption, exclusive, auxiliary_per_worker, default_priority, rules)"
@@ -86,41 +89,18 @@ def _pool_row(policy: PoolPolicy) -> Row:
         "exclusive": policy.exclusive,
         "auxiliary_per_worker": policy.auxiliary_per_worker,
         "default_priority": policy.default_priority,
-        "rules": orjson.dumps(_rules(policy)).decode(),
-    }
-
-
-def _rules(policy: PoolPolicy) -> Row:
-    return {
-        "order": policy.order,
-        "ageing_s": policy.ageing.total_seconds() if policy.ageing else None,
-        "half_life_s": policy.half_life.total_seconds(),
-        "min_run_s": policy.min_run.total_seconds(),
-        "max_preemptions": policy.max_preemptions,
-        "elastic": policy.elastic,
+        "rules": rules_of(policy).model_dump_json(exclude=_COLUMNS),
     }
 
 
 def _policy_of(row: Any) -> PoolPolicy:
-    rules, usual = row.rules, PoolPolicy(PoolName(row.name))
-    return PoolPolicy(
-        name=usual.name,
+    policy = PoolPolicy(
+        name=PoolName(row.name),
         kind=row.kind,
-        preemption=row.preemption,
         exclusive=row.exclusive,
         auxiliary_per_worker=row.auxiliary_per_worker,
-        default_priority=row.default_priority,
         max_slots=row.max_slots,
         max_slots_per_worker=row.max_slots_per_worker,
         provided_kind=row.provided_kind,
-        order=rules.get("order", usual.order),
-        ageing=_duration(rules.get("ageing_s"), usual.ageing),
-        half_life=_duration(rules.get("half_life_s"), usual.half_life) or usual.half_life,
-        min_run=_duration(rules.get("min_run_s"), usual.min_run) or usual.min_run,
-        max_preemptions=rules.get("max_preemptions"),
-        elastic=rules.get("elastic", usual.elastic),
     )
-
-
-def _duration(seconds: float | None, usual: timedelta | None) -> timedelta | None:
-    return usual if seconds is None else timedelta(seconds=seconds)
+    return ruled(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))
