@@ -55,5 +55,5 @@ def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
         signals += planned.signals
         resizes += planned.resizes
         refusals |= planned.refusals
-        reserved[name] = planned.reserved
+        reserved[name] = planned.head.reserved
     return Plan(tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes))

@@ -11,26 +11,21 @@ Lines are taken in the pool's order. Of each:
 """
 
 from dataclasses import replace
-from uuid import UUID
 
-from services.scheduler.core.backfill import choose_reserved
+from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand, Grant, Preempt
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
-from services.scheduler.core.indexes import Pool, Reserved
+from services.scheduler.core.hopes import Hopes
+from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import Serving, serving
-from services.scheduler.core.preemption.rights import claim_of, rights_of
+from services.scheduler.core.preemption.rights import rights_of
 from services.scheduler.core.preemption.victims import Search, held_by
 from services.scheduler.core.queue import Line
 from services.scheduler.core.quotas import limit_of, room_of
 from services.scheduler.core.refusals import Reason
-from services.scheduler.core.shares import Node
-from shared.ids import RunId, TenantId, TrialId, WorkerId
-
-ALL = -1
-OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
-"""What a tenant without machines of its own would ask."""
+from shared.ids import RunId, TrialId, WorkerId
 
 
 class PoolPlan:
@@ -42,7 +37,8 @@ class PoolPlan:
         self.signals: list[Preempt] = []
         self.resizes: list[Resize] = []
         self.refusals: dict[TrialId, Reason] = {}
-        self.reserved: Reserved | None = None
+        self.head = Head(pool)
+        self._hopes = Hopes(pool, self.head)
         self._order: Serving = serving(pool.policy, pool.queue, pool.shares, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
@@ -50,17 +46,10 @@ class PoolPlan:
         self._is_counted = False
         self._asked: set[RunId] = set(pool.leaving)
         self._spent: set[WorkerId] = set()
-        self._withheld: Placement = ()
-        self._later_withheld: Placement = ()
-        self._head_priority: int | None = None
-        self._worst: int | None = None
-        self._decided = 0
-        self._hopes: dict[object, tuple[int, int]] = {}
-        self._vain: dict[object, int] = {}
 
     def serve(self) -> None:
-        while (line := self._order.next(self._hope)) is not None:
-            self._lend(line)
+        while (line := self._order.next(self._hopes.of)) is not None:
+            self.head.lend(line)
             self._serve_first(line)
 
     def lend(self) -> None:
@@ -126,7 +115,7 @@ class PoolPlan:
 
     def _charge(self, line: Line, slots: int) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
-        self._decided += 1
+        self._hopes.decide()
         self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.max_slots)
         self._order.granted(line)
 
@@ -145,8 +134,8 @@ class PoolPlan:
             self.refusals[trial] = "preempting"
             self._charge(line, slots)
         else:
-            if self._head_priority is None:
-                self._reserve(line, trial, slots)
+            if self.head.priority is None:
+                self._covered += self.head.reserve(line, trial, slots)
             self._pass(line, trial, "slots")
 
     def _keep(self, line: Line, slots: int) -> bool:
@@ -164,9 +153,9 @@ class PoolPlan:
     def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
         rights = rights_of(self.pool.policy, line.leaf, slots)
-        if later is None or not rights.any or self._vain.get(line.leaf.path[0], 0) & line.bit:
+        if later is None or not rights.any or self._hopes.is_vain(line):
             return False
-        self._decided += 1
+        self._hopes.decide()
         search = Search(self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent)
         victims = search.choose()
         for victim in victims:
@@ -178,93 +167,11 @@ class PoolPlan:
             later.give(held)
             self._spent.update(worker for worker, _ in held if not self._stands_on(worker))
         if not victims and rights.priority is None:
-            tenant = line.leaf.path[0]
-            self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
+            self._hopes.give_up(line)
         return bool(victims)
 
     def _stands_on(self, worker: WorkerId) -> bool:
         return any(one.run not in self._asked for one in self.pool.standing.on(worker))
-
-    def _reserve(self, line: Line, trial: TrialId, slots: int) -> None:
-        """Keeps the free slots of machines for the first that must simply wait; the same as in the plan before, if it is the same."""
-        workers = choose_reserved(self.pool, line.ask, slots, trial)
-        self.reserved = Reserved(trial, workers)
-        self._head_priority = line.leaf.priority
-        self._withheld = self._free_on(workers)
-        self.pool.capacity.withhold(self._withheld)
-        later = self.pool.later
-        if later is not None:
-            spots = ((worker, later.get(worker)) for worker in workers)
-            self._later_withheld = tuple((worker, spot.free) for worker, spot in spots if spot)
-            later.withhold(self._later_withheld)
-        self._covered += min(
-            slots, sum(free for worker, free in self._withheld if self._is_mine(worker, line.ask))
-        )
-
-    def _lend(self, line: Line) -> None:
-        """Less important requests may use what is reserved where it can be asked back from them."""
-        if self._is_lendable and self._head_priority is not None and line.leaf.priority > self._head_priority:
-            self.pool.capacity.restore(self._withheld)
-            if self.pool.later is not None:
-                self.pool.later.restore(self._later_withheld)
-            self._withheld = ()
-
-    @property
-    def _is_lendable(self) -> bool:
-        policy = self.pool.policy
-        return (
-            bool(self._withheld)
-            and policy.preemption
-            and policy.order == "priority"
-            and policy.ageing is None
-        )
-
-    def _hope(self, asking: Node | Line) -> int:
-        """Before a head is found everything is looked at; then what may fit, or may ask."""
-        if self._head_priority is None or self._is_lendable:
-            return ALL
-        leaf = asking.leaf if isinstance(asking, Line) else asking
-        if isinstance(asking, Line) and leaf.priority < self._worst_priority():
-            return ALL
-        # What was found for a tenant is good as long as nothing was decided since.
-        tenant = leaf.tenant.path[0]
-        version, mask = self._hopes.get(tenant, (-1, 0))
-        if version != self._decided:
-            mask = self._fitting(tenant) | self._claims(leaf.tenant)
-            self._hopes[tenant] = (self._decided, mask)
-        return mask
-
-    def _fitting(self, tenant: object) -> int:
-        """Shapes that may fit for this tenant."""
-        capacity = self.pool.capacity
-        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
-        if capacity.exclusive and capacity.owned_free(ask.tenant):
-            return self._within(capacity.free_for(ask), capacity.largest_for(ask))
-        # All tenants that have no machine with room are in the same case.
-        version, mask = self._hopes.get(None, (-1, 0))
-        if version != self._decided:
-            largest = capacity.largest_for(OF_NOBODY)
-            mask = self._within(capacity.free_for(OF_NOBODY) if capacity.exclusive else largest, largest)
-            self._hopes[None] = (self._decided, mask)
-        return mask
-
-    def _within(self, gang: int, single: int) -> int:
-        mask = 0
-        for needs, bit in self.pool.queue.shapes.items():
-            if needs.min_slots <= (single if needs.single_node else gang):
-                mask |= bit
-        return mask
-
-    def _claims(self, tenant: Node) -> int:
-        """Shapes that this tenant may ask others for."""
-        claim = claim_of(self.pool.policy, tenant) if self.pool.later is not None else 0
-        return self.pool.queue.smaller(claim) & ~self._vain.get(tenant.path[0], 0) if claim else 0
-
-    def _worst_priority(self) -> int:
-        if self._worst is None:
-            is_ranked = self.pool.policy.order == "priority" and self.pool.later is not None
-            self._worst = self.pool.standing.worst() if is_ranked else 0
-        return self._worst
 
     def _most(self, ask: Ask) -> int:
         """The most slots that such a request could get if nothing ran."""
@@ -280,11 +187,3 @@ class PoolPlan:
     def _free_of(self, placement: Placement) -> Placement:
         spots = ((worker, wanted, self.pool.capacity.get(worker)) for worker, wanted in placement)
         return tuple((worker, min(spot.free, wanted)) for worker, wanted, spot in spots if spot and spot.free)
-
-    def _free_on(self, workers: tuple[WorkerId, ...]) -> Placement:
-        spots = ((worker, self.pool.capacity.get(worker)) for worker in workers)
-        return tuple((worker, spot.free) for worker, spot in spots if spot and spot.free)
-
-    def _is_mine(self, worker: WorkerId, ask: Ask) -> bool:
-        spot = self.pool.capacity.get(worker)
-        return spot is not None and spot.owner in (None, ask.tenant)

@@ -1,0 +1,86 @@
+"""Which shapes of request may still be served in a plan under way: what cannot is passed over without a look at each line."""
+
+from uuid import UUID
+
+from services.scheduler.core.backfill import Head
+from services.scheduler.core.capacity import Ask
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.preemption.rights import claim_of
+from services.scheduler.core.queue import Line
+from services.scheduler.core.shares import Node
+from shared.ids import TenantId
+
+ALL = -1
+OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
+"""What a tenant without machines of its own would ask."""
+
+
+class Hopes:
+    """Masks of shapes (`Line.bit`). Neighbour: `order` asks for them while it looks for the next line."""
+
+    def __init__(self, pool: Pool, head: Head) -> None:
+        self._pool, self._head = pool, head
+        self._decided = 0
+        self._known: dict[object, tuple[int, int]] = {}
+        self._vain: dict[object, int] = {}
+        self._worst: int | None = None
+
+    def decide(self) -> None:
+        """Something was granted, kept or asked for: what was found before may have changed."""
+        self._decided += 1
+
+    def is_vain(self, line: Line) -> bool:
+        """Whether this tenant has asked others for such a shape in vain already."""
+        return bool(self._vain.get(line.leaf.path[0], 0) & line.bit)
+
+    def give_up(self, line: Line) -> None:
+        """Nobody can be asked for such a shape by this tenant."""
+        tenant = line.leaf.path[0]
+        self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
+
+    def of(self, asking: Node | Line) -> int:
+        """Before a head is found everything is looked at; then what may fit, or may ask."""
+        if self._head.priority is None or self._head.is_lendable:
+            return ALL
+        leaf = asking.leaf if isinstance(asking, Line) else asking
+        if isinstance(asking, Line) and leaf.priority < self._worst_priority():
+            return ALL
+        # What was found for a tenant is good as long as nothing was decided since.
+        tenant = leaf.tenant.path[0]
+        version, mask = self._known.get(tenant, (-1, 0))
+        if version != self._decided:
+            mask = self._fitting(tenant) | self._claims(leaf.tenant)
+            self._known[tenant] = (self._decided, mask)
+        return mask
+
+    def _fitting(self, tenant: object) -> int:
+        """Shapes that may fit for this tenant."""
+        capacity = self._pool.capacity
+        ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        if capacity.exclusive and capacity.owned_free(ask.tenant):
+            return self._within(capacity.free_for(ask), capacity.largest_for(ask))
+        # All tenants that have no machine with room are in the same case.
+        version, mask = self._known.get(None, (-1, 0))
+        if version != self._decided:
+            largest = capacity.largest_for(OF_NOBODY)
+            mask = self._within(capacity.free_for(OF_NOBODY) if capacity.exclusive else largest, largest)
+            self._known[None] = (self._decided, mask)
+        return mask
+
+    def _within(self, gang: int, single: int) -> int:
+        mask = 0
+        for needs, bit in self._pool.queue.shapes.items():
+            if needs.min_slots <= (single if needs.single_node else gang):
+                mask |= bit
+        return mask
+
+    def _claims(self, tenant: Node) -> int:
+        """Shapes that this tenant may ask others for."""
+        claim = claim_of(self._pool.policy, tenant) if self._pool.later is not None else 0
+        return self._pool.queue.smaller(claim) & ~self._vain.get(tenant.path[0], 0) if claim else 0
+
+    def _worst_priority(self) -> int:
+        if self._worst is None:
+            is_ranked = self._pool.policy.order == "priority" and self._pool.later is not None
+            self._worst = self._pool.standing.worst() if is_ranked else 0
+        return self._worst
