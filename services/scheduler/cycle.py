@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from services.scheduler.announce import Announcer, demanded
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.decisions import Reason
 from services.scheduler.core.plan import Demand, Plan
-from services.scheduler.core.refusals import Reason
 from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish

@@ -11,7 +11,7 @@ from datetime import datetime
 from services.scheduler.core.capacity import Capacity, Spot
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
-from services.scheduler.core.elastic.lending import kept_slots
+from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool

@@ -1,10 +1,15 @@
 """What a plan decides of single trials and runs, and what it finds missing."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from services.scheduler.core.capacity import Placement
+from services.scheduler.core.quotas import Limit
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
+
+Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
+"""Why a request was passed by; `refusals` puts it in words."""
 
 
 @dataclass(frozen=True, slots=True)

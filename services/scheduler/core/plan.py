@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Demand, Grant, Preempt
+from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize
 from services.scheduler.core.indexes import Reserved
 from services.scheduler.core.pool_plan import PoolPlan
-from services.scheduler.core.refusals import Reason
 from shared.ids import PoolName, TrialId
 
 __all__ = ["Demand", "Grant", "Placement", "Plan", "Preempt", "plan"]

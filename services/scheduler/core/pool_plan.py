@@ -15,7 +15,7 @@ from dataclasses import replace
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.decisions import Demand, Grant, Preempt
+from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.hopes import Hopes
 from services.scheduler.core.indexes import Pool
@@ -24,7 +24,6 @@ from services.scheduler.core.preemption.rights import rights_of
 from services.scheduler.core.preemption.victims import Search, held_by
 from services.scheduler.core.queue import Line
 from services.scheduler.core.quotas import limit_of, room_of
-from services.scheduler.core.refusals import Reason
 from shared.ids import RunId, TrialId, WorkerId
 
 

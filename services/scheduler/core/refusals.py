@@ -1,10 +1,10 @@
 """Why a request waits: a stable code, a sentence, and the facts. Other tenants' work appears as numbers only."""
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.decisions import Reason
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import ahead
@@ -12,7 +12,6 @@ from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.trial import RequestState, Trial
 
-Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
 Facts = dict[str, int | str]
 _NAMED = 3
 """So many workers are named in a sentence."""

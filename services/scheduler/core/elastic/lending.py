@@ -8,22 +8,20 @@ checkpoint and lets its trial go on with its new slots, at the place in the queu
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from services.scheduler.core.capacity import Capacity, Placement
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
+from services.scheduler.core.decisions import Reason
 from services.scheduler.core.elastic.arrange import Member, arrange
+from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.elastic.records import Record
+from services.scheduler.core.indexes import Pool
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial
 from shared.ids import RunId, TenantId, TrialId, WorkerId
-
-if TYPE_CHECKING:
-    from services.scheduler.core.cluster import Cluster
-    from services.scheduler.core.indexes import Pool
-    from services.scheduler.core.refusals import Reason
 
 Wanted = dict[TrialId, Placement]
 REPORTS_WITHIN_MS = 120_000
@@ -48,16 +46,7 @@ class Lending:
     resizes: tuple[Resize, ...]
 
 
-def kept_slots(run: Run, trial: Trial) -> dict[WorkerId, int]:
-    """What of an elastic run's slots is its own: its minimum, the chief's first."""
-    left, kept = trial.wish.needs.min_slots, {}
-    for share in run.shares:
-        kept[share.worker] = min(left, share.slots)
-        left -= kept[share.worker]
-    return kept
-
-
-def is_due(cluster: "Cluster", pool: "Pool", served: Wanted, refusals: "Iterable[Reason]") -> bool:
+def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Reason]) -> bool:
     """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
     has a part in it, else once in a step."""
     if served or not pool.is_lending:
@@ -66,7 +55,7 @@ def is_due(cluster: "Cluster", pool: "Pool", served: Wanted, refusals: "Iterable
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
 
 
-def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:
+def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
     """Distributes what a plan has left over, on its tentative indexes.
 
     Args:
@@ -100,7 +89,7 @@ def lend(cluster: "Cluster", pool: "Pool", served: Wanted) -> Lending:
     return Lending(_begin_now(pool.capacity, served, arranged), tuple(resizes))
 
 
-def _running(cluster: "Cluster", pool: "Pool") -> dict[TrialId, Run]:
+def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
     """Elastic runs that nobody has asked to end."""
     found = {}
     for trial in pool.elastic.of:
@@ -115,7 +104,7 @@ def _is_coming(trial: Trial) -> bool:
     return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
 
 
-def _rooms(cluster: "Cluster", pool: "Pool", trials: Sequence[Trial]) -> dict[TrialId, int]:
+def _rooms(cluster: Cluster, pool: Pool, trials: Sequence[Trial]) -> dict[TrialId, int]:
     """Slots by which each trial may grow: what a maximum leaves is divided among those below it, so that all may at once."""
     below: Counter[Path] = Counter()
     leaves = {trial.id: pool.leaf(trial.wish, cluster.part_of(trial)) for trial in trials}
@@ -127,7 +116,7 @@ def _rooms(cluster: "Cluster", pool: "Pool", trials: Sequence[Trial]) -> dict[Tr
     }
 
 
-def _member(cluster: "Cluster", pool: "Pool", trial: Trial, run: Run | None, room: int) -> Member:
+def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: int) -> Member:
     record = pool.elastic.of.get(trial.id, Record())
     needs, held = trial.wish.needs, _place(run) if run else ()
     promised = pool.elastic.resizing.get(trial.id, 0)
@@ -152,7 +141,7 @@ def _member(cluster: "Cluster", pool: "Pool", trial: Trial, run: Run | None, roo
 
 
 def _machines(
-    later: Capacity, own: Wanted, cluster: "Cluster", groups: Sequence[TenantId | None]
+    later: Capacity, own: Wanted, cluster: Cluster, groups: Sequence[TenantId | None]
 ) -> dict[TenantId | None, dict[WorkerId, int]]:
     """Slots to distribute in each group: what is free later, and what `later` counts as the members' own.
 
