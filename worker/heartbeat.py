@@ -28,6 +28,7 @@ class Heartbeat:
     ) -> None:
         self._line = line
         self._settings = settings
+        self._labels = settings.own_labels
         self._slots = slots
         self._incarnation = incarnation
         self._clock = clock
@@ -58,6 +59,7 @@ class Heartbeat:
             allocations=runs.observed(),
             drained=runs.is_drained,
             isolated_user=self._settings.user is not None,
+            labels=self._labels,
         )
 
     async def run(self, runs: Runs) -> None:

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
+from muster.config.labels import read_labels
 from shared.settings import NatsSettings, Section, ServiceSettings
 
 WARM_MODULES = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
@@ -19,6 +20,7 @@ class WorkerSettings(Section):
         id: The worker's name; letters, digits, `-` and `_`.
         directory: Its own, kept over restarts: identity, journals, caches, runs.
         address: Where the other machines of its pool reach this one.
+        labels: What experiments may ask for, by commas: `rack=r7,zone=a`.
         slots: How many slots; default are the GPUs, else the cores.
         gateway_url: Where to join; needed with `join_token` at the first start only.
         warm: Modules that the warm parent imports, by commas.
@@ -31,6 +33,7 @@ class WorkerSettings(Section):
     directory: Path
     pool: str = "default"
     address: str = "127.0.0.1"
+    labels: str = ""
     slots: int | None = Field(None, ge=0, le=4096)
     kind: Literal["cuda", "rocm", "cpu"] | None = None
     gateway_url: str | None = None
@@ -40,6 +43,17 @@ class WorkerSettings(Section):
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
+
+    @field_validator("labels")
+    @classmethod
+    def _are_labels(cls, text: str) -> str:
+        read_labels(text)
+        return text
+
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """What this machine is labelled with."""
+        return read_labels(self.labels)
 
     @property
     def warm_modules(self) -> str:

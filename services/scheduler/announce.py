@@ -182,6 +182,7 @@ def _joined(worker: Worker, unit: Unit) -> WorkerJoined:
         used_slots=worker.used_slots,
         joined_at=worker.joined_at or unit.now,
         isolated_user=worker.is_isolated,
+        labels=dict(worker.labels),
     )
 
 

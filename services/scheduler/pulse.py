@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from muster.config.labels import MOST_LABELS, is_label
 from services.scheduler.core import heard
 from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.labels import labels_of
 from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.run import Exit
 from services.scheduler.cycle import Cycle
@@ -116,6 +118,7 @@ def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
 
 def _heard_of(observed: ObservedSet) -> Heard:
     slot_ids = tuple(dict.fromkeys(slot.id for slot in observed.slots))
+    labels = {key: value for key, value in observed.labels.items() if is_label(key, value)}
     allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
     return Heard(
         worker=observed.worker,
@@ -123,6 +126,7 @@ def _heard_of(observed: ObservedSet) -> Heard:
         kind=observed.slots[0].kind if observed.slots else None,
         slot_ids=slot_ids,
         address=observed.address,
+        labels=labels_of(labels)[:MOST_LABELS],
         is_isolated=observed.isolated_user,
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
         allocations=allocations,

@@ -247,6 +247,7 @@ class Queries:
             slot_kind=worker.kind,
             last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,
+            labels=dict(worker.labels),
         )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from shared.ids import PoolName, WorkerId
 from shared.messages.allocations import Slot
@@ -23,6 +23,7 @@ class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
     used_slots: int = 0
     joined_at: datetime
     isolated_user: bool = False
+    labels: dict[str, str] = Field(default_factory=dict)
 
 
 class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
@@ -95,3 +96,4 @@ class WorkerView(Record):
     slot_kind: SlotKind | None
     last_heard: datetime
     isolated_user: bool = False
+    labels: dict[str, str] = Field(default_factory=dict)

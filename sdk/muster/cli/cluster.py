@@ -20,7 +20,7 @@ def list_workers(pool: PoolName = None) -> None:
 
     with connect() as client:
         found = client.cluster.workers(pool).all()
-    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "own user", "heard")
+    columns = ("worker", "pool", "state", ">slots", ">used", "kind", "own user", "heard", "labels")
     rows = (
         (
             one.id,
@@ -31,6 +31,7 @@ def list_workers(pool: PoolName = None) -> None:
             one.slot_kind,
             one.isolated_user,
             one.last_heard,
+            ",".join(f"{key}={value}" for key, value in sorted(one.labels.items())),
         )
         for one in found
     )

@@ -160,6 +160,7 @@ class Worker(Resource):
         description="False: trials run as the worker's own user, so it trusts one tenant."
     )
     last_heard: datetime
+    labels: dict[str, str] = Field(default={}, description="What its owner says of it, such as `rack`: `r7`.")
 
 
 class WorkerPage(Resource):

@@ -18,6 +18,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
         slot_kind=view.slot_kind,
         isolated_user=view.isolated_user,
         last_heard=view.last_heard,
+        labels=view.labels,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from services.scheduler.core import ends
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.labels import Labels
 from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
 from services.scheduler.core.worker import (
     DRAIN,
@@ -50,6 +51,7 @@ class Heard:
     kind: SlotKind | None
     slot_ids: tuple[int, ...]
     address: str = "127.0.0.1"
+    labels: Labels = ()
     is_isolated: bool = False
     is_empty: bool = True
     allocations: tuple[Observed, ...] = ()
@@ -126,33 +128,31 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
 
 
 def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
-    before = (
-        worker.liveness,
-        worker.slot_ids,
-        worker.kind,
-        worker.address,
-        worker.is_isolated,
-        worker.is_heard,
-    )
+    before = _public(worker), worker.is_heard
     worker.liveness = LIVENESS.next(worker.liveness, LivenessTrigger.HEARD)
     worker.slot_ids, worker.kind = heard.slot_ids, heard.kind
-    worker.address, worker.is_isolated = heard.address, heard.is_isolated
+    worker.address, worker.labels, worker.is_isolated = heard.address, heard.labels, heard.is_isolated
     worker.is_heard, worker.is_empty = True, heard.is_empty
     worker.joined_at = worker.joined_at or now
-    after = (
-        worker.liveness,
-        worker.slot_ids,
-        worker.kind,
-        worker.address,
-        worker.is_isolated,
-        worker.is_heard,
-    )
+    after = _public(worker), worker.is_heard
     if before == after:
         return
     cluster.put_worker(worker)
-    if before[:-1] != after[:-1]:
+    if before[0] != after[0]:
         cluster.changes.workers[worker.id] = None
         cluster.tell(WorkerUp(worker))
+
+
+def _public(worker: Worker) -> tuple[object, ...]:
+    """What its tables and neighbours have of a worker that says so itself."""
+    return (
+        worker.liveness,
+        worker.slot_ids,
+        worker.kind,
+        worker.address,
+        worker.labels,
+        worker.is_isolated,
+    )
 
 
 def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: datetime) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from services.scheduler.core.labels import Labels
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import SlotKind
@@ -99,6 +100,7 @@ class Worker:
     kind: SlotKind | None = None
     slot_ids: tuple[int, ...] = ()
     address: str = ""
+    labels: Labels = ()
     liveness: Liveness = LIVENESS.initial
     drain: Drain = DRAIN.initial
     is_heard: bool = False

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from services.scheduler.core.holdings import Holding
+from services.scheduler.core.labels import labels_of
 from services.scheduler.core.run import Run, RunState, Share
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
@@ -187,6 +188,7 @@ def worker_row(worker: Worker, now: datetime) -> Row:
         "worker": worker.id,
         "pool": worker.pool,
         "address": worker.address,
+        "labels": dict(worker.labels),
         "kind": worker.kind,
         "slot_ids": worker.slot_ids,
         "liveness": worker.liveness,
@@ -205,6 +207,7 @@ def worker_of(row: Any) -> Worker:
         kind=row.kind,
         slot_ids=tuple(row.slot_ids),
         address=row.address,
+        labels=labels_of(row.labels),
         liveness=Liveness(row.liveness),
         drain=Drain(row.drain),
         is_isolated=row.is_isolated,

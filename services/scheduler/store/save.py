@@ -39,6 +39,7 @@ _WORKER = (
         "worker",
         "pool",
         "address",
+        "labels",
         "kind",
         "slot_ids",
         "liveness",

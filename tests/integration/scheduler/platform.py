@@ -80,6 +80,7 @@ class FakeWorker:
     slots: int = 1
     heartbeat_s: float = 0.5
     starts: bool = True
+    labels: dict[str, str] = field(default_factory=dict)
     incarnation: UUID = field(default_factory=lambda: new_id(CLOCK))
     sequence: int = 0
     epoch: int = 0
@@ -167,6 +168,7 @@ class FakeWorker:
             address="127.0.0.1",
             slots=tuple(Slot(id=number, kind="cpu") for number in range(self.slots)),
             allocations=tuple(self.has.values()),
+            labels=self.labels,
         )
 
     async def _beat(self) -> None:
@@ -191,7 +193,12 @@ class Platform:
 
     @asynccontextmanager
     async def scheduler(self, **settings: str) -> AsyncIterator[Scheduler]:
-        environment = {**os.environ, **self.environment, **settings, "PYTHONPATH": str(ROOT)}
+        environment = {
+            **os.environ,
+            **self.environment,
+            **settings,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sdk'}",
+        }
         with (self.servers.root / "scheduler.log").open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "services.scheduler", env=environment, cwd=ROOT, stdout=log, stderr=log
@@ -203,7 +210,9 @@ class Platform:
             await running.stop()
 
     @asynccontextmanager
-    async def worker(self, name: str, slots: int = 1, pool: PoolName = POOL) -> AsyncIterator[FakeWorker]:
+    async def worker(
+        self, name: str, slots: int = 1, pool: PoolName = POOL, labels: dict[str, str] | None = None
+    ) -> AsyncIterator[FakeWorker]:
         """A worker that has joined and beats."""
         await eventually(self.is_led)
         self._seeds += 1
@@ -220,7 +229,7 @@ class Platform:
         path = self.servers.root / f"{name}-{self._seeds}.creds"
         path.write_text(credentials_text(given.jwt, seed))
         bus = await Bus.connect(given.nats_url, name, path)
-        fake = FakeWorker(WorkerId(name), bus, slots)
+        fake = FakeWorker(WorkerId(name), bus, slots, labels=labels or {})
         await fake.begin()
         try:
             yield fake

@@ -1,4 +1,4 @@
-"""`muster worker drain` says what happens to the runs there, and how to take it back."""
+"""`muster worker`: the list, and what a drain says of the runs there and of how to take it back."""
 
 import httpx
 import pytest
@@ -36,3 +36,9 @@ def test_a_drain_says_what_becomes_of_the_runs(
 def test_an_undrain_says_how_it_stands(shell: Shell) -> None:  # noqa: F811
     shell.answers["POST /v1/workers/w1/undrain"] = httpx.Response(200, json=WORKER | {"state": "ready"})
     assert "worker w1 takes work again" in shell("worker", "undrain", "w1").err
+
+
+def test_the_list_shows_labels(shell: Shell) -> None:  # noqa: F811
+    page = {"items": [WORKER | {"labels": {"zone": "a", "rack": "r7"}}, WORKER | {"id": "w2"}]}
+    shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
+    assert "rack=r7,zone=a" in shell("worker", "list").out
