@@ -1,51 +1,39 @@
 """Questions about queue, pools and runs, answered from the leader's memory; what has left it is read from the tables."""
 
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import text
-
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.order import ahead
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.refusals import Refusal, explain
 from services.scheduler.core.trial import Needs, RequestState, Trial
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.joining import Joining
+from services.scheduler.listing import page_of
 from services.scheduler.pulse import Pulse
 from services.scheduler.rules import rules_of
+from services.scheduler.store.runs import has_trial, load_allocation
 from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound, Rejected
-from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.ids import PoolName, RunId, TenantId, TrialId
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
     Explain,
     Explanation,
     GetQueue,
     Placeable,
-    QueueEntry,
     QueuePage,
     ValidatePlacement,
 )
 from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.messages.usage import GetUsage, UsagePage
 from shared.messages.workers import IssueJoin, Join, Renew, WorkerView
-
-_ALLOCATION = text(
-    "SELECT r.*, w.spec ->> 'code_hash' AS code_hash, w.spec ->> 'start_checkpoint' AS start_checkpoint,"
-    " r.is_stale OR EXISTS (SELECT 1 FROM scheduler.run later WHERE later.trial = r.trial AND later.token > r.token)"
-    " AS is_behind, ARRAY(SELECT m ->> 'worker' FROM jsonb_array_elements(r.members) m) AS workers"
-    " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.run = :run"
-)
-_CLOSED = text("SELECT state FROM scheduler.trial WHERE trial = :trial AND tenant = :tenant")
-_MOST_ENTRIES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +60,7 @@ class Queries:
         }
 
     async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:
-        """The tenant's requests: running ones first, then waiting ones in the order of the queue, pool by pool."""
-        keyed = sorted((_order(entry), entry) for entry in self._entries(ask.tenant, query.pool))
-        start = bisect_right([key for key, _ in keyed], query.after) if query.after else 0
-        limit = max(1, min(query.limit, _MOST_ENTRIES))
-        page = keyed[start : start + limit]
-        more = len(keyed) > start + limit
-        return QueuePage(entries=tuple(entry for _, entry in page), next=page[-1][0] if more else None)
+        return page_of(self.cycle.term, ask.tenant, query)
 
     async def explain(self, ask: Ask, query: Explain) -> Explanation:
         trial = self.cycle.cluster.trials.get(query.trial_id)
@@ -157,30 +139,18 @@ class Queries:
 
     async def _stored_allocation(self, run: RunId) -> AllocationFacts:
         async with self.database.system() as connection:
-            row = (await connection.execute(_ALLOCATION, {"run": run})).one_or_none()
-        if row is None:
+            found = await load_allocation(connection, run)
+        if found is None:
             raise NotFound(f"run {run}")
-        return AllocationFacts(
-            tenant=row.tenant,
-            experiment_id=ExperimentId(row.experiment),
-            trial_id=TrialId(row.trial),
-            run_id=RunId(row.run),
-            run_number=row.number,
-            token=row.token,
-            members=tuple(WorkerId(worker) for worker in row.workers),
-            stale=row.is_behind,
-            code_hash=row.code_hash,
-            start_checkpoint=row.start_checkpoint,
-        )
+        return found
 
     async def _explain_stored(self, tenant: TenantId, trial: TrialId) -> Explanation:
         async with self.database.tenant(tenant) as connection:
-            row = (await connection.execute(_CLOSED, {"trial": trial, "tenant": tenant})).one_or_none()
-        if row is None:
-            return Explanation(
-                trial_id=trial, state="unknown", code="unknown", message="the scheduler knows no such trial"
-            )
-        return _closed(trial)
+            is_known = await has_trial(connection, tenant, trial)
+        if is_known:
+            return _closed(trial)
+        message = "the scheduler knows no such trial"
+        return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
 
     def _explain_running(self, trial: Trial) -> Explanation:
         run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
@@ -194,35 +164,6 @@ class Queries:
             code="preempting" if run.preempted else "running",
             message=message,
             facts={"run": run.number, "slots": run.slots, "pool": run.pool, "restarts": trial.restarts},
-        )
-
-    def _entries(self, tenant: TenantId, pool: PoolName | None) -> list[QueueEntry]:
-        cluster = self.cycle.cluster
-        live = (cluster.trials[trial] for trials in cluster.live.values() for trial in trials)
-        return [
-            self._entry(trial)
-            for trial in live
-            if trial.wish.tenant == tenant and pool in (None, cluster.pool_of(trial))
-        ]
-
-    def _entry(self, trial: Trial) -> QueueEntry:
-        cluster = self.cycle.cluster
-        is_running = trial.state is RequestState.RUNNING
-        told = None if is_running else self._refusal(trial)
-        pool = cluster.pools[cluster.pool_of(trial)]
-        return QueueEntry(
-            trial_id=trial.id,
-            experiment_id=trial.wish.experiment,
-            experiment_number=trial.wish.experiment_number,
-            trial_number=trial.wish.number,
-            pool=cluster.pool_of(trial),
-            priority=cluster.part_of(trial).priority,
-            slots=trial.wish.needs.max_slots,
-            state="running" if is_running else "waiting",
-            position=ahead(pool, trial.id) + 1 if trial.id in pool.queue else None,
-            code=told.code if told else None,
-            reason=told.message if told else None,
-            since=trial.since,
         )
 
     def _refusal(self, trial: Trial) -> Refusal:
@@ -249,11 +190,6 @@ class Queries:
             isolated_user=worker.is_isolated,
             labels=dict(worker.labels),
         )
-
-
-def _order(entry: QueueEntry) -> str:
-    place = 0 if entry.position is None else entry.position
-    return f"{entry.pool}:{entry.state}:{place:09d}:{entry.trial_id}"
 
 
 def _pool_view(name: PoolName, pool: Pool) -> PoolView:

@@ -7,7 +7,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.order import ahead
+from services.scheduler.core.places import ahead
 from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.trial import RequestState, Trial
@@ -26,15 +26,24 @@ class Refusal:
     facts: Facts = field(default_factory=dict)
 
 
-def explain(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Refusal:
-    """Why a waiting request waits. `reason` is what the last plan said of it, if it looked at it; counts are those of now."""
+def explain(
+    cluster: Cluster, trial: Trial, reason: Reason | None = None, before: int | None = None
+) -> Refusal:
+    """Why a waiting request waits; counts are those of now.
+
+    Args:
+        reason: what the last plan said of it, if it looked at it.
+        before: how many requests go before it, where that is known already.
+    """
     cluster.refresh()
     pool = cluster.pools[cluster.pool_of(trial)]
-    return _told(cluster, pool, trial, _binding(cluster, pool, trial, reason))
+    if before is None:
+        before = ahead(pool, [trial.id]).get(trial.id, 0)
+    return _told(cluster, pool, trial, _binding(cluster, pool, trial, reason), before)
 
 
-def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason) -> Refusal:
-    facts = _facts(cluster, pool, trial)
+def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: int) -> Refusal:
+    facts = {**_facts(cluster, pool, trial), "ahead": before}
     slots, name = facts["slots"], pool.policy.name
     match reason:
         case "uploads":
@@ -148,7 +157,6 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "pool_slots": total,
         "free_slots": pool.capacity.free,
         "largest_worker": largest,
-        "ahead": ahead(pool, trial.id) if trial.id in pool.queue else 0,
         "priority": part.priority,
         "experiment_slots": leaf.held if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),

@@ -1,0 +1,84 @@
+"""What a page of the queue costs the scheduler's leader: one tenant has 10,000 requests waiting, in few experiments and in many.
+
+`GetQueue` is answered from the leader's memory, between two turns: as long as it takes, nothing is granted.
+"""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from services.scheduler.core import wishes
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.pool import OrderName, PoolPolicy
+from services.scheduler.core.trial import Needs, Wish
+from services.scheduler.core.turn import take_turn
+from services.scheduler.cycle import Term
+from services.scheduler.listing import page_of
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId
+from shared.messages.queue import GetQueue
+from shared.messages.specs import Wanted
+from tests.bench.harness import Figures, Report, percentile, run
+
+WAITING, PAGE = 10_000, 200
+EXPERIMENTS = {"few": 10, "many": 10_000}
+ORDERS: tuple[OrderName, ...] = ("priority", "fair_share")
+POOL = PoolName("default")
+TENANT = TenantId(UUID(int=1))
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def measure(report: Report) -> Figures:
+    """Reads the whole queue, page by page."""
+    report.inputs(waiting=WAITING, page=PAGE, experiments=list(EXPERIMENTS.values()))
+    figures: Figures = {}
+    for order in ORDERS:
+        for name, experiments in EXPERIMENTS.items():
+            term = Term(1, _waiting(order, experiments), 1, 1000, WAITING)
+            seconds, seen = _read(term)
+            report.check(f"entries_{order}_{name}", WAITING, seen)
+            figures[f"page_{order}_{name}_ms"] = round(1000 * percentile(seconds, 0.5), 1)
+    return figures
+
+
+def _waiting(order: OrderName, experiments: int) -> Cluster:
+    cluster = Cluster()
+    cluster.advance_to(NOW)
+    cluster.put_pool(PoolPolicy(POOL, order=order))
+    for number in range(WAITING):
+        trial = TrialId(UUID(int=1_000_000 + number))
+        experiment = ExperimentId(UUID(int=1 + number % experiments))
+        wishes.on_wish(cluster, replace(_WISH, trial=trial, experiment=experiment), number, NOW)
+    take_turn(cluster, (), lambda: 1, NOW)
+    return cluster
+
+
+def _read(term: Term) -> tuple[list[float], int]:
+    seconds, seen, after = [], 0, None
+    while seen == 0 or after:
+        begun = time.process_time()
+        page = page_of(term, TENANT, GetQueue(limit=PAGE, after=after))
+        seconds.append(time.process_time() - begun)
+        assert [entry.position for entry in page.entries] == list(
+            range(seen + 1, seen + 1 + len(page.entries))
+        )
+        seen, after = seen + len(page.entries), page.next
+    return seconds, seen
+
+
+_WISH = Wish(
+    trial=TrialId(UUID(int=0)),
+    tenant=TENANT,
+    experiment=ExperimentId(UUID(int=0)),
+    version=1,
+    request=1,
+    wanted=Wanted.RUN,
+    decide_at=None,
+    needs=Needs(),
+    pool=POOL,
+    max_restarts=0,
+    upload_timeout=timedelta(minutes=5),
+)
+
+if __name__ == "__main__":
+    run("queue_page", measure)

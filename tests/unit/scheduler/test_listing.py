@@ -1,0 +1,93 @@
+"""Pages of the queue: all that is one's own, once, in the order of service, with the place of each."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from services.scheduler.core.places import ahead
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.cycle import Term
+from services.scheduler.listing import page_of
+from shared.errors import Rejected
+from shared.ids import TrialId
+from shared.messages.queue import GetQueue, QueueEntry
+from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
+
+REQUESTS = st.lists(
+    st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20
+)
+"""Tenant, experiment, slots."""
+
+
+def term_of(world: World) -> Term:
+    return Term(1, world.cluster, 1, 1000, 0)
+
+
+def read(term: Term, tenant: int, limit: int) -> list[QueueEntry]:
+    entries: list[QueueEntry] = []
+    after = None
+    while True:
+        page = page_of(term, tenant_id(tenant), GetQueue(limit=limit, after=after))
+        assert len(page.entries) <= limit
+        entries += page.entries
+        if page.next is None:
+            return entries
+        after = page.next
+
+
+def filled(requests: list[tuple[int, int, int]], policy: PoolPolicy) -> World:
+    world = World(policy)
+    world.worker("a", 1)
+    for experiment in range(6):
+        world.part(experiment, priority=40 + experiment)
+    for number, (tenant, experiment, slots) in enumerate(requests):
+        world.want(number, slots, tenant=tenant, experiment=2 * experiment + tenant)
+        world.wait(7)
+    world.cycle()
+    return world
+
+
+@settings(max_examples=80, deadline=None)
+@given(REQUESTS, st.integers(1, 7), st.sampled_from(["fifo", "priority", "aged", "fair_share"]))
+def test_pages_show_all_that_is_ones_own_once_and_each_with_its_place(requests, limit, order):
+    ageing = timedelta(seconds=20) if order == "aged" else None
+    policy = PoolPolicy(POOL, order="priority" if order == "aged" else order, ageing=ageing)
+    world = filled(requests, policy)
+    pool = world.cluster.pools[POOL]
+    for tenant in (0, 1):
+        entries = read(term_of(world), tenant, limit)
+        mine = {trial.id for trial in world.cluster.trials.values() if trial.wish.tenant == tenant_id(tenant)}
+        assert len(entries) == len(mine) and {entry.trial_id for entry in entries} == mine
+        states = [entry.state for entry in entries]
+        assert states == sorted(states), "what runs comes first"
+        waiting = [entry for entry in entries if entry.state == "waiting"]
+        for entry in waiting:
+            assert entry.position == 1 + ahead(pool, [entry.trial_id])[entry.trial_id]
+        positions = [entry.position for entry in waiting]
+        assert positions == sorted(set(positions)), "in the order of service, no two at one place"
+    if order != "fair_share":
+        both = read(term_of(world), 0, limit) + read(term_of(world), 1, limit)
+        places = sorted(entry.position for entry in both if entry.position)
+        assert places == list(range(1, len(places) + 1)), "places of all tenants together leave no gap"
+
+
+def test_a_list_goes_on_where_it_was_when_those_before_have_gone():
+    world = filled([(0, 0, 1)] * 6, PoolPolicy(POOL, order="fifo"))
+    first = page_of(term_of(world), tenant_id(), GetQueue(limit=3))
+    world.exit(0), world.cycle()
+    rest = page_of(term_of(world), tenant_id(), GetQueue(limit=9, after=first.next))
+    assert [entry.trial_id for entry in rest.entries] == [trial_id(number) for number in (3, 4, 5)]
+
+
+def test_a_cursor_of_something_else_is_refused():
+    world = filled([(0, 0, 1)], PoolPolicy(POOL))
+    with pytest.raises(Rejected) as refused:
+        page_of(term_of(world), tenant_id(), GetQueue(after="default:running:1"))
+    assert refused.value.code == "bad_cursor"
+
+
+def test_what_is_not_in_the_queue_has_no_place():
+    world = filled([(0, 0, 1), (0, 0, 1)], PoolPolicy(POOL))
+    unknown = TrialId(trial_id(99))
+    assert ahead(world.cluster.pools[POOL], [trial_id(0), trial_id(1), unknown]) == {trial_id(1): 0}
