@@ -8,20 +8,19 @@ import asyncio
 import os
 import sys
 import time
-from functools import cached_property
 from pathlib import Path
 
 import uvloop
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from deploy.embedded.servers import PostgresServer
 from shared.bus import Bus, Consumer, Delivery, Relay, Unit, Units
 from shared.clock import SystemClock
 from shared.db import Database
 from shared.ids import DEFAULT_TENANT, ExperimentId, derived_id
 from shared.messages.experiments import SubmissionCommitted
 from shared.settings import PostgresSettings
+from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.integration.bus.relaying import make_tables
 from tests.integration.servers import Servers, TestDatabase
@@ -31,16 +30,6 @@ BATCH = 100
 PACED = 2_000
 RATE = 200.0
 ROOT = Path(__file__).parents[2]
-
-
-class DurableServers(Servers):
-    """As a user has them: every commit on disk."""
-
-    @cached_property
-    def postgres(self) -> PostgresServer:
-        server = PostgresServer(self.home, durable=True)
-        self._start(server)
-        return server
 
 
 async def consume(environment: dict[str, str]) -> None:

@@ -4,7 +4,7 @@ import runpy
 import sys
 from pathlib import Path
 
-MACHINERY = {"embedded", "harness", "run"}
+MACHINERY = {"durable", "embedded", "fleet", "harness", "run"}
 
 
 def main(arguments: list[str]) -> int:
