@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.scheduler.store.rows import Row
+from shared.driver import Driver
 from shared.errors import Conflict
 
 BLOCK = 1_000_000
@@ -65,21 +66,22 @@ _HOLDING = (
 )
 
 
-def _upsert(table: str, columns: tuple[str, ...], keys: int = 1) -> str:
-    """Inserts or replaces rows by the first `keys` columns, as long as the lease is held (`held` has its row then)."""
+def _upsert(place: int, table: str, columns: tuple[str, ...], keys: int = 1) -> str:
+    """Inserts or replaces the rows of parameter `place` by their first `keys` columns, as long as the lease is held (`held` has
+    its row then)."""
     names, key = ", ".join(columns), ", ".join(columns[:keys])
     changes = ", ".join(f"{column} = excluded.{column}" for column in columns[keys:])
     return (
         f"INSERT INTO scheduler.{table} ({names}) SELECT {names}"
-        f" FROM held, jsonb_populate_recordset(NULL::scheduler.{table}, CAST(:{table}s AS jsonb))"
+        f" FROM held, jsonb_populate_recordset(NULL::scheduler.{table}, ${place}::jsonb)"
         f" ON CONFLICT ({key}) DO UPDATE SET {changes}"
     )
 
 
-_SAVE = text(
-    "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = :lease AND l.epoch = :epoch FOR KEY SHARE),"
-    f" trials AS ({_upsert('trial', _TRIAL)}), runs AS ({_upsert('run', _RUN)}), workers AS ({_upsert('worker', _WORKER)}),"
-    f" holdings AS ({_upsert('holding', _HOLDING, keys=3)})"
+_SAVE = (
+    "WITH held AS MATERIALIZED (SELECT l.epoch FROM scheduler.lease l WHERE l.name = $1 AND l.epoch = $2 FOR KEY SHARE),"
+    f" trials AS ({_upsert(3, 'trial', _TRIAL)}), runs AS ({_upsert(4, 'run', _RUN)}),"
+    f" workers AS ({_upsert(5, 'worker', _WORKER)}), holdings AS ({_upsert(6, 'holding', _HOLDING, keys=3)})"
     " SELECT epoch FROM held"
 )
 
@@ -100,16 +102,8 @@ async def save_under(connection: AsyncConnection, lease: str, epoch: int, rows: 
     Raises:
         Conflict: `not_leader`: the lease has another epoch; nothing was written.
     """
-    parameters = {
-        "lease": lease,
-        "epoch": epoch,
-        "trials": _json(rows.trials),
-        "runs": _json(rows.runs),
-        "workers": _json(rows.workers),
-        "holdings": _json(rows.holdings),
-    }
-    found = await connection.execute(_SAVE, parameters)
-    if found.scalar_one_or_none() is None:
+    written = (_json(table) for table in (rows.trials, rows.runs, rows.workers, rows.holdings))
+    if not await Driver.of(connection).fetch(_SAVE, lease, epoch, *written):
         raise Conflict("not_leader", f"the lease {lease} has passed to another")
 
 

@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial, Wish
 from services.scheduler.store.rows import Row, trial_of, wish_of
+from shared.driver import Driver
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.messages.specs import TrialSpec, Wanted
 
-_SAVE_WISHES = text(
+_SAVE_WISHES = (
     "INSERT INTO scheduler.wanted AS w (trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent)"
     " SELECT trial, tenant, experiment, version, request, wanted, decide_at, spec, traceparent"
-    " FROM jsonb_populate_recordset(NULL::scheduler.wanted, CAST(:rows AS jsonb))"
+    " FROM jsonb_populate_recordset(NULL::scheduler.wanted, $1::jsonb)"
     " ON CONFLICT (trial) DO UPDATE SET version = excluded.version, request = excluded.request, wanted = excluded.wanted,"
     " decide_at = excluded.decide_at, spec = excluded.spec, traceparent = excluded.traceparent, stored_at = now()"
     " WHERE w.version < excluded.version"
@@ -70,7 +71,7 @@ async def save_wishes(connection: AsyncConnection, wishes: Sequence[StoredWish])
         if before is None or before.wish.version < stored.wish.version:
             newest[stored.wish.trial] = stored
     rows = [_wish_row(stored) for stored in newest.values()]
-    await connection.execute(_SAVE_WISHES, {"rows": orjson.dumps(rows, default=str).decode()})
+    await Driver.of(connection).fetch(_SAVE_WISHES, orjson.dumps(rows, default=str).decode())
 
 
 async def first_parts(
