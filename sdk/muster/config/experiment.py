@@ -24,8 +24,8 @@ from muster.config.space import Hyperparameter, grid_size, searched
 MAX_GRID_POINTS = 100_000
 
 _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-_NOT_IN_YAML = re.compile("[\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What stands as it is in JSON text and not in YAML, by which configs are read."""
+_NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+"""What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
 _CADENCE = "your script decides when it validates and checkpoints"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]

@@ -64,6 +64,12 @@ def test_equal_configs_have_equal_text_and_the_text_means_the_same() -> None:
     assert load_config(turned).to_json() == config.to_json()
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_what_ends_a_line_of_yaml_is_a_character_like_others_in_canonical_text(mark: str) -> None:
+    config = load_config({**read_text(GOOD).root, "data": {mark: f"one{mark}two"}})
+    assert load_config(config.to_json()) == config
+
+
 def test_a_null_is_as_good_as_an_absent_key() -> None:
     assert load_config(GOOD + "resources: null\ndescription:\nlabels: ~\n") == load_config(GOOD)
     assert load_config(GOOD, ["hyperparameters.batch=null"]).hyperparameters["batch"] == Const(val=None)
