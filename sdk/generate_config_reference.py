@@ -3,7 +3,7 @@
 import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -35,6 +35,7 @@ from muster.config.sections import (
     Reproducibility,
     Resources,
     RetentionPolicy,
+    SlotRange,
 )
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,6 +63,7 @@ resources: {slots_per_trial: 1}
 SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("The top", ExperimentConfig),
     ("`resources`", Resources),
+    ("`resources.slots_per_trial` as a range", SlotRange),
     ("`environment`", Environment),
     ("`checkpoint_storage`", CheckpointStorage),
     ("`reproducibility`", Reproducibility),
@@ -135,8 +137,7 @@ def _row(section: type[Section], name: str, field: FieldInfo) -> str:
 
 def _type(field: FieldInfo) -> str:
     text = _words(field.annotation)
-    limits = list(_limits(field))
-    return f"{text}, {', '.join(limits)}" if limits else text
+    return ", ".join((text, *_limits(field.metadata)))
 
 
 def _words(kind: Any) -> str:
@@ -150,7 +151,7 @@ def _words(kind: Any) -> str:
             f"`{str(value).lower() if isinstance(value, bool) else value}`" for value in get_args(kind)
         )
     if origin in (Union, UnionType):
-        names = [_words(one) for one in get_args(kind) if one is not NoneType]
+        names = [_branch(one) for one in get_args(kind) if one is not NoneType]
         return " or ".join(dict.fromkeys(names))
     if origin in (tuple, list):
         return f"list of {_words(get_args(kind)[0])}"
@@ -163,8 +164,14 @@ def _words(kind: Any) -> str:
     )
 
 
-def _limits(field: FieldInfo) -> Iterator[str]:
-    for limit in field.metadata:
+def _branch(kind: Any) -> str:
+    """Return what one of several kinds of value is, with limits of its own."""
+    fields = [one for one in getattr(kind, "__metadata__", ()) if isinstance(one, FieldInfo)]
+    return ", ".join((_words(kind), *(limit for field in fields for limit in _limits(field.metadata))))
+
+
+def _limits(limits: Iterable[object]) -> Iterator[str]:
+    for limit in limits:
         match limit:
             case Ge():
                 yield f"≥ {limit.ge}"

@@ -37,7 +37,7 @@ def page_of(term: Term, tenant: TenantId, query: GetQueue) -> QueuePage:
 
 
 def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> QueueEntry:
-    is_running = trial.state is RequestState.RUNNING
+    is_running, needs = trial.state is RequestState.RUNNING, trial.wish.needs
     told = None if is_running else explain(cluster, trial, term.refusals.get(trial.id), before or 0)
     return QueueEntry(
         trial_id=trial.id,
@@ -46,7 +46,9 @@ def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> Qu
         trial_number=trial.wish.number,
         pool=cluster.pool_of(trial),
         priority=cluster.part_of(trial).priority,
-        slots=trial.wish.needs.max_slots,
+        slots=cluster.runs[trial.run].slots if is_running and trial.run else needs.max_slots,
+        min_slots=needs.min_slots,
+        max_slots=needs.max_slots,
         state="running" if is_running else "waiting",
         position=None if before is None else before + 1,
         code=told.code if told else None,

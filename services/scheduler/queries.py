@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
@@ -103,7 +104,7 @@ class Queries:
         needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node)
         reach = reach_of(pool.capacity, pool.policy, ask.tenant, needs)
         if query.min_slots <= reach.slots:
-            return Placeable()
+            return Placeable(warnings=lending_warnings(pool.policy, needs, reach))
         message = f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
         if reach.is_final and query.kind and not reach.slots:
             hint = "ask for another kind, or choose another pool with resources.resource_pool"
@@ -156,7 +157,10 @@ class Queries:
         run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
         workers = ", ".join(share.worker for share in run.shares)
         message = f"run {run.number} has {run.slots} slots of pool {run.pool} on {workers}"
-        if run.preempted:
+        resize = self.cycle.cluster.pools[run.pool].elastic.resizing.get(trial.id)
+        if resize is not None:
+            message += f"; it was asked to save and go on with {resize}"
+        elif run.preempted:
             message += "; it was asked to give them back for another request"
         return Explanation(
             trial_id=trial.id,

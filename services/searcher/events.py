@@ -89,7 +89,7 @@ def trial_wanted(loaded: Loaded, trial: Trial) -> TrialWanted:
 def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
     config, submission = loaded.config, loaded.submission
     resources, searcher = config.resources, config.searcher
-    slots = resources.slots_per_trial
+    least, most = resources.slot_range
     return TrialSpec(
         experiment_number=submission.number,
         experiment_name=submission.name,
@@ -105,7 +105,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         metric=searcher.metric,
         smaller_is_better=searcher.smaller_is_better,
         time_metric=time_metric(config),
-        slots=Slots(min=slots, max=slots, kind=resources.slot_kind, single_node=resources.is_single_node),
+        slots=Slots(min=least, max=most, kind=resources.slot_kind, single_node=resources.is_single_node),
         pool=PoolName(resources.resource_pool or "default"),
         share=Share(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
         max_restarts=config.max_restarts,

@@ -49,7 +49,10 @@ class RequestRanked(Event, entity="request", happened="ranked", key="experiment_
 
 
 class QueueEntry(Record):
-    """A waiting or running request. Work of other tenants is never listed, only counted in the reasons."""
+    """A waiting or running request. Work of other tenants is never listed, only counted in the reasons.
+
+    `slots`: what its run holds, or the most that it waits for; an elastic one takes from `min_slots` to `max_slots`.
+    """
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -58,6 +61,8 @@ class QueueEntry(Record):
     pool: PoolName
     priority: int
     slots: int
+    min_slots: int | None = None
+    max_slots: int | None = None
     state: Literal["waiting", "running"]
     position: int | None = None
     code: str | None = None

@@ -205,6 +205,13 @@ def size(count: int) -> str:
     return f"{amount:.1f} TiB"
 
 
+def slots(count: int, least: int | None, most: int | None) -> str:
+    """Return a number of slots, with the range of an elastic trial: `4 (2 to 8)`."""
+    if least is None or most is None or least == most:
+        return str(count)
+    return f"{count} ({least} to {most})"
+
+
 @contextmanager
 def bytes_bar(title: str) -> "Iterator[Callable[[int, int], None]]":
     """Show a progress bar for moving bytes; yields what to call with (how many more, how many in all)."""

@@ -6,7 +6,7 @@ import typer
 
 from muster.cli.frame import Group, verb
 from muster.cli.options import Number, PoolName
-from muster.cli.output import emit, note, number, table
+from muster.cli.output import emit, note, number, slots, table
 from muster.cli.trial import explain
 from muster.errors import Rejected
 
@@ -39,8 +39,8 @@ def list_(pool: PoolName = None) -> None:
     columns = (">place", "trial", "pool", ">priority", ">slots", "state", "why", "since")
     rows = (
         (
-            one.position, f"{one.experiment_number}.{one.trial_number}", one.pool, one.priority, one.slots,
-            one.state, one.reason, one.since,
+            one.position, f"{one.experiment_number}.{one.trial_number}", one.pool, one.priority,
+            slots(one.slots, one.min_slots, one.max_slots), one.state, one.reason, one.since,
         )
         for one in found
     )  # fmt: skip
@@ -82,7 +82,7 @@ def limit(
     """Change how many slots the experiment's trials may hold together."""
     from muster.client import connect
 
-    most = _slots(max_slots)
+    most = _read_slots(max_slots)
     with connect() as client:
         _changed(client.experiments.edit(experiment, max_slots=most, no_max_slots=most is None))
 
@@ -99,7 +99,7 @@ def move(
         _changed(client.experiments.edit(experiment, pool=pool))
 
 
-def _slots(given: str) -> int | None:
+def _read_slots(given: str) -> int | None:
     if given == NO_LIMIT:
         return None
     if not given.isdecimal():

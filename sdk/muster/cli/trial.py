@@ -132,7 +132,7 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
         ("trial", f"{found.experiment_number}.{found.number}"),
         ("state", found.state),
         ("reason", found.reason),
-        ("slots", found.slots),
+        ("slots", f"{found.min_slots} to {found.slots}" if found.min_slots else found.slots),
         ("seed", found.seed),
         *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
         ("best", f"{found.best.value} at step {found.best.step}" if found.best else None),

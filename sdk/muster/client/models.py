@@ -201,7 +201,11 @@ class QueueEntry(Resource):
     experiment_number: int
     pool: str
     priority: int
-    slots: int
+    slots: int = Field(description="What its run holds, or the most that it waits for.")
+    min_slots: int | None = Field(default=None, description="The fewest with which it runs.")
+    max_slots: int | None = Field(
+        default=None, description="The most; above `min_slots` for an elastic trial."
+    )
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
@@ -520,7 +524,8 @@ class Trial(Resource):
     reason: str | None = None
     hyperparameters: JsonObject
     seed: int
-    slots: int
+    slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
+    min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
     best: Measured | None = None
     latest: Measured | None = None
     runs: int = Field(default=0, description="Attempts to train it so far.")

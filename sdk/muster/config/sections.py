@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from muster.config.section import ANY_VALUE, Section, refusal
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
+MAX_SLOTS = 65_536
 
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 _IN_YOUR_CODE = "choose it in your training code"
@@ -16,11 +17,37 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
+class SlotRange(Section):
+    """From how many slots to how many a trial takes: it is elastic, and resized at its checkpoints.
+
+    Attributes:
+        min: What it needs to run, and keeps whoever else waits.
+        max: What it takes of slots that nobody else needs.
+    """
+
+    min: int = Field(ge=1, le=MAX_SLOTS)
+    max: int = Field(ge=1, le=MAX_SLOTS)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "SlotRange":
+        if self.min > self.max:
+            raise refusal(f"min ({self.min}) is above max ({self.max})", "min")
+        return self
+
+
+SlotsPerTrial = Annotated[
+    Annotated[int, Field(ge=0, le=MAX_SLOTS), Tag("<number>")] | Annotated[SlotRange, Tag("<range>")],
+    Discriminator(
+        lambda value: "<range>" if isinstance(value, Mapping | SlotRange) else "<number>",
+    ),
+]
+
+
 class Resources(Section):
     """What one trial needs and what the experiment may take.
 
     Attributes:
-        slots_per_trial: Slots of one trial; 0 runs without a slot.
+        slots_per_trial: Slots of one trial; 0 runs without a slot, `{min: 2, max: 8}` takes as many as are idle.
         max_slots: The most that all trials together may hold.
         weight: Share of the experiment under fair share.
         priority: 1 (most urgent) to 99; null takes the pool's default.
@@ -40,13 +67,19 @@ class Resources(Section):
         "devices": f"{_NO_CONTAINER}; the machine's devices are visible",
     }
 
-    slots_per_trial: int = Field(default=1, ge=0, le=65_536)
+    slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)
     weight: float = Field(default=1, gt=0, le=1_000_000)
     priority: int | None = Field(default=None, ge=1, le=99)
     resource_pool: str | None = Field(default=None, max_length=128)
     slot_kind: SlotKind | None = None
     is_single_node: bool = False
+
+    @property
+    def slot_range(self) -> tuple[int, int]:
+        """The fewest and the most slots of a trial; alike where it is not elastic."""
+        asked = self.slots_per_trial
+        return (asked.min, asked.max) if isinstance(asked, SlotRange) else (asked, asked)
 
     @field_validator("resource_pool")
     @classmethod
@@ -55,10 +88,10 @@ class Resources(Section):
 
     @model_validator(mode="after")
     def _one_trial_fits(self) -> "Resources":
-        if self.max_slots is not None and self.max_slots < self.slots_per_trial:
+        least, _ = self.slot_range
+        if self.max_slots is not None and self.max_slots < least:
             raise refusal(
-                f"max_slots ({self.max_slots}) is below slots_per_trial ({self.slots_per_trial}): "
-                "no trial could ever start",
+                f"max_slots ({self.max_slots}) is below slots_per_trial ({least}): no trial could ever start",
                 "max_slots",
             )
         return self

@@ -91,7 +91,11 @@ class QueueEntry(Resource):
     experiment_number: int
     pool: str
     priority: int
-    slots: int
+    slots: int = Field(description="What its run holds, or the most that it waits for.")
+    min_slots: int | None = Field(default=None, description="The fewest with which it runs.")
+    max_slots: int | None = Field(
+        default=None, description="The most; above `min_slots` for an elastic trial."
+    )
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(

@@ -51,7 +51,8 @@ class Trial(Resource):
     reason: str | None = None
     hyperparameters: JsonObject
     seed: int
-    slots: int
+    slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
+    min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
     best: Measured | None = None
     latest: Measured | None = None
     runs: int = Field(default=0, description="Attempts to train it so far.")

@@ -38,7 +38,7 @@ async def experiment_in(connection: AsyncConnection, reference: str) -> Row:
 
 
 async def find_trial(call: Call, reference: str) -> Row:
-    """With its `experiment_number`. Raises NotFound."""
+    """With its `experiment_number` and its experiment's `config`. Raises NotFound."""
     pair = _TRIAL.fullmatch(reference)
     key = (int(pair[1]), int(pair[2])) if pair else parse_uuid(reference)
     if key is not None:

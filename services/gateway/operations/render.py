@@ -31,7 +31,8 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
 
 
-def render_trial(row: Row, experiment_number: int) -> trials.Trial:
+def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> trials.Trial:
+    """`config` is its experiment's."""
     changed = TrialChanged.model_validate(row.changed)
     return trials.Trial(
         id=changed.trial_id,
@@ -43,6 +44,7 @@ def render_trial(row: Row, experiment_number: int) -> trials.Trial:
         hyperparameters=changed.hyperparameters,
         seed=changed.seed,
         slots=changed.slots,
+        min_slots=_least_slots(config),
         best=_measured(changed.best),
         latest=_measured(changed.latest),
         runs=changed.runs,
@@ -247,6 +249,12 @@ def _part(row: Row) -> dict[str, Any]:
         "max_slots": told.get("max_slots") if told else asked["max_slots"],
         "pool": told.get("pool") or asked["resource_pool"] or "default",
     }
+
+
+def _least_slots(config: dict[str, Any]) -> int | None:
+    """Of a trial that is elastic."""
+    asked = config["resources"]["slots_per_trial"]
+    return asked["min"] if isinstance(asked, dict) else None
 
 
 def _best(best: dict[str, Any]) -> dict[str, Any] | None:

@@ -62,6 +62,8 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         pool=entry.pool,
         priority=entry.priority,
         slots=entry.slots,
+        min_slots=entry.min_slots,
+        max_slots=entry.max_slots,
         state=entry.state,
         position=entry.position,
         code=entry.code,

@@ -99,10 +99,11 @@ async def _load(source: str | dict[str, JsonValue], name: str | None) -> Experim
 async def _check(call: Call, submission: _Submission) -> _Submission:
     """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
     resources = submission.config.resources
+    least, most = resources.slot_range
     placement = ValidatePlacement(
         pool=PoolName(resources.resource_pool or "default"),
-        min_slots=resources.slots_per_trial,
-        max_slots=resources.slots_per_trial,
+        min_slots=least,
+        max_slots=most,
         kind=resources.slot_kind,
         single_node=resources.is_single_node,
         priority=resources.priority,

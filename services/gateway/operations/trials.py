@@ -38,13 +38,15 @@ async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
         last = shown[-1]
         by_best = request.order is TrialOrder.BEST
         cursor = make_cursor(call, request, [finite(last.rank), last.number] if by_best else [last.number])
-    return TrialPage(items=[render_trial(row, experiment.number) for row in shown], next_cursor=cursor)
+    return TrialPage(
+        items=[render_trial(row, experiment.number, experiment.config) for row in shown], next_cursor=cursor
+    )
 
 
 async def get_trial(call: Call, request: TrialRequest) -> Trial:
     """Shows one trial."""
     row = await find_trial(call, request.trial)
-    return render_trial(row, row.experiment_number)
+    return render_trial(row, row.experiment_number, row.config)
 
 
 async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:

@@ -68,8 +68,8 @@ async def load_listed(
 
 
 async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
-    """By its id, or by the experiment's number and its own; with its experiment's number."""
-    query = select(trial, experiment.c.number.label("experiment_number")).join(
+    """By its id, or by the experiment's number and its own; with its experiment's number and config."""
+    query = select(trial, experiment.c.number.label("experiment_number"), experiment.c.config).join(
         experiment, trial.c.experiment == experiment.c.id
     )
     if isinstance(reference, UUID):

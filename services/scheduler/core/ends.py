@@ -67,7 +67,10 @@ def _end(
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
     run = renewed(run, state=RUN.next(run.state, RunTrigger.ENDED), is_stale=is_stale, ended_at=now)
     cluster.put_run(run)
-    trial = _counted(trial, run, ending, trial.id in cluster.pools[run.pool].elastic.resizing)
+    promised = cluster.pools[run.pool].elastic.resizing.get(trial.id)
+    if promised is not None and ending.outcome == "preempted" and ending.reason is None:
+        ending = replace(ending, reason=_resized(run.slots, promised))
+    trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
         trial = replace(trial, awaited=awaited)
@@ -79,6 +82,13 @@ def _end(
     cluster.tell(Ended(run, trial, ending, exited))
     if ending.closes is not None:
         cluster.tell(Closed(trial, ending.closes, ending.reason))
+
+
+def _resized(before: int, after: int) -> str:
+    if before == after:
+        return "moved, so that others fit in its place; nothing is charged"
+    verb = "grows" if after > before else "shrinks"
+    return f"the trial {verb} from {before} to {after} slots; nothing is charged"
 
 
 def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:

@@ -45,7 +45,7 @@ class Turn:
         now: datetime,
     ) -> None:
         self._config = config
-        self._changes = Changes(experiment, trials, now, config.resources.slots_per_trial)
+        self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position)
         self._end_wanted: Wanted | None = None
 

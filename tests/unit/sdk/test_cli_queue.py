@@ -22,6 +22,12 @@ def test_the_queue_is_shown_with_its_reasons(shell: Shell, arguments: tuple[str,
     assert json.loads(shell(*arguments, "--json").out)[0]["code"] == "waiting_for_slots"
 
 
+def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None:  # noqa: F811
+    elastic = ENTRY | {"state": "running", "min_slots": 2, "max_slots": 8}
+    shell.answers["GET /v1/queue"] = httpx.Response(200, json={"items": [elastic]})
+    assert "4 (2 to 8)" in shell("queue").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "body"),
     [

@@ -64,6 +64,13 @@ def test_equal_configs_have_equal_text_and_the_text_means_the_same() -> None:
     assert load_config(turned).to_json() == config.to_json()
 
 
+def test_a_trial_takes_a_number_of_slots_or_a_range() -> None:
+    assert load_config(GOOD, ["resources.slots_per_trial=3"]).resources.slot_range == (3, 3)
+    elastic = load_config(GOOD + "resources: {slots_per_trial: {min: 2, max: 8}, max_slots: 6}\n")
+    assert elastic.resources.slot_range == (2, 8)
+    assert load_config(elastic.to_json()) == elastic
+
+
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
 def test_what_ends_a_line_of_yaml_is_a_character_like_others_in_canonical_text(mark: str) -> None:
     config = load_config({**read_text(GOOD).root, "data": {mark: f"one{mark}two"}})
@@ -126,6 +133,42 @@ MISTAKES = [
     (
         "name: digits",
         "resources: {max_slots: 1, slots_per_trial: 2}",
+        "invalid_value",
+        "max_slots",
+        "ever start",
+    ),
+    (
+        "name: digits",
+        "resources: {slots_per_trial: {min: 4, max: 2}}",
+        "invalid_value",
+        "resources.slots_per_trial.min, line 1, column 31",
+        "above max",
+    ),
+    (
+        "name: digits",
+        "resources: {slots_per_trial: {min: 0, max: 2}}",
+        "invalid_value",
+        "resources.slots_per_trial.min, line 1",
+        "at least 1",
+    ),
+    (
+        "name: digits",
+        "resources: {slots_per_trial: {min: 2}}",
+        "missing_key",
+        "slots_per_trial.max",
+        "missing",
+    ),
+    (
+        "name: digits",
+        "resources: {slots_per_trial: {min: 1, mix: 2}}",
+        "unknown_key",
+        "slots_per_trial.mix",
+        "min",
+    ),
+    ("name: digits", "resources: {slots_per_trial: two}", "invalid_type", "slots_per_trial", "whole number"),
+    (
+        "name: digits",
+        "resources: {max_slots: 1, slots_per_trial: {min: 2, max: 4}}",
         "invalid_value",
         "max_slots",
         "ever start",

@@ -6,9 +6,12 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, strategies as st
 
+from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.reporting import on_reported
 from services.scheduler.core.elastic.throughput import Timing
+from services.scheduler.core.facts import Ended
+from services.scheduler.core.fit import Reach
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Needs
@@ -146,6 +149,41 @@ def test_a_resize_is_no_preemption_and_keeps_the_place_in_the_queue() -> None:
     assert trial.runs > 1
     assert trial.preemptions == 0
     assert trial.place == 1
+
+
+def test_the_end_of_a_resized_run_says_so_and_charges_nothing() -> None:
+    world = Lender()
+    world.want_elastic(1)
+    world.cycle()
+    world.wait(600)
+    world.cycle()
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=1))
+    (ended,) = [fact for fact in world.cluster.changes.facts if isinstance(fact, Ended)]
+    assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
+    assert ended.ending.reason == "the trial grows from 2 to 8 slots; nothing is charged"
+    assert world.trial(1).restarts == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "needs", "slots", "says"),
+    [
+        (PoolPolicy(POOL, elastic=True), Needs(2, 8), 8, []),
+        (PoolPolicy(POOL), Needs(4, 4), 8, []),
+        (PoolPolicy(POOL), Needs(2, 8), 8, ["lends no idle slots: a trial begins with 8"]),
+        (
+            PoolPolicy(POOL, elastic=True),
+            Needs(2, 8),
+            4,
+            ["up to 8 asked for; pool default can have 4 in all"],
+        ),
+    ],
+)
+def test_who_submits_is_told_what_an_elastic_trial_will_not_get(
+    policy: PoolPolicy, needs: Needs, slots: int, says: list[str]
+) -> None:
+    told = lending_warnings(policy, needs, Reach(slots, "in all", is_final=True))
+    assert len(told) == len(says)
+    assert all(part in warning for part, warning in zip(says, told, strict=True))
 
 
 def test_who_never_reports_gets_idle_slots_after_a_while() -> None:
