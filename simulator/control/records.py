@@ -172,15 +172,12 @@ class Records:
         is_ended = run.is_ended
         return replace(
             run,
-            pause_asked=False,
             rendezvous=None,
             checkpoints=0,
             settled=self.settled.get(run.id, 0),
-            kill_rest=False,
+            kill_rest=any(not exited.is_clean for _, exited in run.exits),
             seen=frozenset() if run.state is RunState.GRANTED else run.workers,
-            exits=(),
-            released=run.workers if is_ended else frozenset(),
-            first_exit_at=None,
+            released=run.workers if is_ended else frozenset(worker for worker, _ in run.exits),
         )
 
 

@@ -29,7 +29,8 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     if not run.is_ended and run.released >= run.workers:
         _conclude(cluster, run, combined(run), now)
         return
-    cluster.put_run(run, lazily=True)
+    # Saved before the worker may forget it: a new leader that knew nothing of it would miss a member.
+    cluster.put_run(run, lazily=run.is_ended)
     if not run.is_ended:
         cluster.want(run.workers)
 

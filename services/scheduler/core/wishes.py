@@ -114,7 +114,7 @@ def _pass_on(cluster: Cluster, trial: Trial) -> None:
     if run is None or run.is_ended:
         return
     if trial.wish.wanted is Wanted.PARK and not run.pause_asked:
-        cluster.put_run(replace(run, pause_asked=True), lazily=True)
+        cluster.put_run(replace(run, pause_asked=True))
     cluster.want(run.workers)
 
 

@@ -1,15 +1,16 @@
 """Records as rows and back. A row is JSON: a whole batch goes in as one parameter (`jsonb_populate_recordset`)."""
 
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from services.scheduler.core.holdings import Holding
 from services.scheduler.core.labels import labels_of
-from services.scheduler.core.run import Run, RunState, Share
+from services.scheduler.core.run import Exit, Run, RunState, Share
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import TrialSpec, Wanted
+from shared.messages.specs import Signal, TrialSpec, Wanted
 
 Row = dict[str, Any]
 
@@ -114,6 +115,9 @@ def run_row(run: Run) -> Row:
         "announced": run.announced,
         "granted_at": run.granted_at,
         "ended_at": run.ended_at,
+        "exits": [{"worker": worker, **asdict(exited)} for worker, exited in run.exits],
+        "first_exit_at": run.first_exit_at,
+        "pause_asked": run.pause_asked,
     }
 
 
@@ -124,6 +128,7 @@ def run_of(row: Any) -> Run:
     )
     state = RunState(row.state)
     workers = frozenset(share.worker for share in shares)
+    exits = tuple(_exit_of(dict(exited)) for exited in row.exits)
     return Run(
         id=RunId(row.run),
         allocation=AllocationId(row.allocation),
@@ -148,8 +153,17 @@ def run_of(row: Any) -> Run:
         settled=row.settled,
         ended_at=row.ended_at,
         seen=frozenset() if state is RunState.GRANTED else workers,
-        released=workers if state is RunState.ENDED else frozenset(),
+        exits=exits,
+        first_exit_at=row.first_exit_at,
+        kill_rest=any(not exited.is_clean for _, exited in exits),
+        pause_asked=row.pause_asked,
+        released=workers if state is RunState.ENDED else frozenset(worker for worker, _ in exits),
     )
+
+
+def _exit_of(told: Row) -> tuple[WorkerId, Exit]:
+    worker, signal = WorkerId(told.pop("worker")), told.pop("acknowledged")
+    return worker, Exit(acknowledged=Signal(signal) if signal else None, **told)
 
 
 def holding_row(holding: Holding) -> Row:

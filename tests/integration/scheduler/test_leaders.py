@@ -8,7 +8,7 @@ import pytest
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.workers import WorkerJoined, WorkerLost
-from tests.integration.scheduler.platform import Platform, Scheduler, new_trial
+from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
 from tests.support.waiting import PATIENCE_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")
@@ -58,6 +58,24 @@ async def test_a_stand_by_takes_over_without_losing_or_doubling_a_run(around: Pl
                 await worker.exit()
             await around.once(trials, RunGranted, RequestClosed)
             assert len(one.started) + len(other.started) == 3
+
+
+async def test_a_gang_that_has_half_ended_is_not_lost_with_its_leader(around: Platform) -> None:
+    trial = new_trial()
+    async with around.scheduler() as leader, around.worker("h1") as one, around.worker("h2") as other:
+        await around.want(trial, slots=2)
+        await runs_on((one, other), trial)
+        async with around.scheduler():
+            await one.exit(trial, validations=3)
+            await eventually(lambda: not one.has)
+            epoch = one.epoch
+            await leader.kill()
+            await eventually(lambda: one.epoch > epoch and other.epoch > epoch)
+            assert trial in other.running
+            await other.exit(trial, validations=3)
+            await around.once((trial,), RunGranted, RunEnded, RequestClosed)
+            ended = await around.heard(RunEnded, trial)
+            assert (ended.outcome, ended.validations, ended.next) == ("completed", 3, "closed")
 
 
 async def test_a_frozen_leader_that_wakes_changes_nothing(around: Platform) -> None:
