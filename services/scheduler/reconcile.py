@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 
-from services.scheduler.core import wishes
+from services.scheduler.core import heard, wishes
+from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
 from services.scheduler.store.wishes import (
@@ -13,6 +14,7 @@ from services.scheduler.store.wishes import (
     load_settled,
     load_wishes,
 )
+from services.scheduler.store.workers import WorkerWish, load_worker_wishes
 from shared.db import Database
 from shared.ids import RunId, TrialId
 
@@ -20,7 +22,7 @@ EVERY_S = 5.0
 
 
 async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
-    """Every few seconds: late wishes, late checkpoints, and forgetting."""
+    """Every few seconds: late wishes of trials and workers, late checkpoints, and forgetting."""
     while not ended.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), EVERY_S)
@@ -38,6 +40,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         known = await load_known(connection, [one.wish.trial for one in late]) if late else {}
         parts = await load_parts(connection, {one.wish.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
+        workers = await load_worker_wishes(connection)
 
     def take_up(cycle: Cycle) -> None:
         for experiment, part in parts.items():
@@ -48,6 +51,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
                 cycle.cluster.put_trial(trial, lazily=True)
         take_up_wishes(cycle, late)
         _raise_settled(cycle, settled)
+        for kept in workers:
+            _catch_up(cycle, kept)
         cycle.forget_old()
 
     cycle.push(take_up)
@@ -63,3 +68,15 @@ def _raise_settled(cycle: Cycle, settled: dict[RunId, int]) -> None:
         run = cycle.cluster.runs.get(run_id)
         if run is not None and count > run.settled:
             wishes.on_settled(cycle.cluster, run_id, cycle.clock.now(), count - run.settled)
+
+
+def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
+    """Drains, opens or removes a worker unless that was done meanwhile."""
+    cluster = cycle.cluster
+    worker = cluster.workers.get(kept.worker)
+    if worker is None:
+        return
+    if kept.is_removed:
+        heard.on_removed(cluster, worker.id, cycle.clock.now())
+    elif kept.drain is (worker.drain is Drain.OPEN):
+        heard.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain)

@@ -13,7 +13,8 @@ from services.scheduler.core.trial import Trial
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
-from shared.ids import ExperimentId, TrialId, WorkerId
+from services.scheduler.store.workers import load_worker_wishes
+from shared.ids import ExperimentId, TrialId
 from shared.messages.specs import TrialSpec
 
 _WORKERS = text("SELECT * FROM scheduler.worker WHERE NOT is_removed AND liveness <> 'gone' ORDER BY worker")
@@ -39,7 +40,7 @@ _LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
 
 @dataclass(slots=True)
 class World:
-    """A cluster, the wishes that it carries unread, the last place given, and who is to be drained."""
+    """A cluster, the wishes that it carries unread, and the last place given."""
 
     cluster: Cluster
     carried: dict[TrialId, StoredWish] = field(default_factory=dict)
@@ -55,11 +56,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for pool, path, quota in await load_quotas(connection):
         if pool in cluster.pools:
             cluster.put_quota(pool, path, quota)
-    asked: list[tuple[WorkerId, bool]] = []
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
-        if row.drain_asked and row.drain == "open":
-            asked.append((WorkerId(row.worker), row.reclaim))
     known = await _load_trials(connection)
     stored = [stored_wish_of(row) for row in await connection.execute(_NEW_WISHES)]
     await _load_parts(cluster, connection, known, stored)
@@ -78,8 +76,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for one in stored:
         world.last_place += 1
         wishes.on_wish(cluster, one.wish, world.last_place, now)
-    for worker, reclaim in asked:
-        heard.on_drain(cluster, worker, reclaim=reclaim, undo=False)
+    for kept in await load_worker_wishes(connection):
+        heard.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain)
     return world
 
 

@@ -34,6 +34,10 @@ _ASK_DRAIN = text(
 _REMOVE = text(
     "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(CAST(:workers AS text[])) AND NOT is_removed"
 )
+_BEHIND = text(
+    "SELECT worker, drain_asked, reclaim, is_removed FROM scheduler.worker"
+    " WHERE drain_asked <> (drain <> 'open') OR (is_removed AND liveness <> 'gone')"
+)
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
     " provided_kind = :kind, provider_version = :version WHERE name = :pool AND provider_version < :version"
@@ -52,6 +56,16 @@ class JoinToken:
     pool: PoolName
     worker: WorkerId | None
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerWish:
+    """What handlers have kept of a worker."""
+
+    worker: WorkerId
+    drain: bool
+    reclaim: bool
+    is_removed: bool
 
 
 async def has_pool(connection: AsyncConnection, pool: PoolName) -> bool:
@@ -98,6 +112,12 @@ async def ask_drain(connection: AsyncConnection, worker: WorkerId, asked: bool, 
 async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -> None:
     """Their instances are gone: they are never loaded again."""
     await connection.execute(_REMOVE, {"workers": workers})
+
+
+async def load_worker_wishes(connection: AsyncConnection) -> list[WorkerWish]:
+    """Drains, their undoing and removals that no cycle has carried out yet."""
+    found = await connection.execute(_BEHIND)
+    return [WorkerWish(WorkerId(r.worker), r.drain_asked, r.reclaim, r.is_removed) for r in found]
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
-from shared.messages.workers import WorkerJoined, WorkerLost
+from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
 from tests.support.waiting import PATIENCE_S, eventually
 
@@ -131,6 +131,20 @@ async def test_an_outage_of_the_bus_costs_no_run(around: Platform) -> None:
         assert "o1" not in {one.worker for one in around.told(WorkerLost)}
         await worker.exit(trial)
         await around.once((trial,), RunGranted, RequestClosed)
+
+
+async def test_what_an_old_leaders_handler_stores_too_late_is_carried_out(around: Platform) -> None:
+    def states() -> list[str]:
+        return [one.state for one in around.told(WorkerJoined) if one.worker == "w1"]
+
+    async with around.scheduler(), around.worker("w1"), around.worker("w2"):
+        await eventually(lambda: {"w1", "w2"} <= {one.worker for one in around.told(WorkerJoined)})
+        await around.rows("UPDATE scheduler.worker SET drain_asked = true WHERE worker = 'w1'")
+        await around.rows("UPDATE scheduler.worker SET is_removed = true WHERE worker = 'w2'")
+        await eventually(lambda: "w1" in {one.worker for one in around.told(WorkerDrained)})
+        await eventually(lambda: "w2" in {one.worker for one in around.told(WorkerLost)})
+        await around.rows("UPDATE scheduler.worker SET drain_asked = false WHERE worker = 'w1'")
+        await eventually(lambda: states()[-1] == "ready")
 
 
 @pytest.mark.parametrize("point", FAULTS)
