@@ -69,7 +69,7 @@ def distribute(claims: Sequence[Claim], slots: int, fairness: float = FAIRNESS) 
 def _utility(claim: Claim, fairness: float) -> Floats:
     is_resized = np.array(claim.sizes) != claim.held
     kept = np.where(is_resized & (claim.held > 0), claim.after_resize, 1.0)
-    speedups = np.maximum(np.maximum.accumulate(claim.speedups) * kept, LEAST_SPEEDUP)
+    speedups = np.maximum(claim.speedups * kept, LEAST_SPEEDUP)
     if fairness == 1.0:
         utility: Floats = np.log(speedups)
     else:
