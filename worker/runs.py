@@ -9,7 +9,7 @@ import structlog
 
 from muster import wire
 from shared.ids import AllocationId
-from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
+from shared.messages.allocations import DesiredAllocation, DesiredSet, Measured, ObservedAllocation
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
 from worker.context import ContextEvents, RunContext, Tools, open_context
@@ -18,7 +18,7 @@ from worker.core.fleet import Gate, apply_desired, pass_gate
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.run import LocalRun
 from worker.core.state import RunState
-from worker.launch import RENDEZVOUS, part_of
+from worker.launch import RENDEZVOUS, part_of, spec_of
 from worker.parent import ParentLink
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
@@ -237,4 +237,14 @@ def _observed(context: RunContext) -> ObservedAllocation:
         validations=session.validations,
         checkpoints=context.uploads.announced,
         step=session.step,
+        measured=_measured(context),
     )
+
+
+def _measured(context: RunContext) -> Measured | None:
+    """How an elastic run trains; of others nobody asks."""
+    slots = spec_of(context.kept.allocation).slots
+    if slots.min == slots.max:
+        return None
+    step_s = context.session.pace.step_s()
+    return None if step_s is None else Measured(step_s=step_s)

@@ -39,8 +39,14 @@ class DesiredSet(ToWorker, kind="desired"):
     allocations: tuple[DesiredAllocation, ...]
 
 
+class Measured(Record):
+    """How an elastic run trains: seconds of a step, rounded, so that the same is said again while little changes."""
+
+    step_s: float
+
+
 class ObservedAllocation(Record):
-    """What the worker has of an allocation. An ended one stays until the desired set drops it."""
+    """What the worker has of an allocation. An ended one stays until the desired set drops it. `measured`: of elastic runs, by the chief."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -58,6 +64,7 @@ class ObservedAllocation(Record):
     validations: int = 0
     checkpoints: int = 0
     step: int = 0
+    measured: Measured | None = None
 
 
 class Slot(Record):

@@ -18,6 +18,7 @@ from muster import wire
 from muster.errors import Rejected
 from shared import faults
 from worker.journal import Journal
+from worker.ranks.pace import Pace
 from worker.ranks.records import last_step, make_record
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
@@ -45,6 +46,7 @@ class RankSession:
     Attributes:
         validations: How many the run has reported.
         step: The step of the newest report.
+        pace: How long a step takes.
         checkpoints: Number of the newest announced checkpoint.
         signal: What the ranks are asked now.
         decide_at: When the next decision is.
@@ -62,6 +64,7 @@ class RankSession:
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
+        self.pace = Pace()
         self.checkpoints = checkpoints
         self.signal = "run"
         self.decide_at: float | None = None
@@ -201,6 +204,7 @@ class RankSession:
             self._events.on_disk_fault(error)
             return False
         self.validations, self.step = validations, step
+        self.pace.on_report(step, points[-1].time_ms)
         if records:
             self._events.on_reports(any(point.decision for point in points))
         return True

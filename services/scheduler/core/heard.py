@@ -6,6 +6,7 @@ from typing import Literal
 
 from services.scheduler.core import ends
 from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.elastic.reporting import on_paced
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.labels import Labels
 from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
@@ -27,7 +28,7 @@ VANISHED = "the worker no longer knows the run"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a worker has of one allocation. `exit` is set when its ranks have ended."""
+    """What a worker has of one allocation. `exit` is set when its ranks have ended; `step_s`: how long a step of an elastic run takes."""
 
     allocation: AllocationId
     run: RunId
@@ -39,6 +40,7 @@ class Observed:
     rendezvous: str | None = None
     step: int = 0
     checkpoints: int = 0
+    step_s: float | None = None
     exit: Exit | None = None
 
 
@@ -188,6 +190,8 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
             saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
         )
     cluster.follow(followed)
+    if observed.step_s is not None and worker.id == run.chief:
+        on_paced(cluster, run, observed.step_s)
     if followed.state != run.state:
         cluster.put_run(followed, lazily=True)
 

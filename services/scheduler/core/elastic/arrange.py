@@ -7,6 +7,7 @@ import numpy as np
 
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.elastic.history import FIRST_SLOTS, History
+from services.scheduler.core.elastic.paces import Paces
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.shares import FAIRNESS, Claim, distribute
 from shared.ids import TrialId, WorkerId
@@ -50,7 +51,7 @@ class Member:
     min_slots: int
     max_slots: int
     held: Placement = ()
-    history: History | None = None
+    history: History | Paces | None = None
     promised: int = 0
     is_silent: bool = False
     age_ms: int = 0

@@ -4,6 +4,7 @@ anew from reports."""
 from dataclasses import dataclass, field
 
 from services.scheduler.core.elastic.history import History
+from services.scheduler.core.elastic.paces import Paces
 from shared.ids import TrialId
 
 
@@ -11,7 +12,7 @@ from shared.ids import TrialId
 class Record:
     """One trial. `service_ms`: slot-milliseconds up to `counted_ms`, since when it holds `slots`; `starts`: how often it got some."""
 
-    history: History | None = None
+    history: History | Paces | None = None
     slots: int = 0
     service_ms: int = 0
     counted_ms: int = 0

@@ -100,7 +100,7 @@ def _fit_compute(per_slot: Ints, seconds: Floats) -> tuple[float, float]:
     if len(np.unique(per_slot)) == 1:
         mean = float(np.mean(seconds))
         return mean / 2, mean / 2 / float(per_slot[0])
-    return _fit_line(per_slot.astype(np.float64), seconds, seconds, ridge=0.0)
+    return fit_line(per_slot.astype(np.float64), seconds, seconds, ridge=0.0)
 
 
 def _fit_sync(slots: Ints, seconds: Floats, step: Floats) -> tuple[float, float]:
@@ -109,10 +109,10 @@ def _fit_sync(slots: Ints, seconds: Floats, step: Floats) -> tuple[float, float]
     more = np.maximum(slots - 2, 0).astype(np.float64)
     if len(np.unique(slots)) == 1:
         return float(np.average(seconds, weights=1 / step**2)), 0.0
-    return _fit_line(more, seconds, step, ridge=SLOWDOWN_COST)
+    return fit_line(more, seconds, step, ridge=SLOWDOWN_COST)
 
 
-def _fit_line(x: Floats, y: Floats, scale: Floats, ridge: float) -> tuple[float, float]:
+def fit_line(x: Floats, y: Floats, scale: Floats, ridge: float) -> tuple[float, float]:
     """Least squares of y = a + b x, errors relative to `scale`, neither negative; `ridge` draws b · max(x) towards 0."""
     weights = 1 / scale**2
     total, mean_x, mean_y = weights.sum(), np.average(x, weights=weights), np.average(y, weights=weights)
