@@ -14,6 +14,7 @@ from rich.table import Table
 
 from muster.errors import Rejected
 from simulator.files.reading import read_cluster, read_policy, read_workload
+from simulator.files.workload import items_of, submissions_of
 from simulator.simulate import Answer, Result, simulate
 from simulator.watching.measures import Figures, Served
 
@@ -35,15 +36,16 @@ class Question:
 
 def answer(question: Question, *, as_json: bool) -> None:
     """Plays the workload once for each policy and prints what it experienced. Raises Rejected."""
-    cluster, items = read_cluster(question.cluster), read_workload(question.workload)
+    cluster, workload = read_cluster(question.cluster), read_workload(question.workload)
+    items, submissions = items_of(workload), submissions_of(workload, question.workload)
     policies = [(name, read_policy(name)) for name in question.policies]
     until_s = None if question.until_h is None else question.until_h * 3600
     answers: dict[str, Answer] = {}
     for name, policy in policies:
         label = Path(name).stem
-        with _bar(label, len(items), is_shown=not as_json) as tell:
+        with _bar(label, len(items) + len(submissions), is_shown=not as_json) as tell:
             answers[label] = simulate(
-                policy, cluster, items, question.seed, until_s, question.is_checked, tell
+                policy, cluster, items, question.seed, until_s, question.is_checked, tell, submissions
             )
     if question.trials is not None:
         _write_trials(question.trials, answers)
@@ -73,6 +75,9 @@ def _show(results: dict[str, Result]) -> None:
         if len(result.tenants) > 1:
             console.print()
             console.print(_by_tenant(label, result))
+        if result.experiments:
+            console.print()
+            console.print(_by_experiment(label, result))
         if not result.is_complete:
             console.print(f"{label}: not everything has ended: the figures are of the trials that have")
 
@@ -119,6 +124,37 @@ def _by_tenant(label: str, result: Result) -> Table:
             _time(completion.p99_s),
             f"{account.slot_hours:,.1f}",
             f"{account.speed:.2f}",
+        )
+    return table
+
+
+def _by_experiment(label: str, result: Result) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in (
+        label,
+        "state",
+        "trials",
+        "stopped",
+        "failed",
+        "best",
+        "of trial",
+        "steps",
+        "took",
+        "slot-hours",
+    ):
+        table.add_column(column, justify="left" if column in (label, "state") else "right")
+    for one in result.experiments:
+        table.add_row(
+            one.name,
+            one.state,
+            f"{one.trials:,}",
+            f"{one.stopped:,}",
+            f"{one.failed:,}",
+            "-" if one.best is None else f"{one.best:.4g}",
+            "-" if one.best_trial is None else f"{one.best_trial}",
+            f"{one.steps:,}",
+            "-" if one.took_s is None else _time(one.took_s),
+            f"{one.slot_hours:,.1f}",
         )
     return table
 

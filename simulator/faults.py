@@ -10,16 +10,18 @@ from functools import partial
 from random import Random
 from typing import Literal
 
-from shared.ids import WorkerId
+from services.searcher.core.turn import Turn
+from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
+from simulator.searching.searcher import POINTS as SEARCHER_POINTS
 from simulator.simulation import Simulation
 
 Fault = Literal[
     "power_lost", "daemon_restarted", "worker_cut_off", "spot_taken", "bus_down", "database_down",
-    "scheduler_died", "scheduler_froze", "scheduler_cut_off", "mind_changed",
+    "scheduler_died", "scheduler_froze", "scheduler_cut_off", "mind_changed", "searcher_died", "search_steered",
 ]  # fmt: skip
 POINTS = ("before_save", "after_save", "before_desired", "after_handler_commit")
 NOTICE_MS = 120_000
@@ -88,6 +90,8 @@ class Faults:
             "scheduler_froze": self._freeze_scheduler,
             "scheduler_cut_off": self._cut_scheduler,
             "mind_changed": self._change_mind,
+            "searcher_died": self._kill_searcher,
+            "search_steered": self._steer_search,
         }
         doing[trouble.fault](trouble)
 
@@ -182,6 +186,40 @@ class Faults:
         if orders:
             wanted = WISHES[trouble.how % len(WISHES)]
             self._simulation.owner.steer(orders[trouble.whom % len(orders)], wanted)
+
+    def _kill_searcher(self, trouble: Trouble) -> None:
+        """At once, or at its next passing of a point; it is started again."""
+        searcher = self._simulation.searcher
+        at_once, point = trouble.how % 2, SEARCHER_POINTS[trouble.how // 2 % len(SEARCHER_POINTS)]
+        if not searcher.is_up:
+            return
+        if at_once:
+            searcher.die(trouble.lasts_ms)
+        else:
+            searcher.dies_at = point, trouble.lasts_ms
+
+    def _steer_search(self, trouble: Trouble) -> None:
+        """A person pauses an experiment and resumes it later, or ends it."""
+        searcher = self._simulation.searcher
+        experiments = list(searcher.rows.experiments)
+        if not experiments:
+            return
+        experiment = experiments[trouble.whom % len(experiments)]
+        match trouble.how % 6:
+            case 0:
+                searcher.command(experiment, lambda turn: turn.cancel(Wanted.CANCEL))
+            case 1:
+                searcher.command(experiment, lambda turn: turn.cancel(Wanted.KILL))
+            case _:
+                searcher.command(experiment, Turn.pause)
+                self._agenda.after(trouble.lasts_ms, lambda: self._resume(experiment))
+
+    def _resume(self, experiment: ExperimentId) -> None:
+        """Again each minute: a command may be overtaken by one that was given before."""
+        searcher = self._simulation.searcher
+        if not searcher.rows.experiments[experiment].experiment.is_final:
+            searcher.command(experiment, Turn.resume)
+            self._agenda.after(60_000, lambda: self._resume(experiment))
 
     def _cut(self, place: str, trouble: Trouble, then: Callable[[], None]) -> None:
         """Both ways, or one of them."""

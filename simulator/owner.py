@@ -1,7 +1,7 @@
-"""The searcher's side of a workload: wants trials when they arrive, and learns of their ends. Neighbour: `faults` has it change
-its mind."""
+"""Who wants the trials that no search makes: each at its time, until it has ended. Neighbours: `searching` for those that a search
+makes, `faults` has it change its mind."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from uuid import UUID
@@ -47,7 +47,6 @@ class Owner:
     ) -> None:
         self.orders: dict[TrialId, Order] = {}
         self.open = 0
-        self.on_arrival: Callable[[TrialId, TenantId, Item], None] = lambda trial, tenant, item: None
         self._agenda = agenda
         self._stream = stream
         self._watch = watch
@@ -84,9 +83,9 @@ class Owner:
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
         """A fact from the scheduler's stream; each row counts once."""
         number, fact = row
-        if isinstance(fact, Closed) and number not in self._seen:
+        order = self.orders.get(fact.trial.id) if isinstance(fact, Closed) else None
+        if isinstance(fact, Closed) and order is not None and number not in self._seen:
             self._seen.add(number)
-            order = self.orders[fact.trial.id]
             request = fact.trial.wish.request
             if request > order.closed:
                 order.closed = request
@@ -101,7 +100,7 @@ class Owner:
             order = Order(item, wish_of(item, number, self._pool))
             self.orders[order.wish.trial] = order
             self.open += 1
-            self.on_arrival(order.wish.trial, order.wish.tenant, item)
+            self._watch.on_arrived(order.wish.trial, order.wish.tenant, item)
             self._want(order)
         self.begin()
 

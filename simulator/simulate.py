@@ -1,7 +1,7 @@
 """One question, one answer: what would this workload experience on this cluster under this policy?"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
@@ -11,8 +11,10 @@ from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
 from simulator.policies import policy_of, quotas_of
+from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
+from simulator.watching.experiments import ExperimentResult, Experiments
 from simulator.watching.invariants import all_invariants
 from simulator.watching.measures import Account, Figures, Measures, Served, figures, jain
 from simulator.watching.trace import Trace
@@ -47,8 +49,9 @@ class Result:
     lost_runs: int
     restarts: int
     tenants: dict[str, Account]
-    is_complete: bool
-    digest: str
+    experiments: tuple[ExperimentResult, ...] = ()
+    is_complete: bool = True
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +70,35 @@ def simulate(
     until_s: float | None = None,
     is_checked: bool = False,
     tell: Callable[[int, int], None] = lambda done, total: None,
+    submissions: Sequence[Submission] = (),
 ) -> Answer:
     """Runs a workload to its end, or for `until_s`.
 
     Args:
+        items: Trials that nobody searches for.
         is_checked: Check every invariant after every event; slower.
-        tell: Learns now and then how many trials have ended, of how many.
+        tell: Learns now and then how many trials and experiments have ended, of how many.
+        submissions: Experiments whose trials the searcher's core makes and stops.
 
     Raises:
         Breach: An invariant does not hold: a fault of ours.
     """
-    measures, trace = Measures(), Trace()
+    measures, experiments, trace = Measures(), Experiments(), Trace()
     pool = policy_of(policy, cluster, POOL)
-    setup = Setup(pool, machines_of(cluster), items, seed, TEMPO, quotas=quotas_of(cluster))
-    watches = [*(all_invariants() if is_checked else ()), measures, trace]
+    setup = Setup(
+        pool, machines_of(cluster), items, seed, TEMPO, quotas=quotas_of(cluster), submissions=submissions
+    )
+    watches = [*(all_invariants() if is_checked else ()), measures, experiments, trace]
     simulation = Simulation(setup, watches)
     measures.agenda = trace.agenda = simulation.agenda
-    simulation.owner.on_arrival = measures.begin
     if cluster.failures is not None:
         _plan_failures(simulation, cluster.failures, simulation.chance("failures"))
     simulation.begin()
-    is_complete = _run(simulation, len(items), until_s, tell)
+    is_complete = _run(simulation, until_s, tell)
     served = measures.served()
-    return Answer(_result(policy, simulation, measures, served, is_complete, trace.digest), served)
+    result = _result(policy, simulation, measures, served)
+    found = tuple(experiments.results(measures.slot_ms_of))
+    return Answer(replace(result, experiments=found, is_complete=is_complete, digest=trace.digest), served)
 
 
 def machines_of(cluster: Cluster) -> list[Kind]:
@@ -101,12 +110,13 @@ def machines_of(cluster: Cluster) -> list[Kind]:
     ]
 
 
-def _run(simulation: Simulation, total: int, until_s: float | None, tell: Callable[[int, int], None]) -> bool:
+def _run(simulation: Simulation, until_s: float | None, tell: Callable[[int, int], None]) -> bool:
     until_ms = None if until_s is None else round(until_s * 1000)
-    while not simulation.owner.is_done:
-        goal = max(0, simulation.owner.left - TELL_EVERY)
+    total = simulation.left
+    while simulation.left:
+        goal = max(0, simulation.left - TELL_EVERY)
         is_reached = simulation.run(until_ms, goal)
-        tell(total - simulation.owner.left, total)
+        tell(total - simulation.left, total)
         if not is_reached:
             return False
     return True
@@ -132,14 +142,7 @@ def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -
     simulation.on_boot = fail_later
 
 
-def _result(
-    policy: Policy,
-    simulation: Simulation,
-    measures: Measures,
-    served: Sequence[Served],
-    is_complete: bool,
-    digest: str,
-) -> Result:
+def _result(policy: Policy, simulation: Simulation, measures: Measures, served: Sequence[Served]) -> Result:
     slots = sum(kind.slots for kind in simulation.setup.machines)
     ends = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
     first_ms = min((way.item.arrives_ms for way in measures.ways.values()), default=0)
@@ -162,6 +165,4 @@ def _result(
         lost_runs=measures.lost,
         restarts=measures.restarted,
         tenants=tenants,
-        is_complete=is_complete,
-        digest=digest,
     )

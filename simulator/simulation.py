@@ -1,6 +1,6 @@
 """A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -9,7 +9,7 @@ from services.scheduler.core.facts import Closed, Ended, Fact, Granted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
-from shared.ids import WorkerId
+from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.leader import Tempo
 from simulator.control.messages import Orders, Sighting
@@ -20,11 +20,14 @@ from simulator.machines.machine import Machine, Ties
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
 from simulator.owner import Owner, tenant_id
+from simulator.searching.messages import Saved, Stored, Verdict
+from simulator.searching.searcher import PLACE as SEARCHER, Searcher, Ties as SearcherTies
+from simulator.searching.submission import Submission
 from simulator.trials import Item
 from simulator.watching.watch import Watch, Watches
 from simulator.wire import CALM, Stream, Weather, Wire
 
-REGISTRY, SEARCHER = "registry", "searcher"
+REGISTRY, OWNER = "registry", "owner"
 RELIABLE = Tempo()
 """Nothing fails and nothing takes time but work itself."""
 
@@ -37,6 +40,7 @@ class Setup:
         failing: Share of the moments at which a trial saves or changes its pace at which its code fails instead.
         nodes: Scheduler processes; one leads.
         quotas: By (tenant,) or (tenant, workspace).
+        submissions: Experiments whose trials are made by the searcher's core.
     """
 
     policy: PoolPolicy
@@ -48,6 +52,7 @@ class Setup:
     nodes: int = 1
     failing: float = 0.0
     quotas: Mapping[tuple[str, ...], Quota] = field(default_factory=dict)
+    submissions: Sequence[Submission] = ()
 
 
 class Simulation:
@@ -63,30 +68,35 @@ class Simulation:
             quotas={(tenant_id(tenant), *below): quota for (tenant, *below), quota in setup.quotas.items()},
         )
         self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
+        to_owner: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
         to_searcher: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
         to_registry: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
+        self._reports: Stream[Stored | Saved] = Stream(self.wire, REGISTRY)
         self.owner = Owner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
-        self.registry = Registry(self.watch, self._is_stale, self._tell_settled)
+        ties = SearcherTies(self.wire, self.inbound, self.watch, lambda: self.records.is_up, self._judge)
+        self.searcher = Searcher(ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms)
+        self.registry = Registry(self.watch, self._is_stale, self._tell_stored)
         failing = self.chance("code")
         self.training = Training(
             agenda,
             self.registry,
             self.watch,
-            lambda trial: self.owner.orders[trial].item,
+            self._item_of,
             lambda: setup.failing > 0 and failing.random() < setup.failing,
         )
         self.machines: dict[WorkerId, Machine] = {}
-        outbound: list[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]] = [
-            (to_searcher, (Closed,)),
-            (to_registry, (Granted, Ended)),
-        ]
-        if setup.tempo.beat_ms is None:
-            # Nothing fails, so no token is ever stale; the registry asks the tables about a run that it does not know.
-            outbound.pop()
+        outbound: list[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]] = [(to_owner, (Closed,))]
+        if setup.submissions:
+            outbound.append((to_searcher, (Granted, Ended, Closed)))
+        if setup.tempo.beat_ms is not None:
+            # Where nothing fails no token is ever stale; the registry asks the tables about a run that it does not know.
+            outbound.append((to_registry, (Granted, Ended)))
         links = Links(agenda, self.wire, self.records, self.inbound, outbound, self._deliver, self.watch)
         self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
         self.on_boot: Callable[[Machine], None] = lambda machine: None
-        to_searcher.consume(SEARCHER, self.owner.take)
+        to_owner.consume(OWNER, self.owner.take)
+        to_searcher.consume(SEARCHER, self.searcher.take_fact)
+        self._reports.consume(SEARCHER, self.searcher.take_report)
         to_registry.consume(REGISTRY, self.registry.take)
         self._ties = Ties(
             agenda, self.training, self.registry, self.watch, self._sight, self._reaches_registry
@@ -103,6 +113,20 @@ class Simulation:
         for kind in self.setup.machines:
             self.agenda.after(0, partial(self._boot, kind))
         self.owner.begin()
+        self.searcher.begin()
+
+    @property
+    def left(self) -> int:
+        """How many trials of the owner's and how many experiments have not ended."""
+        return self.owner.left + self.searcher.left
+
+    def requests(self) -> Iterator[tuple[TrialId, int]]:
+        """The newest request of each trial that there has been."""
+        for trial, order in self.owner.orders.items():
+            yield trial, order.wish.request
+        for row in self.searcher.rows.experiments.values():
+            for one in row.trials.values():
+                yield one.id, one.request
 
     def join(self, kind: Kind) -> Machine:
         """A machine gets its credentials and boots."""
@@ -118,9 +142,9 @@ class Simulation:
         self.on_boot(self.join(kind))
 
     def run(self, until_ms: int | None = None, left: int = 0) -> bool:
-        """Go on until the workload is done but for `left` trials; False: it was not by `until_ms`."""
-        agenda, owner = self.agenda, self.owner
-        while owner.left > left:
+        """Go on until the workload is done but for `left` trials and experiments; False: it was not by `until_ms`."""
+        agenda = self.agenda
+        while self.left > left:
             next_ms = agenda.next_ms()
             if next_ms is None or (until_ms is not None and next_ms > until_ms):
                 return False
@@ -162,5 +186,14 @@ class Simulation:
         trial = self.records.trials.get(run.trial)
         return known is None or known.is_stale or (trial is not None and trial.runs > run.number)
 
-    def _tell_settled(self, run: Run, number: int) -> None:
-        self.inbound.publish(Settled(f"{run.id}:{number}", run.id))
+    def _tell_stored(self, told: Saved | Stored) -> None:
+        if isinstance(told, Saved):
+            self.inbound.publish(Settled(f"{told.run.id}:{told.number}", told.run.id))
+        if self.setup.submissions:
+            self._reports.publish(told)
+
+    def _judge(self, worker: WorkerId, verdict: Verdict) -> None:
+        self.wire.send(SEARCHER, worker, lambda: self.machines[worker].hear_verdict(verdict))
+
+    def _item_of(self, trial: TrialId) -> Item:
+        return self.searcher.items.get(trial) or self.owner.orders[trial].item

@@ -1,6 +1,7 @@
 """What a workload is made of: trials that arrive, ask for slots, and have work to do. Neighbours: `training` lets them run,
 `workloads/` brings published ones, `files` reads a user's own."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +47,35 @@ class PlainWork:
 
 
 @dataclass(frozen=True, slots=True)
+class SteppedWork:
+    """Work of so many steps, each of `step_ms` with `slots` slots; progress is counted in steps."""
+
+    steps: int
+    step_ms: float
+    slots: int
+
+    @property
+    def total(self) -> float:
+        return float(self.steps)
+
+    def pace(self, spread: Spread, progress: float) -> Pace:
+        return Pace((sum(spread) / self.slots if self.slots else 1.0) / self.step_ms, self.total)
+
+
+class Reports(Protocol):
+    """What a trial of a search validates: every so many steps, and at its last."""
+
+    @property
+    def every(self) -> int: ...
+
+    def time(self, step: int) -> float:
+        """What the search counts as time, to be held against `decide_at`."""
+        ...
+
+    def values(self, step: int) -> Mapping[str, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
 class Item:
     """One trial of a workload.
 
@@ -57,6 +87,8 @@ class Item:
         launch_ms: From the desired set to the first step, with fetching and restoring.
         stop_ms: From the signal to the end of the last rank, with saving.
         upload_ms: From the end of saving until the checkpoint is committed.
+        steps: The trial's own steps from beginning to end.
+        reports: What it validates, where a search judges it.
     """
 
     name: str
@@ -78,3 +110,5 @@ class Item:
     max_restarts: int = 5
     experiment_max_slots: int | None = None
     max_concurrent_trials: int | None = None
+    steps: int = 1000
+    reports: Reports | None = None

@@ -1,4 +1,5 @@
-"""Files to machines, policies and items: YAML, or CSV for workloads. What is wrong is named with file, place and reason."""
+"""Files to machines, policies and what is in them: YAML, or CSV for workloads. What is wrong is named with file, place and reason.
+Neighbour: `workload` makes trials and experiments of what was read."""
 
 import csv
 import io
@@ -7,10 +8,10 @@ from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 
+from muster.config import ExperimentConfig, load_config
 from muster.config.document import dotted, read_text
 from muster.errors import Rejected
 from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
-from simulator.trials import Item, PlainWork
 
 M = TypeVar("M", bound=Strict)
 MAX_BYTES = 256 * 1024 * 1024
@@ -35,10 +36,17 @@ def read_policy(name: str) -> Policy:
     return _read_yaml(Path(name), Policy)
 
 
-def read_workload(path: Path) -> list[Item]:
-    """A CSV file with a header of keys of `Trial`, or YAML with a list `trials`. Raises Rejected."""
-    trials = _read_csv(path) if path.suffix == ".csv" else list(_read_yaml(path, Workload).trials)
-    return [item for trial in trials for item in _items(trial)]
+def read_workload(path: Path) -> Workload:
+    """A CSV file with a header of keys of `Trial`, or YAML with lists `trials` and `experiments`. Raises Rejected."""
+    return Workload(trials=tuple(_read_csv(path))) if path.suffix == ".csv" else _read_yaml(path, Workload)
+
+
+def read_config(path: Path) -> ExperimentConfig:
+    """An experiment's config. Raises Rejected."""
+    try:
+        return load_config(_text(path))
+    except Rejected as error:
+        raise _wrong(path, error.place or "", error.message) from None
 
 
 def _read_yaml(path: Path, model: type[M]) -> M:
@@ -93,31 +101,3 @@ def _text(path: Path) -> str:
 def _wrong(path: Path, place: str, what: str) -> Rejected:
     message = what.removeprefix("Value error, ")
     return Rejected("invalid_file", message, f"{path}, {place}" if place else str(path))
-
-
-def _items(trial: Trial) -> list[Item]:
-    first_ms, every_ms = _ms(trial.arrives_s), trial.every_s * 1000
-    return [
-        Item(
-            name=trial.name if trial.count == 1 else f"{trial.name}-{number + 1}",
-            arrives_ms=first_ms + round(number * every_ms),
-            work=PlainWork(max(1, _ms(trial.length_s)), trial.slots),
-            min_slots=trial.min_slots or trial.slots,
-            max_slots=trial.slots,
-            tenant=trial.tenant,
-            workspace=trial.workspace,
-            user=trial.user,
-            experiment=trial.experiment,
-            priority=trial.priority,
-            weight=trial.weight,
-            single_node=trial.single_node,
-            checkpoint_ms=None if trial.checkpoint_s is None else max(1, _ms(trial.checkpoint_s)),
-            launch_ms=_ms(trial.launch_s),
-            experiment_max_slots=trial.max_slots,
-        )
-        for number in range(trial.count)
-    ]
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)

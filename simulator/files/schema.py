@@ -2,13 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from shared.messages.specs import SlotKind
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 Length = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -102,5 +103,53 @@ class Trial(Strict):
         return self
 
 
+class Curves(Strict):
+    """How the trials of an experiment learn: from `first` towards an end between `best` and `worst`, which the point decides, half of
+    the way in each `halves_after` steps (left out: a fifth of all)."""
+
+    first: Finite = 1.0
+    best: Finite = 0.0
+    worst: Finite = 0.5
+    halves_after: Length | None = None
+    noise: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+
+
+class Experiment(Strict):
+    """An experiment whose trials the search makes and stops, or `count` of them that differ in their seeds, one every `every_s`.
+
+    Attributes:
+        config: Its config as people submit it: a file beside this one, or the keys themselves.
+        steps: A trial ends by itself after so many (left out: the searcher's `max_time`); a step is one of `time_metric`.
+        step_s: What one takes with the slots that the config asks for; `spread`: how much trials differ, as the standard deviation
+            of its logarithm.
+        validate_every: Steps between two validations (left out: a hundredth of all).
+    """
+
+    config: Name | dict[str, JsonValue]
+    name: Name = "experiment"
+    arrives_s: Seconds = 0.0
+    tenant: Name = "default"
+    user: Name = "default"
+    seed: Annotated[int, Field(ge=0)] = 0
+    steps: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    step_s: Length = 1.0
+    spread: Annotated[float, Field(ge=0, le=3)] = 0.0
+    validate_every: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    checkpoint_s: Length | None = None
+    launch_s: Seconds = 1.0
+    learning: Curves = Curves()
+    count: Annotated[int, Field(ge=1, le=10_000)] = 1
+    every_s: Seconds = 0.0
+
+
 class Workload(Strict):
-    trials: Annotated[tuple[Trial, ...], Field(min_length=1)]
+    """At least one of either."""
+
+    trials: tuple[Trial, ...] = ()
+    experiments: tuple[Experiment, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_something(self) -> "Workload":
+        if not (self.trials or self.experiments):
+            raise ValueError("there are neither trials nor experiments")
+        return self

@@ -14,9 +14,11 @@ from shared.ids import AllocationId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Act, Agenda
 from simulator.control.messages import Orders, Sighting
+from simulator.machines.journal import Journal, Line
 from simulator.machines.local import Kind, Local
 from simulator.machines.registry import Refused, Registry, Unknown
 from simulator.machines.training import Training
+from simulator.searching.messages import Verdict
 from simulator.watching.watch import Watch
 
 ORPHAN_AFTER_MS = 1_800_000
@@ -62,6 +64,7 @@ class Machine:
         self._sequence = 0
         self._lives = 0
         self._uploads = 0
+        self._journal = Journal(ties.registry, lambda: ties.reach_registry(kind.name), self._later, self._say)
 
     def switch_on(self) -> None:
         """The machine boots and its daemon speaks; ranks of an earlier life are gone."""
@@ -69,6 +72,7 @@ class Machine:
         self._lives += 1
         self._heard_ms = self._ties.agenda.now_ms
         self.restart_daemon()
+        self._journal.flush()
         if self._beat_ms is not None:
             self._beat_on(self._lives)
 
@@ -104,6 +108,11 @@ class Machine:
         if self._beat_ms is not None:
             answer(self._sighting(orders.sequence))
 
+    def hear_verdict(self, verdict: Verdict) -> None:
+        """The searcher has answered a validation of ranks here."""
+        if self.is_on and verdict.run.allocation in self.local:
+            self._ties.training.judge(verdict)
+
     # --- what training says
 
     def on_exit(self, allocation: AllocationId, exited: Exit) -> None:
@@ -115,6 +124,11 @@ class Machine:
         self._uploads += 1
         upload_ms = self._ties.training.item_of(run).upload_ms
         self._later(upload_ms, lambda: self._commit(run, number, progress))
+
+    def on_validated(self, run: Run, number: int, step: int) -> None:
+        reports = self._ties.training.item_of(run).reports
+        assert reports is not None
+        self._journal.write(Line(run, number, step, reports.values(step)))
 
     # --- orders
 
@@ -140,8 +154,9 @@ class Machine:
 
     def _change(self, local: Local, wanted: Desired) -> None:
         local.is_dropped = False
-        local.decide_at = wanted.trial.wish.decide_at
-        is_new = wanted.wanted is not local.wanted
+        decide_at = wanted.trial.wish.decide_at
+        is_new = wanted.wanted is not local.wanted or decide_at != local.decide_at
+        local.decide_at = decide_at
         local.wanted = wanted.wanted
         if wanted.run.rendezvous is not None and wanted.run.chief != self.kind.name:
             local.rendezvous = wanted.run.rendezvous
@@ -155,7 +170,7 @@ class Machine:
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
-            self._ties.training.tell(local.run.allocation, self.kind.name, local.wanted)
+            self._ties.training.tell(local.run.allocation, self.kind.name, local.wanted, decide_at)
 
     def _drop(self, local: Local) -> None:
         local.is_dropped = True
@@ -194,7 +209,7 @@ class Machine:
             return
         local.phase, local.is_started = "running", True
         self._ties.watch.on_started(self.kind.name, local.run, local.slot_ids)
-        self._ties.training.join(local.run, self.kind.name, self, local.progress)
+        self._ties.training.join(local.run, self.kind.name, self, local.progress, local.decide_at)
         if self._beat_ms is not None:
             self._say()
 
@@ -254,7 +269,8 @@ class Machine:
             pool=self.kind.pool,
             kind=self.kind.slot_kind,
             slot_ids=tuple(range(self.kind.slots)),
-            is_empty=self._uploads == 0 and all(local.phase == "exited" for local in self.local.values()),
+            is_empty=not (self._uploads or self._journal)
+            and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,
         )
         return Sighting(heard, self._incarnation, self._sequence, answers)

@@ -1,6 +1,6 @@
 """The registry's side of a run: what it goes on from, and which checkpoints count. Tokens are judged by the registry's own core."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from services.registry.core.fencing import Effect, Ending, Fence, is_allowed
@@ -8,6 +8,7 @@ from services.scheduler.core.facts import Ended, Fact, Granted
 from services.scheduler.core.run import Run
 from shared.ids import RunId, TrialId
 from simulator.agenda import Act
+from simulator.searching.messages import Saved, Stored
 from simulator.watching.watch import Watch
 
 Refused = None
@@ -33,11 +34,11 @@ class Registry:
 
     Args:
         ask: Whether a run's token is stale by the scheduler's tables; None when nobody answers.
-        tell: Sends word that an announced checkpoint was committed or given up.
+        tell: Sends word that a checkpoint was committed or given up, or that a validation was stored.
     """
 
     def __init__(
-        self, watch: Watch, ask: Callable[[Run], bool | None], tell: Callable[[Run, int], None]
+        self, watch: Watch, ask: Callable[[Run], bool | None], tell: Callable[[Saved | Stored], None]
     ) -> None:
         self._watch = watch
         self._ask = ask
@@ -45,6 +46,7 @@ class Registry:
         self._trials: dict[TrialId, _Known] = {}
         self._runs: set[RunId] = set()
         self._done: set[tuple[RunId, int]] = set()
+        self._validations: dict[RunId, int] = {}
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
         """A fact from the scheduler's stream; repeats change nothing."""
@@ -78,7 +80,14 @@ class Registry:
                 self._watch.on_written(run.trial, run.token)
                 if (run.number, number) > known.saved_by:
                     known.saved, known.saved_by = progress, (run.number, number)
-        self._tell(run, number)
+        self._tell(Saved(run, number))
+
+    def store(self, run: Run, number: int, step: int, values: Mapping[str, float]) -> None:
+        """A validation, once; a stale one is stored and judged by nobody. Raises Unknown."""
+        is_stale = not is_allowed(_fence(self._learn(run), run), Effect.validation)
+        if number == self._validations.get(run.id, 0) + 1:
+            self._validations[run.id] = number
+            self._tell(Stored(run, number, step, values, is_stale))
 
     def forget(self, trial: TrialId) -> None:
         """Nothing more comes of a trial."""

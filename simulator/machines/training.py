@@ -4,7 +4,8 @@ Machines (`machine`) start and kill ranks; the scheduler knows of it only what t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Protocol
 
 from services.scheduler.core.run import Exit, Run
@@ -12,9 +13,12 @@ from shared.ids import AllocationId, TrialId, WorkerId
 from shared.messages.specs import Signal
 from simulator.agenda import Agenda
 from simulator.machines.registry import Registry
+from simulator.searching.messages import Verdict
 from simulator.trials import Item, Spread
 from simulator.watching.watch import Watch
 
+ANSWER_MS = 2000
+"""So long ranks wait for a verdict; then they train on, and a late one applies at the next step."""
 BREAK_MS = 1000
 """From the death of a member to the failure of the others."""
 _SAVED_ON = frozenset({Signal.PREEMPT, Signal.PAUSE, Signal.STOP})
@@ -28,6 +32,10 @@ class Member(Protocol):
         """Its ranks have ended by themselves."""
         ...
 
+    def on_validated(self, run: Run, number: int, step: int) -> None:
+        """The chief has validated, which is to be reported."""
+        ...
+
     def on_saved(self, allocation: AllocationId, run: Run, number: int, progress: float) -> None:
         """The chief has saved a checkpoint, which is to be uploaded."""
         ...
@@ -35,7 +43,13 @@ class Member(Protocol):
 
 @dataclass(slots=True)
 class Attempt:
-    """One run's ranks on all its machines."""
+    """One run's ranks on all its machines.
+
+    Attributes:
+        validated: The last step that was validated; `validations` counts them.
+        decide_at: A validation at or past it is answered by a verdict; None: never.
+        is_held: The ranks wait for the verdict on the last validation.
+    """
 
     run: Run
     item: Item
@@ -44,6 +58,10 @@ class Attempt:
     since_ms: int | None = None
     saved_ms: int = 0
     checkpoints: int = 0
+    validated: int = 0
+    validations: int = 0
+    decide_at: float | None = None
+    is_held: bool = False
     signal: Signal = Signal.RUN
     is_over: bool = False
     plan: int = 0
@@ -58,8 +76,16 @@ class Attempt:
 
     @property
     def step(self) -> int:
-        """Progress as the trial's own steps: a thousand from beginning to end."""
-        return int(1000 * self.progress / self.item.work.total)
+        """Progress as the trial's own steps."""
+        return int(self.item.steps * self.progress / self.item.work.total)
+
+    @property
+    def next_validation(self) -> float:
+        """The progress at which the next is due; infinity: none is."""
+        reports, last = self.item.reports, self.item.steps
+        if reports is None or self.validated >= last:
+            return inf
+        return min(self.validated + reports.every, last)
 
 
 class Training:
@@ -91,8 +117,10 @@ class Training:
     def attempt(self, allocation: AllocationId) -> Attempt | None:
         return self._attempts.get(allocation)
 
-    def join(self, run: Run, worker: WorkerId, member: Member, progress: float) -> None:
-        """A machine has started its ranks; the last to do so begins the training. `progress` counts from the chief only."""
+    def join(
+        self, run: Run, worker: WorkerId, member: Member, progress: float, decide_at: float | None
+    ) -> None:
+        """A machine has started its ranks; the last to do so begins the training. What it begins with is the chief's."""
         attempt = self._attempts.get(run.allocation)
         if attempt is None:
             attempt = self._attempts[run.allocation] = Attempt(run, self._item_of(run.trial))
@@ -101,7 +129,9 @@ class Training:
             return
         attempt.members[worker] = member
         if worker == run.chief:
-            attempt.progress = progress
+            attempt.progress, attempt.decide_at = progress, decide_at
+            if attempt.item.reports is not None:
+                attempt.validated = attempt.step - attempt.step % attempt.item.reports.every
         if len(attempt.members) == len(run.shares):
             attempt.since_ms = attempt.saved_ms = self._agenda.now_ms
             self._watch.on_training(run)
@@ -121,14 +151,31 @@ class Training:
         if not attempt.members:
             self._attempts.pop(allocation, None)
 
-    def tell(self, allocation: AllocationId, worker: WorkerId, signal: Signal) -> None:
-        """The ranks of a machine are asked to stop; rank 0's answer is everybody's."""
+    def tell(
+        self, allocation: AllocationId, worker: WorkerId, signal: Signal, decide_at: float | None
+    ) -> None:
+        """The ranks of a machine are asked to stop or to go on; rank 0's answer is everybody's."""
         attempt = self._attempts.get(allocation)
-        if attempt is None or worker != attempt.run.chief or attempt.signal is signal:
+        if attempt is None or worker != attempt.run.chief:
+            return
+        attempt.decide_at = decide_at
+        if attempt.signal is signal:
             return
         attempt.signal = signal
         if attempt.is_training and signal is not Signal.RUN:
             self._stop_soon(attempt)
+
+    def judge(self, verdict: Verdict) -> None:
+        """The answer to a validation has come, perhaps late: the ranks that wait for it go on, or stop."""
+        attempt = self._attempts.get(verdict.run.allocation)
+        if attempt is None or not attempt.is_training or attempt.signal is not Signal.RUN:
+            return
+        attempt.decide_at = verdict.decide_at
+        if verdict.word != "go_on":
+            attempt.signal = Signal.STOP if verdict.word == "stop" else Signal.PAUSE
+            self._stop_soon(attempt)
+        elif attempt.is_held and verdict.validation == attempt.validations:
+            self._go_on(attempt)
 
     def progress(self, attempt: Attempt) -> float:
         """Brought up to now."""
@@ -139,7 +186,7 @@ class Training:
         """Put down what comes next by itself: the end, a checkpoint, or a change of pace."""
         item, now_ms = attempt.item, self._agenda.now_ms
         pace = item.work.pace(attempt.spread, attempt.progress)
-        left = min(pace.until, item.work.total) - attempt.progress
+        left = min(pace.until, item.work.total, attempt.next_validation) - attempt.progress
         due_ms = now_ms + max(1, _ceil(left / pace.per_ms))
         if item.checkpoint_ms is not None:
             due_ms = min(due_ms, attempt.saved_ms + item.checkpoint_ms)
@@ -151,18 +198,55 @@ class Training:
         if attempt.is_over or attempt.plan != number:
             return
         self._bring_up_to_date(attempt)
+        if attempt.progress >= attempt.next_validation:
+            self._validate(attempt)
+        if not attempt.is_held:
+            self._proceed(attempt)
+
+    def _validate(self, attempt: Attempt) -> None:
+        """Report, and wait for the verdict where the search decides here."""
+        reports = attempt.item.reports
+        assert reports is not None
+        attempt.validated = int(attempt.next_validation)
+        attempt.validations += 1
+        run = attempt.run
+        attempt.members[run.chief].on_validated(run, attempt.validations, attempt.validated)
+        if attempt.decide_at is not None and reports.time(attempt.validated) >= attempt.decide_at:
+            attempt.is_held = True
+            number = attempt.plan
+            self._agenda.after(
+                ANSWER_MS,
+                lambda: self._go_on(attempt) if attempt.plan == number and attempt.is_held else None,
+            )
+
+    def _go_on(self, attempt: Attempt) -> None:
+        attempt.is_held = False
+        if not attempt.is_over:
+            attempt.since_ms = self._agenda.now_ms
+            self._proceed(attempt)
+
+    def _proceed(self, attempt: Attempt) -> None:
+        """Where the ranks are by now: at the end, at a failure of their code, at a checkpoint or on their way."""
         if attempt.progress >= attempt.item.work.total:
-            self._end(attempt, Exit(checkpoints=attempt.checkpoints, step=attempt.step))
+            self._end(attempt, self._exit(attempt))
         elif self._fails():
-            failed = Exit(exit_code=1, reason="the trial's code failed", checkpoints=attempt.checkpoints)
+            failed = replace(self._exit(attempt), exit_code=1, reason="the trial's code failed", step=0)
             self._end(attempt, failed)
         else:
             self._save_if_due(attempt)
             self._look_ahead(attempt)
 
+    def _exit(self, attempt: Attempt, acknowledged: Signal | None = None) -> Exit:
+        return Exit(
+            acknowledged=acknowledged,
+            validations=attempt.validations,
+            checkpoints=attempt.checkpoints,
+            step=attempt.step,
+        )
+
     def _bring_up_to_date(self, attempt: Attempt) -> None:
         now_ms = self._agenda.now_ms
-        if attempt.since_ms is None or attempt.is_over:
+        if attempt.since_ms is None or attempt.is_over or attempt.is_held:
             return
         work = attempt.item.work
         pace = work.pace(attempt.spread, attempt.progress)
@@ -191,7 +275,7 @@ class Training:
         self._bring_up_to_date(attempt)
         if signal in _SAVED_ON:
             self._save(attempt)
-        self._end(attempt, Exit(acknowledged=signal, checkpoints=attempt.checkpoints, step=attempt.step))
+        self._end(attempt, self._exit(attempt, signal))
 
     def _end(self, attempt: Attempt, exited: Exit) -> None:
         attempt.is_over = True

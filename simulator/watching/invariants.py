@@ -12,6 +12,7 @@ from shared.ids import RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.watching.breach import Invariant
 from simulator.watching.priority import PriorityNeverInverted
+from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
 
 
 class OneGrantPerSlot(Invariant):
@@ -205,6 +206,10 @@ def all_invariants() -> list[Invariant]:
         PriorityNeverInverted(),
         NothingLost(),
         NoHealthyRunKilled(),
+        OneVerdictEach(),
+        KeptConcurrency(),
+        EndsByTheRule(),
+        JournalRepeats(),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a workload experienced: waiting, completion, use of the slots, fairness."""
+"""What a workload experienced: waiting, completion, use of the slots, fairness. Neighbour: `experiments` for what searches found."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.run import Run
-from shared.ids import RunId, TenantId, TrialId
+from shared.ids import ExperimentId, RunId, TenantId, TrialId
 from simulator.agenda import Agenda
 from simulator.trials import Item, Work
 from simulator.watching.watch import Watch
@@ -25,7 +25,8 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A trial's way. `waited_s`: until its first grant; `alone_s`: what it takes when it never waits and nothing fails."""
+    """A trial's way. `waited_s`: until its first grant; `alone_s`: what it takes, as far as it got, when it never waits and nothing
+    fails."""
 
     name: str
     tenant: str
@@ -54,6 +55,7 @@ class _Way:
     closed_ms: int | None = None
     outcome: str = ""
     runs: int = 0
+    step: int = 0
 
 
 @dataclass(slots=True)
@@ -67,12 +69,12 @@ class Measures(Watch):
     restarted: int = 0
     slot_ms: int = 0
     ways: dict[TrialId, _Way] = field(default_factory=dict)
+    slot_ms_of: dict[ExperimentId, int] = field(default_factory=dict)
     _granted: dict[RunId, int] = field(default_factory=dict)
     _used: dict[TenantId, int] = field(default_factory=dict)
     _tenants: dict[TenantId, str] = field(default_factory=dict)
 
-    def begin(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
-        """A trial has arrived."""
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
         self.ways[trial] = _Way(item)
         self._tenants[tenant] = item.tenant
 
@@ -86,8 +88,10 @@ class Measures(Watch):
                     way = self.ways[run.trial]
                     way.runs += 1
                     way.granted_ms = now_ms if way.granted_ms is None else way.granted_ms
-                case Ended(run, _, ending, _):
+                case Ended(run, _, ending, exited):
                     self._end(run, now_ms)
+                    way = self.ways[run.trial]
+                    way.step = max(way.step, run.step, exited.step if exited else 0)
                     self.preempted += ending.outcome == "preempted"
                     self.lost += ending.outcome == "lost"
                     self.restarted += ending.closes is None and ending.outcome == "failed"
@@ -115,6 +119,7 @@ class Measures(Watch):
         used_ms = (now_ms - self._granted.pop(run.id)) * run.slots
         self.slot_ms += used_ms
         self._used[run.tenant] = self._used.get(run.tenant, 0) + used_ms
+        self.slot_ms_of[run.experiment] = self.slot_ms_of.get(run.experiment, 0) + used_ms
 
 
 def figures(values: Iterable[float]) -> Figures:
@@ -136,12 +141,12 @@ def jain(values: Sequence[float]) -> float:
     return sum(values) ** 2 / (len(values) * squares) if squares else 1.0
 
 
-def alone_ms(work: Work, slots: int) -> float:
-    """How long work takes from beginning to end with `slots` slots on one machine."""
-    progress, took_ms = 0.0, 0.0
-    while progress < work.total:
+def alone_ms(work: Work, slots: int, share: float = 1.0) -> float:
+    """How long work takes from its beginning with `slots` slots on one machine, to its end or to that share of it."""
+    progress, took_ms, goal = 0.0, 0.0, share * work.total
+    while progress < goal:
         pace = work.pace((slots,), progress)
-        until = min(pace.until, work.total)
+        until = min(pace.until, goal)
         took_ms += (until - progress) / pace.per_ms
         progress = until
     return took_ms
@@ -150,6 +155,7 @@ def alone_ms(work: Work, slots: int) -> float:
 def _served(way: _Way) -> Served:
     item = way.item
     closed_ms = way.closed_ms if way.closed_ms is not None else item.arrives_ms
+    share = 1.0 if way.outcome == "completed" else way.step / item.steps
     first_ms = way.granted_ms if way.granted_ms is not None else closed_ms
     return Served(
         name=item.name,
@@ -157,7 +163,7 @@ def _served(way: _Way) -> Served:
         outcome=way.outcome,
         waited_s=(first_ms - item.arrives_ms) / 1000,
         took_s=(closed_ms - item.arrives_ms) / 1000,
-        alone_s=(item.launch_ms + alone_ms(item.work, max(1, item.max_slots))) / 1000,
+        alone_s=(item.launch_ms + alone_ms(item.work, max(1, item.max_slots), share)) / 1000,
         runs=way.runs,
     )
 

@@ -7,18 +7,27 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.run import Run
-from shared.ids import TrialId, WorkerId
+from services.searcher.core.changes import Decision
+from shared.ids import TenantId, TrialId, WorkerId
 from shared.messages.specs import Wanted
+from simulator.searching.submission import Submission
+from simulator.trials import Item
 
 
 class Watch:
     """What can be seen; each is called right after it happened."""
+
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+        """A trial is wanted for the first time."""
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         """A leader has planned and made the plan part of its world, which nobody else knows yet."""
 
     def on_commit(self, cluster: Cluster, changes: Changes) -> None:
         """A cycle was saved: its facts hold from now on."""
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        """A turn of a search was saved."""
 
     def on_closed(self, closed: Closed) -> None:
         """The searcher has learned of a request's end."""
@@ -51,6 +60,10 @@ class Watches(Watch):
     def __init__(self, watches: Sequence[Watch]) -> None:
         self._all = tuple(watches)
 
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+        for watch in self._all:
+            watch.on_arrived(trial, tenant, item)
+
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for watch in self._all:
             watch.on_turn(cluster, planned)
@@ -58,6 +71,10 @@ class Watches(Watch):
     def on_commit(self, cluster: Cluster, changes: Changes) -> None:
         for watch in self._all:
             watch.on_commit(cluster, changes)
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        for watch in self._all:
+            watch.on_decided(submission, decision)
 
     def on_closed(self, closed: Closed) -> None:
         for watch in self._all:

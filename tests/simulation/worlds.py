@@ -6,11 +6,14 @@ from datetime import timedelta
 from random import Random
 from typing import get_args
 
+from muster.config import load_config
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
 from simulator.machines.local import Kind
+from simulator.searching.learning import Learning
+from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item, PlainWork
 from simulator.watching.breach import Invariant
@@ -36,11 +39,10 @@ class World:
 
     def end(self, after_ms: int = 120 * MINUTE_MS) -> str:
         """Runs until all work is done, which must happen, and returns the digest of all that happened."""
-        assert self.simulation.run(after_ms), f"{self.simulation.owner.left} requests never closed"
-        orders = self.simulation.owner.orders.items()
+        assert self.simulation.run(after_ms), f"{self.simulation.left} requests never closed"
         for invariant in self.invariants:
             if isinstance(invariant, NothingLost):
-                invariant.check_end((trial, order.wish.request) for trial, order in orders)
+                invariant.check_end(self.simulation.requests())
         return self.trace.digest
 
 
@@ -54,8 +56,10 @@ def world(
     longest_work_ms: int = 90_000,
     policy: PoolPolicy | None = None,
     tempo: Tempo = REAL,
+    searches: int = 0,
 ) -> World:
-    """A world of five machines and a dozen trials; `count` faults of the given kinds happen in its first four minutes."""
+    """A world of five machines, a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
+    minutes."""
     chance = Random(f"{seed}/world")
     policy = policy or _policy(chance)
     invariants, trace = all_invariants(), Trace()
@@ -72,6 +76,7 @@ def world(
             ("tenant-0",): Quota(guaranteed=4, maximum=chance.choice([None, 8])),
             ("tenant-1", "lab"): Quota(maximum=chance.choice([None, 6]), weight=2.0),
         },
+        submissions=[_submission(Random(f"{seed}/search {number}"), number) for number in range(searches)],
     )
     simulation = Simulation(setup, [*invariants, trace, *watches])
     trace.agenda = simulation.agenda
@@ -114,4 +119,53 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
         launch_ms=chance.choice([200, 3_000]),
         experiment_max_slots=chance.choice([None, None, 6]),
         max_concurrent_trials=chance.choice([None, None, 2]),
+    )
+
+
+def _submission(chance: Random, number: int) -> Submission:
+    """A search of one to some dozen trials; its metric may be wrong, noisy or not finite now and then."""
+    name = chance.choice(["single", "random", "async_halving", "adaptive_asha", "adaptive_asha"])
+    divisor, max_time = chance.choice([2, 3, 4]), chance.choice([8, 16, 27])
+    halving = {"time_metric": chance.choice(["step", "epochs"]), "max_time": max_time, "divisor": divisor}
+    many = {"max_trials": chance.randrange(2, 14), "max_concurrent_trials": chance.choice([0, 1, 2, 5])}
+    keys: dict[str, dict[str, object]] = {
+        "single": {},
+        "random": many,
+        "async_halving": {**many, **halving, "num_rungs": chance.choice([1, 2, 3])},
+        "adaptive_asha": {
+            **many,
+            **halving,
+            "mode": chance.choice(["aggressive", "standard", "conservative"]),
+        },
+    }
+    space: dict[str, object] = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}}
+    config = {
+        "entrypoint": "python3 train.py",
+        "hyperparameters": {"lr": 0.1}
+        if name == "single"
+        else {**space, "act": {"type": "categorical", "vals": ["relu", "gelu"]}},
+        "searcher": {
+            "name": name,
+            "metric": "score",
+            "smaller_is_better": chance.random() < 0.5,
+            **keys[name],
+        },
+        "resources": {"slots_per_trial": chance.choice([0, 1, 2, 3]), "max_slots": chance.choice([None, 6])},
+        "max_restarts": chance.choice([0, 5]),
+    }
+    learning = Learning(
+        steps=chance.choice([max_time, max_time, max_time // 2]),
+        step_ms=chance.choice([500, 3000]),
+        spread=0.3,
+        validate_every=chance.choice([1, 3]),
+        noise=0.05,
+    )
+    return Submission(
+        f"search-{number}",
+        load_config(config),
+        learning,
+        arrives_ms=chance.randrange(MINUTE_MS),
+        tenant=f"tenant-{number % 2}",
+        seed=chance.randrange(1000),
+        checkpoint_ms=chance.choice([None, 5_000]),
     )

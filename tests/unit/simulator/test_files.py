@@ -6,6 +6,7 @@ import pytest
 
 from muster.errors import Rejected
 from simulator.files.reading import read_cluster, read_policy, read_workload
+from simulator.files.workload import items_of, submissions_of
 from simulator.simulate import machines_of
 
 
@@ -38,7 +39,7 @@ trials:
 
 def test_a_count_of_trials_arrives_one_after_the_other(tmp_path: Path) -> None:
     path = written(tmp_path, "w.yaml", "trials: [{name: s, count: 3, every_s: 10, length_s: 1}]")
-    assert [(i.name, i.arrives_ms) for i in read_workload(path)] == [
+    assert [(i.name, i.arrives_ms) for i in items_of(read_workload(path))] == [
         ("s-1", 0),
         ("s-2", 10_000),
         ("s-3", 20_000),
@@ -54,7 +55,8 @@ def test_a_count_of_trials_arrives_one_after_the_other(tmp_path: Path) -> None:
         ("w.csv", "name,length_s\n", "line 2"),
         ("w.csv", "name,slots,min_slots,length_s\na,2,4,9\n", "line 2"),
         ("w.yaml", "trials:\n  - {length_s: 3, slots: 0}\n", "trials[0].slots, line 2, column 19"),
-        ("w.yaml", "trials: []\n", "trials, line 1"),
+        ("w.yaml", "trials: []\n", "line 1"),
+        ("w.yaml", "experiments: [{config: e.yaml, stpes: 3}]\n", "experiments[0].stpes, line 1"),
         ("w.yaml", "trials: [{length_s: .inf}]", "line 1, column 21"),
     ],
 )
@@ -77,3 +79,40 @@ def test_keys_that_do_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Rejected) as refused:
         read_policy(str(written(tmp_path, "p.yaml", "order: fifo\npreemptoin: true\n")))
     assert "preemptoin, line 2" in (refused.value.place or "")
+
+
+CONFIG = """
+entrypoint: python3 train.py
+hyperparameters: {lr: {type: log, base: 10, minval: -4, maxval: -1}}
+searcher: {name: random, metric: loss, max_trials: 4}
+"""
+
+
+def test_an_experiment_names_its_config_or_holds_it(tmp_path: Path) -> None:
+    written(tmp_path, "e.yaml", CONFIG)
+    inline = CONFIG.strip().replace("\n", ", ")
+    path = written(
+        tmp_path,
+        "w.yaml",
+        f"experiments:\n  - {{config: e.yaml, steps: 9, count: 2}}\n  - {{config: {{{inline}}}, steps: 9}}\n",
+    )
+    named, again, held = submissions_of(read_workload(path), path)
+    assert named.config == held.config and named.learning == held.learning
+    assert (named.name, again.name, again.seed) == ("experiment-1", "experiment-2", 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "place", "words"),
+    [
+        (CONFIG, "w.yaml, experiments[0]", "how many steps"),
+        (CONFIG.replace("metric", "metrik"), "e.yaml, searcher.metrik, line 4", "metrik"),
+    ],
+)
+def test_what_is_wrong_with_an_experiment_is_named_with_its_place(
+    tmp_path: Path, config: str, place: str, words: str
+) -> None:
+    written(tmp_path, "e.yaml", config)
+    path = written(tmp_path, "w.yaml", "experiments: [{config: e.yaml}]\n")
+    with pytest.raises(Rejected, match=words) as refused:
+        submissions_of(read_workload(path), path)
+    assert place in (refused.value.place or "")

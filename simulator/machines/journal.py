@@ -1,0 +1,72 @@
+"""A worker's journal of validations: on disk, in order, sent until the registry has taken them; it outlives daemon and power."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from services.scheduler.core.run import Run
+from simulator.agenda import Act
+from simulator.machines.registry import Registry, Unknown
+
+RETRY_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One validation; `number` counts its run's from 1."""
+
+    run: Run
+    number: int
+    step: int
+    values: Mapping[str, float]
+
+
+class Journal:
+    """See the module.
+
+    Args:
+        reaches: Whether the registry can be reached now.
+        later: Has something done after so many milliseconds, unless the power is cut meanwhile.
+        on_sent: Told when everything is stored that was not taken at once.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        reaches: Callable[[], bool],
+        later: Callable[[int, Act], None],
+        on_sent: Callable[[], None],
+    ) -> None:
+        self._registry = registry
+        self._reaches = reaches
+        self._later = later
+        self._on_sent = on_sent
+        self._lines: deque[Line] = deque()
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def write(self, line: Line) -> None:
+        """Keep a line and send it, unless others are before it."""
+        self._lines.append(line)
+        if len(self._lines) == 1 and not self._sends():
+            self._later(RETRY_MS, self.flush)
+
+    def flush(self) -> None:
+        """Send what there is, again and again until it is taken."""
+        if not self._lines:
+            return
+        if self._sends():
+            self._on_sent()
+        else:
+            self._later(RETRY_MS, self.flush)
+
+    def _sends(self) -> bool:
+        while self._lines and self._reaches():
+            line = self._lines[0]
+            try:
+                self._registry.store(line.run, line.number, line.step, line.values)
+            except Unknown:
+                return False
+            self._lines.popleft()
+        return not self._lines

@@ -1,0 +1,36 @@
+"""What the searcher hears of trials beside the scheduler's facts, and what it answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from services.scheduler.core.run import Run
+from services.searcher.core.changes import VerdictWord
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """`validation.stored`; `number` counts a run's validations from 1."""
+
+    run: Run
+    number: int
+    step: int
+    values: Mapping[str, float]
+    is_stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """`checkpoint.saved` or `checkpoint.abandoned`."""
+
+    run: Run
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The fast answer to a validation, for the ranks that wait for it."""
+
+    run: Run
+    validation: int
+    word: VerdictWord
+    decide_at: float | None

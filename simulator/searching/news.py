@@ -1,0 +1,54 @@
+"""What the searcher hears of trials, as what it does to a turn. Mirrors the handlers of `services/searcher`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.scheduler.core.facts import Closed, Ended, Fact, Granted
+from services.searcher.core import entities
+from services.searcher.core.results import Result
+from services.searcher.core.turn import Turn
+from shared.ids import TrialId
+from simulator.searching.messages import Saved, Stored
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """About one trial. `name` is the message's own; `act` does it to a turn, given the trial's number."""
+
+    name: str
+    trial: TrialId
+    act: Callable[[Turn, int], None]
+
+
+def news_of_fact(number: int, fact: Fact, now: datetime) -> News | None:
+    """From the scheduler; None: it concerns no trial."""
+    name = f"fact {number}"
+    match fact:
+        case Granted(run, _):
+            return News(name, run.trial, lambda turn, trial: turn.on_granted(trial, run.number))
+        case Ended(run, _, ending, exited):
+            counts = (exited.validations, exited.checkpoints) if exited else (None, None)
+            ended, is_requeued = entities.Ended(run.number, *counts), ending.closes is None
+            return News(name, run.trial, lambda turn, trial: turn.on_run_ended(trial, ended, is_requeued))
+        case Closed(closing, outcome, reason):
+            closed, request = entities.Closed(outcome, closing.runs, reason, now), closing.wish.request
+            return News(name, closing.id, lambda turn, trial: turn.on_closed(trial, request, closed))
+    return None
+
+
+def news_of_report(report: Stored | Saved) -> News:
+    """From the registry; an announced checkpoint counts whether it was saved or given up."""
+    match report:
+        case Saved(run, count):
+            name = f"checkpoint {run.id}:{count}"
+            return News(name, run.trial, lambda turn, trial: turn.on_checkpoint(trial, run.number))
+        case Stored(run, count, step, values, is_stale):
+            name = f"validation {run.id}:{count}"
+            return News(
+                name,
+                run.trial,
+                lambda turn, trial: turn.on_validation(
+                    Result(trial, run.number, count, step, values, is_stale)
+                ),
+            )

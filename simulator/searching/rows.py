@@ -1,0 +1,66 @@
+"""The searcher's tables as the simulation has them, and the searches that it keeps in memory beside them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from services.scheduler.core.queue import Part
+from services.scheduler.core.trial import Wish
+from services.searcher.core.changes import Decision
+from services.searcher.core.entities import Experiment, Trial
+from services.searcher.core.journal import Entry, fold
+from services.searcher.core.search import Search
+from shared.ids import ExperimentId, TenantId, TrialId
+from simulator.searching.submission import Submission
+
+
+@dataclass(slots=True)
+class Row:
+    """An experiment with its trials and its journal. `search` is memory: it dies with the process."""
+
+    tenant: TenantId
+    submission: Submission
+    experiment: Experiment
+    trials: dict[int, Trial] = field(default_factory=dict)
+    journal: list[Entry] = field(default_factory=list)
+    search: Search | None = None
+
+    def loaded(self) -> Search:
+        """The search as it is at the journal's end; folded from the journal where memory has lost it."""
+        if self.search is None:
+            self.search = Search(self.submission.config, self.submission.search_seed)
+            fold(self.search, self.journal)
+        return self.search
+
+    def live(self) -> list[Trial]:
+        return [trial for trial in self.trials.values() if not trial.is_final]
+
+    def save(self, decision: Decision) -> None:
+        self.experiment = decision.experiment
+        self.trials |= decision.trials
+        self.journal += decision.entries
+
+
+@dataclass(slots=True)
+class Rows:
+    """All tables; `whose` finds a trial's experiment, `outbox` holds wishes that are committed and not yet published."""
+
+    experiments: dict[ExperimentId, Row] = field(default_factory=dict)
+    whose: dict[TrialId, tuple[ExperimentId, int]] = field(default_factory=dict)
+    inbox: set[str] = field(default_factory=set)
+    outbox: list[tuple[Wish, Part]] = field(default_factory=list)
+
+    def is_first(self, message: str) -> bool:
+        """Whether a message was never handled before."""
+        if message in self.inbox:
+            return False
+        self.inbox.add(message)
+        return True
+
+    def forget_memory(self) -> None:
+        """What a process knew dies with it."""
+        for row in self.experiments.values():
+            row.search = None
+
+    def take_outbox(self) -> Iterable[tuple[Wish, Part]]:
+        taken, self.outbox = self.outbox, []
+        return taken

@@ -1,0 +1,266 @@
+"""The searcher: submissions become experiments, what is heard of trials becomes turns of the searcher's own core, and decisions become
+wishes and verdicts. What is around the core mirrors `services/searcher` (desk, handlers, loops) on virtual time.
+
+Neighbours: the scheduler's facts and the registry's reports come in by streams; `owner` wants the trials that no search makes.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from services.scheduler.core.facts import Closed, Fact
+from services.scheduler.core.pool import DEFAULT_PRIORITY
+from services.scheduler.core.queue import Part
+from services.scheduler.core.trial import Wish
+from services.searcher.core.changes import Decision
+from services.searcher.core.entities import Experiment, Trial
+from services.searcher.core.turn import Turn
+from shared.errors import Conflict
+from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
+from simulator.agenda import Act
+from simulator.control.node import Told, Wished
+from simulator.owner import tenant_id
+from simulator.searching.messages import Saved, Stored, Verdict
+from simulator.searching.news import News, news_of_fact, news_of_report
+from simulator.searching.rows import Row, Rows
+from simulator.searching.submission import Submission
+from simulator.trials import Item
+from simulator.watching.watch import Watch
+from simulator.wire import Stream, Wire
+
+PLACE = "searcher"
+RETRY_MS = 1000
+SETTLE_AFTER_MS, SETTLE_EVERY_MS = 900_000, 60_000
+POINTS = ("searcher_before_commit", "searcher_after_commit")
+Apply = Callable[[Turn], None]
+
+
+@dataclass(slots=True)
+class Ties:
+    """Where the searcher is joined to the world.
+
+    Attributes:
+        is_up: Whether the database answers.
+        tell: Sends a verdict to a worker; it may be lost.
+    """
+
+    wire: Wire
+    wishes: Stream[Told]
+    watch: Watch
+    is_up: Callable[[], bool]
+    tell: Callable[[WorkerId, Verdict], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A message in hand. `name`: for the inbox; `trial` None: it concerns all live ones; `cause`: what came, where it is
+    to be answered or seen by those who look on."""
+
+    name: str
+    experiment: ExperimentId
+    act: Apply
+    acknowledge: Act = lambda: None
+    trial: int | None = None
+    cause: Fact | Stored | Saved | None = None
+
+
+class Searcher:
+    """One process. It takes what it has in hand together, in one transaction; dies between any two steps; and is started again."""
+
+    def __init__(self, ties: Ties, submissions: Sequence[Submission], pool: PoolName, commit_ms: int) -> None:
+        self.ties = ties
+        self.rows = Rows()
+        self.items: dict[TrialId, Item] = {}
+        self.left = len(submissions)
+        """Experiments that have not ended."""
+        self.is_up = True
+        self.dies_at: tuple[str, int] | None = None
+        """A point of fault at which it is to die next, and for how many milliseconds."""
+        self._agenda = ties.wire.agenda
+        self._gateway: Stream[_Task] = Stream(ties.wire, "gateway")
+        self._pool = pool
+        self._commit_ms = commit_ms
+        self._commands = 0
+        self._submissions = submissions
+        self._tasks: list[_Task] = []
+        self._is_busy = False
+        self._life = 0
+
+    def begin(self) -> None:
+        """Submissions arrive at their times."""
+        self._gateway.consume(
+            PLACE, lambda task, acknowledge: self._take(replace(task, acknowledge=acknowledge))
+        )
+        for number, submission in enumerate(self._submissions, 1):
+            self._agenda.at(submission.arrives_ms, lambda n=number, s=submission: self._submit(n, s))  # type: ignore[misc]
+
+    def command(self, experiment: ExperimentId, act: Apply) -> None:
+        """A person pauses, resumes, cancels or kills an experiment; one that is over, or not known yet, refuses."""
+
+        def refusing(turn: Turn) -> None:
+            if turn.experiment.position:
+                with suppress(Conflict):
+                    act(turn)
+
+        self._commands += 1
+        self._gateway.publish(_Task(f"command {self._commands}", experiment, refusing))
+
+    def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
+        """From the scheduler's stream."""
+        number, fact = row
+        news = news_of_fact(number, fact, self._agenda.now)
+        if news is None:
+            acknowledge()
+            return
+        self._hear(news, acknowledge, fact)
+        if isinstance(fact, Closed):
+            self._agenda.after(SETTLE_AFTER_MS, lambda: self._settle(fact.trial.id))
+
+    def take_report(self, report: Stored | Saved, acknowledge: Act) -> None:
+        """From the registry's stream."""
+        self._hear(news_of_report(report), acknowledge, report)
+
+    def die(self, down_ms: int) -> None:
+        """kill -9; it is started again after `down_ms`. What it had in hand is delivered again."""
+        self.dies_at = None
+        self._life += 1
+        self.is_up, self._is_busy = False, False
+        self._tasks.clear()
+        self.rows.forget_memory()
+        self._agenda.after(down_ms, self._start)
+
+    def _start(self) -> None:
+        self.is_up = True
+        self._publish()
+
+    def _submit(self, number: int, submission: Submission) -> None:
+        tenant = tenant_id(submission.tenant)
+        name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
+        self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
+        self._gateway.publish(_Task(f"submission {number}", name, Turn.begin))
+
+    def _hear(self, news: News, acknowledge: Act, cause: Fact | Stored | Saved | None = None) -> None:
+        whose = self.rows.whose.get(news.trial)
+        if whose is None:
+            acknowledge()
+            return
+        experiment, number = whose
+        act = lambda turn: news.act(turn, number)  # noqa: E731
+        self._take(_Task(news.name, experiment, act, acknowledge, number, cause))
+
+    def _settle(self, trial: TrialId) -> None:
+        """The slow loop: announced reports that have not come by now never will."""
+        whose = self.rows.whose.get(trial)
+        if whose is not None and not self.rows.experiments[whose[0]].trials[whose[1]].is_final:
+            overdue = News(f"overdue {trial} {self._agenda.now_ms}", trial, Turn.settle_anyway)
+            self._hear(overdue, lambda: None)
+            self._agenda.after(SETTLE_EVERY_MS, lambda: self._settle(trial))
+
+    # --- the transaction
+
+    def _take(self, task: _Task) -> None:
+        if not self.is_up:
+            return
+        self._tasks.append(task)
+        if not self._is_busy:
+            self._is_busy = True
+            self._later(self._commit_ms, self._commit)
+
+    def _commit(self) -> None:
+        """Load, decide, save, emit: all in hand, then acknowledge and tell."""
+        if not self.ties.is_up():
+            self._later(RETRY_MS, self._commit)
+            return
+        if not self._reaches("searcher_before_commit"):
+            return
+        tasks, self._tasks = self._tasks, []
+        verdicts = [
+            verdict for task in tasks if self.rows.is_first(task.name) for verdict in self._carry_out(task)
+        ]
+        if not self._reaches("searcher_after_commit"):
+            return
+        for task in tasks:
+            task.acknowledge()
+        for worker, verdict in verdicts:
+            self.ties.tell(worker, verdict)
+        self._publish()
+        self._is_busy = bool(self._tasks)
+        if self._tasks:
+            self._later(self._commit_ms, self._commit)
+
+    def _carry_out(self, task: _Task) -> list[tuple[WorkerId, Verdict]]:
+        row = self.rows.experiments[task.experiment]
+        known = row.live() if task.trial is None else [row.trials[task.trial]]
+        turn = Turn(row.submission.config, row.experiment, known, row.loaded(), self._agenda.now)
+        task.act(turn)
+        if turn.needs_rest:
+            turn.end_rest(row.live())
+        decision = turn.decide()
+        self.left -= decision.experiment.is_final and not row.experiment.is_final
+        row.save(decision)
+        self._follow(row, decision)
+        self.ties.watch.on_decided(row.submission, decision)
+        match task.cause:
+            case Closed():
+                self.ties.watch.on_closed(task.cause)
+            case Stored(run, number):
+                return [
+                    (run.chief, Verdict(run, number, judged.verdict, judged.decide_at))
+                    for judged in decision.judged
+                ]
+        return []
+
+    def _follow(self, row: Row, decision: Decision) -> None:
+        """New trials are known from now on, and what is wanted of any goes out after the commit."""
+        for number in decision.wanted:
+            trial = decision.trials[number]
+            if trial.id not in self.items:
+                item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms)
+                self.rows.whose[trial.id] = row.experiment.id, number
+                self.ties.watch.on_arrived(trial.id, row.tenant, item)
+            self.ties.watch.on_wished(trial.id, trial.wanted)
+            self.rows.outbox.append((self._wish(row, trial), _part(row.submission)))
+
+    def _wish(self, row: Row, trial: Trial) -> Wish:
+        config = row.submission.config
+        return Wish(
+            trial=trial.id,
+            tenant=row.tenant,
+            experiment=row.experiment.id,
+            version=trial.wish,
+            request=trial.request,
+            wanted=trial.wanted,
+            decide_at=trial.decide_at,
+            needs=row.submission.needs,
+            pool=self._pool,
+            max_restarts=config.max_restarts,
+            upload_timeout=timedelta(seconds=config.upload_timeout),
+            number=trial.number,
+            experiment_number=row.experiment.number,
+            workspace=row.submission.workspace,
+            owner=row.submission.user,
+        )
+
+    def _publish(self) -> None:
+        for wish, part in self.rows.take_outbox():
+            self.ties.wishes.publish(Wished(wish, part))
+
+    def _reaches(self, point: str) -> bool:
+        if self.dies_at is None or self.dies_at[0] != point:
+            return True
+        self.die(self.dies_at[1])
+        return False
+
+    def _later(self, delay_ms: int, act: Act) -> None:
+        """After a delay, unless the process has died meanwhile; at once where there is none."""
+        life = self._life
+        if delay_ms:
+            self._agenda.after(delay_ms, lambda: act() if life == self._life else None)
+        else:
+            act()
+
+
+def _part(submission: Submission) -> Part:
+    resources = submission.config.resources
+    return Part(resources.priority or DEFAULT_PRIORITY, resources.weight, resources.max_slots)

@@ -1,0 +1,75 @@
+"""An experiment of a workload: a config as people write it, and what its trials would do if they ran."""
+
+from dataclasses import dataclass, field
+
+from muster.config import ExperimentConfig
+from services.scheduler.core.trial import Needs
+from services.searcher.core.entities import Trial
+from simulator.searching.learning import Landscape, Learning
+from simulator.trials import Item, SteppedWork
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What is submitted, by whom and when.
+
+    Attributes:
+        seed: Of the trials' points and curves; the config's own seed of points goes first.
+        checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
+        launch_ms: From the grant to the first step.
+    """
+
+    name: str
+    config: ExperimentConfig
+    learning: Learning
+    arrives_ms: int = 0
+    tenant: str = "default"
+    user: str = "default"
+    seed: int = 0
+    checkpoint_ms: int | None = None
+    launch_ms: int = 1000
+    landscape: Landscape = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "landscape", Landscape(self.config, self.learning, self.seed))
+
+    @property
+    def workspace(self) -> str:
+        return self.config.workspace or "default"
+
+    @property
+    def search_seed(self) -> int:
+        """From which the search draws its points."""
+        own = self.config.reproducibility.experiment_seed
+        return self.seed if own is None else own
+
+    @property
+    def needs(self) -> Needs:
+        """What one trial asks for."""
+        resources = self.config.resources
+        least, most = resources.slot_range
+        return Needs(least, most, resources.slot_kind, resources.is_single_node)
+
+    def item(self, trial: Trial, now_ms: int) -> Item:
+        """What a trial that the search made now has to do."""
+        resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
+        return Item(
+            name=f"{self.name}.{trial.number}",
+            arrives_ms=now_ms,
+            work=SteppedWork(self.learning.steps, curve.step_ms, self.needs.max_slots),
+            min_slots=self.needs.min_slots,
+            max_slots=self.needs.max_slots,
+            tenant=self.tenant,
+            workspace=self.workspace,
+            user=self.user,
+            experiment=self.name,
+            priority=resources.priority,
+            weight=resources.weight,
+            single_node=resources.is_single_node,
+            checkpoint_ms=self.checkpoint_ms,
+            launch_ms=self.launch_ms,
+            max_restarts=self.config.max_restarts,
+            experiment_max_slots=resources.max_slots,
+            steps=self.learning.steps,
+            reports=curve,
+        )

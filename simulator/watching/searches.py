@@ -1,0 +1,214 @@
+"""What must hold of searches after each of their turns, whatever fails. The rule of halving is written here a second time, plainly."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isfinite
+
+from muster.config import AdaptiveAsha, AsyncHalving
+from services.searcher.core.changes import Decision
+from services.searcher.core.entities import Trial
+from services.searcher.core.journal import Entry, replay
+from services.searcher.core.machines import ExperimentState, TrialState
+from shared.ids import ExperimentId
+from simulator.searching.submission import Submission
+from simulator.watching.breach import Invariant
+
+
+class OneVerdictEach(Invariant):
+    """A validation is judged once, a rung decides once about a trial (a restarted run passes it unjudged), and after a stop nothing does."""
+
+    words = "each verdict once"
+
+    def __init__(self) -> None:
+        self._asked: set[tuple[ExperimentId, int, int, int]] = set()
+        self._due: dict[tuple[ExperimentId, int], float] = {}
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        experiment = decision.experiment.id
+        for judged in decision.judged:
+            key = (experiment, judged.trial, judged.run, judged.validation)
+            if key in self._asked:
+                raise self.broken(f"validation {judged.validation} of trial {judged.trial} was judged twice")
+            self._asked.add(key)
+        for trial, decide_at in _created(decision):
+            self._due[experiment, trial] = inf if decide_at is None else decide_at
+        for entry in decision.entries:
+            if entry.kind == "judged":
+                trial, time, due = _whole(entry, "trial"), _number(entry, "time"), self._due
+                if time < due[experiment, trial]:
+                    raise self.broken(f"trial {trial} was judged at {time}, before {due[experiment, trial]}")
+                due[experiment, trial] = inf if entry.facts["stop"] else _number(entry, "decide_at", inf)
+
+
+class KeptConcurrency(Invariant):
+    """Never more trials open than the config allows, and a completed search has made all that it planned."""
+
+    words = "max_concurrent_trials kept, and every planned trial made"
+
+    def __init__(self) -> None:
+        self._open: dict[ExperimentId, set[int]] = {}
+        self._made: dict[ExperimentId, int] = {}
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        experiment, searcher = decision.experiment, submission.config.searcher
+        open_ = self._open.setdefault(experiment.id, set())
+        for trial in decision.trials.values():
+            # A parked one stays open: its request is closed, and it is to be wanted again.
+            (open_.add if trial.closed is None else open_.discard)(trial.number)
+        made = self._made[experiment.id] = max([self._made.get(experiment.id, 0), *decision.trials])
+        most = getattr(searcher, "max_concurrent_trials", 1) or inf
+        if len(open_) > most:
+            raise self.broken(
+                f"experiment {experiment.number} has {len(open_)} trials open, of at most {most}"
+            )
+        if experiment.state is ExperimentState.COMPLETED and made != experiment.planned:
+            raise self.broken(
+                f"experiment {experiment.number} has made {made} of {experiment.planned} trials"
+            )
+
+
+@dataclass(slots=True)
+class _Cohort:
+    """The trials of one bracket: what was seen at each rung, by its time."""
+
+    seen: dict[int, list[float]]
+
+
+@dataclass(slots=True)
+class _Course:
+    """What the rule has said of a trial so far."""
+
+    cohort: _Cohort | None
+    rungs: list[int]
+    is_stopped: bool = False
+    is_at_top: bool = False
+
+
+class EndsByTheRule(Invariant):
+    """A trial goes on past a rung while it is among the best 1/divisor of those seen there so far, itself included; one that fails has
+    the worst place. What the search decides, and how its trials end, is what this rule says."""
+
+    words = "closed trials agree with the rule"
+
+    def __init__(self) -> None:
+        self._cohorts: dict[tuple[ExperimentId, float], _Cohort] = {}
+        self._courses: dict[tuple[ExperimentId, int], _Course] = {}
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        searcher = submission.config.searcher
+        if not isinstance(searcher, AsyncHalving | AdaptiveAsha):
+            return
+        experiment = decision.experiment.id
+        for entry in decision.entries:
+            if entry.kind == "judged":
+                self._judge(
+                    submission, searcher.divisor, self._courses[experiment, _whole(entry, "trial")], entry
+                )
+            elif entry.kind == "ended" and entry.facts["ending"] != "finished":
+                course = self._courses[experiment, _whole(entry, "trial")]
+                if not course.is_stopped and course.cohort is not None:
+                    course.cohort.seen[course.rungs.pop(0)].append(inf)
+                    course.rungs.clear()
+            for trial, first in _created_by(entry):
+                self._courses[experiment, trial] = self._course(experiment, searcher, first)
+        for number, ended in decision.trials.items():
+            self._check_end(ended, self._courses[experiment, number])
+
+    def _course(
+        self, experiment: ExperimentId, searcher: AsyncHalving | AdaptiveAsha, first: float | None
+    ) -> _Course:
+        """Which bracket a trial is in follows from its first rung, where no two brackets begin alike."""
+        most = (
+            searcher.num_rungs
+            if isinstance(searcher, AsyncHalving)
+            else max(searcher.max_rungs, *searcher.bracket_rungs, 1)
+        )
+        ladder = [max(int(searcher.max_time / Fraction(searcher.divisor) ** k), 1) for k in range(most)]
+        if isinstance(searcher, AsyncHalving):
+            rungs = ladder[::-1]
+        elif (
+            first is None
+            or ladder.count(int(first)) != 1
+            or len(set(searcher.bracket_rungs)) < len(searcher.bracket_rungs)
+        ):
+            return _Course(None, [])
+        else:
+            rungs = ladder[ladder.index(int(first)) :: -1]
+        key = (experiment, float(rungs[0]))
+        cohort = self._cohorts.setdefault(key, _Cohort({rung: [] for rung in rungs}))
+        return _Course(cohort, rungs)
+
+    def _judge(self, submission: Submission, divisor: float, course: _Course, entry: Entry) -> None:
+        if course.cohort is None:
+            course.is_stopped, course.is_at_top = bool(entry.facts["stop"]), bool(entry.facts["at_top"])
+            return
+        value = _number(entry, "value", inf)
+        rank = value if submission.config.searcher.smaller_is_better or not isfinite(value) else -value
+        while course.rungs and _number(entry, "time") >= course.rungs[0] and not course.is_stopped:
+            seen = course.cohort.seen[course.rungs[0]]
+            seen.append(rank)
+            better = sum(other < rank for other in seen)
+            course.is_at_top = len(course.rungs) == 1
+            course.is_stopped = course.is_at_top or better >= max(int(len(seen) / Fraction(divisor)), 1)
+            if not course.is_stopped:
+                course.rungs.pop(0)
+        said = (entry.facts["stop"], entry.facts["at_top"])
+        if said != (course.is_stopped, course.is_stopped and course.is_at_top):
+            raise self.broken(
+                f"of trial {entry.facts['trial']} at {entry.facts['time']} the search said {said}"
+            )
+
+    def _check_end(self, trial: Trial, course: _Course) -> None:
+        if not trial.is_final or not course.is_stopped:
+            return
+        ruled = TrialState.COMPLETED if course.is_at_top else TrialState.STOPPED
+        if trial.state is not ruled:
+            raise self.broken(f"trial {trial.number} ended as {trial.state}, and the rule says {ruled}")
+
+
+class JournalRepeats(Invariant):
+    """A search that was rebuilt from its journal decides the same, from the first line to the last."""
+
+    words = "a journal repeats its search"
+
+    def __init__(self) -> None:
+        self._entries: dict[ExperimentId, list[Entry]] = {}
+
+    def on_decided(self, submission: Submission, decision: Decision) -> None:
+        entries = self._entries.setdefault(decision.experiment.id, [])
+        entries += decision.entries
+        if [entry.position for entry in entries] != list(range(1, len(entries) + 1)):
+            raise self.broken(f"the journal of experiment {decision.experiment.number} has a gap")
+        if decision.experiment.is_final and decision.entries:
+            difference = replay(submission.config, submission.search_seed, entries)
+            if difference is not None:
+                raise self.broken(f"it differs at {difference}")
+
+
+def _created(decision: Decision) -> list[tuple[int, float | None]]:
+    return [made for entry in decision.entries for made in _created_by(entry)]
+
+
+def _created_by(entry: Entry) -> list[tuple[int, float | None]]:
+    """The trials that were made with this line, and the time of their first decision."""
+    created = entry.facts.get("created", [])
+    assert isinstance(created, list)
+    made: list[tuple[int, float | None]] = []
+    for one in created:
+        assert isinstance(one, dict)
+        trial, decide_at = one["trial"], one["decide_at"]
+        assert isinstance(trial, int)
+        assert isinstance(decide_at, int | float | None)
+        made.append((trial, decide_at))
+    return made
+
+
+def _whole(entry: Entry, key: str) -> int:
+    value = entry.facts[key]
+    assert isinstance(value, int)
+    return value
+
+
+def _number(entry: Entry, key: str, absent: float = 0.0) -> float:
+    value = entry.facts[key]
+    return float(value) if isinstance(value, int | float) else absent

@@ -1,0 +1,115 @@
+"""Searches: the searcher's own core makes, judges and stops trials; each ends as its rule says, whatever fails; and the net catches fish."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from muster.config import load_config
+from services.searcher.core.asha import Bracket
+from services.searcher.core.search import Points
+from services.searcher.core.turn import Turn
+from simulator.files.schema import Cluster, Policy
+from simulator.searching.learning import Learning
+from simulator.searching.submission import Submission
+from simulator.simulate import simulate
+from simulator.watching.breach import Breach
+from tests.simulation.worlds import EVERY_FAULT, world
+
+HOURS_MS = 3_600_000
+TWO_SLOTS = Cluster.model_validate({"machines": [{"slots": 2}]})
+
+
+def submission(searcher: dict[str, object], learning: Learning, **resources: object) -> Submission:
+    config = load_config(
+        {
+            "entrypoint": "python3 train.py",
+            "hyperparameters": {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}},
+            "searcher": {"metric": "loss", **searcher},
+            "resources": resources,
+        }
+    )
+    return Submission("search", config, learning, launch_ms=0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_search_ends_as_its_rule_says_whatever_fails(seed):
+    world(seed, EVERY_FAULT, count=12, searches=2).end(after_ms=12 * HOURS_MS)
+
+
+@pytest.mark.parametrize("fault", ["searcher_died", "search_steered", "bus_down", "database_down"])
+def test_a_search_survives_one_thing_that_fails_again_and_again(fault):
+    for seed in (300, 301):
+        world(seed, [fault], count=8, searches=2).end(after_ms=12 * HOURS_MS)
+
+
+def test_trials_of_a_random_search_run_two_at_a_time():
+    random = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
+    asked = submission(random, Learning(steps=10, step_ms=10_000))
+    found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
+    assert (found.state, found.trials, found.full, found.steps) == ("completed", 4, 4, 40)
+    assert found.took_s == pytest.approx(200, abs=3)
+    assert found.slot_hours * 3600 == pytest.approx(400, abs=6)
+
+
+def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further():
+    halving = {"name": "async_halving", "max_trials": 12, "max_concurrent_trials": 1, "num_rungs": 2}
+    halving |= {"time_metric": "step", "max_time": 9, "divisor": 3}
+    learning = Learning(steps=9, step_ms=10_000, first=1.0, best=0.1, worst=0.9)
+    asked = submission(halving, learning, slots_per_trial=2)
+    curves = [asked.landscape.curve(Points(asked.config, 0).of(number)[0], number) for number in range(1, 13)]
+    early: list[float] = []
+    steps = 0
+    for curve in curves:
+        early.append(curve.values(3)["loss"])
+        best = sorted(early)[: max(1, len(early) // 3)]
+        steps += 9 if early[-1] in best else 3
+    found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
+    assert found.steps == steps and found.full + found.stopped == found.trials == 12
+    assert found.took_s == pytest.approx(10 * steps, rel=0.1)
+
+
+def test_searches_of_equal_seeds_are_equal_and_of_others_are_not():
+    random = {"name": "random", "max_trials": 3, "max_concurrent_trials": 0}
+    asked = submission(random, Learning(steps=5, noise=0.1, spread=0.3))
+    digests = [
+        simulate(Policy(), TWO_SLOTS, [], submissions=[replace(asked, seed=seed)]).result.digest
+        for seed in (1, 1, 2)
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch):
+    insert = Bracket._insert
+    monkeypatch.setattr(Bracket, "_insert", lambda self, rung, value: insert(self, rung, value) or True)
+    searches_fail("closed trials agree with the rule")
+
+
+def test_a_search_without_a_limit_is_caught(monkeypatch):
+    monkeypatch.setattr("services.searcher.core.search._concurrency", lambda config: 1000)
+    searches_fail("max_concurrent_trials kept")
+
+
+def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
+    judge = Turn._judge
+
+    def eagerly(self, trial, result, reading):
+        judge(self, replace(trial, decide_at=trial.decide_at and 0.0), result, reading)
+
+    monkeypatch.setattr(Turn, "_judge", eagerly)
+    searches_fail("each verdict once")
+
+
+def test_a_search_that_its_journal_does_not_repeat_is_caught(monkeypatch):
+    drawn = iter(range(10_000))
+    monkeypatch.setattr(Points, "of", lambda self, trial: ({"lr": 0.1, "act": "relu"}, next(drawn)))
+    searches_fail("a journal repeats its search")
+
+
+def searches_fail(words: str) -> None:
+    def run_all() -> None:
+        for seed in range(60):
+            world(seed, searches=3).end(after_ms=2 * HOURS_MS)
+
+    with pytest.raises(Breach, match=re.escape(words)):
+        run_all()
