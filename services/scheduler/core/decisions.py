@@ -5,6 +5,7 @@ from typing import Literal
 
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.quotas import Limit
+from services.scheduler.core.run import Cause
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 
@@ -27,6 +28,7 @@ class Preempt:
 
     run: RunId
     for_trial: TrialId
+    because: Cause
 
 
 @dataclass(frozen=True, slots=True)

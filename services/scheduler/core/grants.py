@@ -6,7 +6,7 @@ from datetime import datetime
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Granted
-from services.scheduler.core.run import Run, Share
+from services.scheduler.core.run import Asked, Run, Share
 from services.scheduler.core.trial import RequestTrigger
 from shared.ids import AllocationId, RunId, TrialId
 
@@ -52,11 +52,11 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
     return run
 
 
-def on_preempted(cluster: Cluster, run_id: RunId) -> None:
+def on_preempted(cluster: Cluster, run_id: RunId, asked: Asked) -> None:
     """A run is asked for its slots; they are free only when its workers say so."""
     run = cluster.runs[run_id]
     if not run.preempted and not run.is_ended:
-        cluster.put_run(renewed(run, preempted=True))
+        cluster.put_run(renewed(run, preempted=True, asked=asked))
         cluster.want(run.workers)
 
 
@@ -64,4 +64,4 @@ def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:
     """A run is asked to end at a checkpoint, so that its trial goes on with so many slots."""
     run = cluster.runs[run_id]
     cluster.pools[run.pool].elastic.resizing[run.trial] = slots
-    on_preempted(cluster, run_id)
+    on_preempted(cluster, run_id, Asked("resize"))

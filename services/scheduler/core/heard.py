@@ -5,11 +5,12 @@ from datetime import datetime
 from typing import Literal
 
 from services.scheduler.core import ends
-from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.reporting import on_paced
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.labels import Labels
-from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
+from services.scheduler.core.run import RUN, Asked, Exit, Run, RunTrigger
 from services.scheduler.core.worker import (
     DRAIN,
     LIVENESS,
@@ -110,10 +111,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     cluster.tell(WorkerUp(worker))
     if reclaim and not undo:
         for run_id in cluster.runs_on.get(worker_id, {}):
-            run = cluster.runs[run_id]
-            if not run.is_ended and not run.preempted:
-                cluster.put_run(renewed(run, preempted=True))
-                cluster.want(run.workers)
+            on_preempted(cluster, run_id, Asked("drain"))
     _finish_drain(cluster, worker)
     return True
 

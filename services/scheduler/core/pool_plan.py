@@ -159,7 +159,7 @@ class PoolPlan:
         victims = search.choose()
         for victim in victims:
             charge = self.pool.charges[victim]
-            self.signals.append(Preempt(victim, trial))
+            self.signals.append(Preempt(victim, trial, rights.cause(charge.leaf)))
             self._asked.add(victim)
             self.pool.shares.leave(charge.leaf, charge.slots)
             held = held_by(self.cluster, victim)

@@ -14,6 +14,9 @@ from shared.messages.specs import UNCATEGORIZED, Signal, Wanted
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
 
+Cause = Literal["priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move"]
+"""Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
+since its worker is to be empty; since its experiment goes to another pool."""
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
@@ -94,11 +97,19 @@ class Exit:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Why a run was asked for its slots, and on which waiting trial's behalf (None: on nobody's)."""
+
+    because: Cause
+    trial: TrialId | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One attempt at a trial with the slots granted to it.
 
     Attributes:
-        preempted: The scheduler asked it to give its slots back.
+        preempted: The scheduler asked it to give its slots back; `asked` says why.
         kill_rest: Part of the gang has ended; what is left of it is to be ended too.
         seen: Members that have named the allocation; one that no longer does has lost it.
         saved_at: When it was last heard to have saved a checkpoint; what came after is lost when it is asked to go.
@@ -139,6 +150,7 @@ class Run:
     ended_at: datetime | None = None
     is_stale: bool = False
     saved_at: datetime | None = None
+    asked: Asked | None = None
 
     @property
     def slots(self) -> int:

@@ -17,6 +17,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.grants import NewRun
 from services.scheduler.core.plan import Plan, plan
+from services.scheduler.core.run import Asked
 from shared.ids import AllocationId, RunId, derived_id
 
 Event = Callable[[Cluster, datetime], None]
@@ -68,7 +69,7 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         new = NewRun(run, AllocationId(derived_id(run, "allocation")), next_token())
         grants.on_granted(cluster, grant.trial, grant.placement, new, now)
     for signal in planned.signals:
-        grants.on_preempted(cluster, signal.run)
+        grants.on_preempted(cluster, signal.run, Asked(signal.because, signal.for_trial))
     for resize in planned.resizes:
         grants.on_resized(cluster, resize.run, resize.slots)
     for name in planned.demand:

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
+from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
-from services.scheduler.core.run import outcome_without_run
+from services.scheduler.core.run import Asked, outcome_without_run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import (
     Awaited,
@@ -51,9 +52,8 @@ def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> None:
         return
     for trial_id in cluster.live.get(experiment, {}):
         run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
-        if run and not run.is_ended and run.pool != part.pool and not run.preempted:
-            cluster.put_run(renewed(run, preempted=True))
-            cluster.want(run.workers)
+        if run and run.pool != part.pool:
+            on_preempted(cluster, run.id, Asked("move"))
 
 
 def on_policy(cluster: Cluster, policy: PoolPolicy) -> None:

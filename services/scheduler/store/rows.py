@@ -6,7 +6,7 @@ from typing import Any
 
 from services.scheduler.core.holdings import Holding
 from services.scheduler.core.labels import labels_of
-from services.scheduler.core.run import Exit, Run, RunState, Share
+from services.scheduler.core.run import Asked, Exit, Run, RunState, Share
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
@@ -110,6 +110,8 @@ def run_row(run: Run) -> Row:
             for s in run.shares
         ],
         "preempted": run.preempted,
+        "asked_because": run.asked.because if run.asked else None,
+        "asked_for": run.asked.trial if run.asked else None,
         "is_stale": run.is_stale,
         "step": run.step,
         "announced": run.announced,
@@ -147,6 +149,7 @@ def run_of(row: Any) -> Run:
         version=row.version,
         state=state,
         preempted=row.preempted,
+        asked=asked_of(row),
         is_stale=row.is_stale,
         step=row.step,
         announced=row.announced,
@@ -164,6 +167,13 @@ def run_of(row: Any) -> Run:
 def _exit_of(told: Row) -> tuple[WorkerId, Exit]:
     worker, signal = WorkerId(told.pop("worker")), told.pop("acknowledged")
     return worker, Exit(acknowledged=Signal(signal) if signal else None, **told)
+
+
+def asked_of(row: Any) -> Asked | None:
+    """Why a run was asked for its slots, from its row."""
+    if row.asked_because is None:
+        return None
+    return Asked(row.asked_because, TrialId(row.asked_for) if row.asked_for else None)
 
 
 def holding_row(holding: Holding) -> Row:

@@ -10,6 +10,7 @@ Holders are compared where their ways part: tenants, or workspaces of one tenant
 from dataclasses import dataclass
 
 from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.run import Cause
 from services.scheduler.core.shares import Node
 
 
@@ -37,6 +38,12 @@ class Rights:
         if mine.tenant is theirs.tenant:
             return is_lower or self.is_covered_as_workspace
         return _can_lose(theirs.tenant, slots) and (is_lower or self.is_covered_as_tenant)
+
+    def cause(self, victim: Node) -> Cause:
+        """By which right runs of `victim` may be asked, given that they may."""
+        if self.priority is not None and victim.priority > self.priority:
+            return "priority"
+        return "workspace_guarantee" if self.leaf.tenant is victim.tenant else "tenant_guarantee"
 
 
 def is_covered(policy: PoolPolicy, leaf: Node, slots: int) -> bool:
