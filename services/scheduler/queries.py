@@ -7,26 +7,25 @@ from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
-from services.scheduler.core.refusals import Refusal, explain
-from services.scheduler.core.trial import Needs, RequestState, Trial
+from services.scheduler.core.trial import Needs
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
+from services.scheduler.explaining import Explaining
 from services.scheduler.joining import Joining
 from services.scheduler.listing import page_of
 from services.scheduler.pulse import Pulse
 from services.scheduler.rules import rules_of
-from services.scheduler.store.runs import has_trial, load_allocation
+from services.scheduler.store.runs import load_allocation
 from services.scheduler.store.usage import load_usage
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound, Rejected
-from shared.ids import PoolName, RunId, TenantId, TrialId
+from shared.ids import PoolName, RunId
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
     Explain,
-    Explanation,
     GetQueue,
     Placeable,
     QueuePage,
@@ -44,13 +43,14 @@ class Queries:
     cycle: Cycle
     pulse: Pulse
     joining: Joining
+    explaining: Explaining
     database: Database
     clock: Clock
 
     def answers(self) -> Mapping[Question, Answer]:
         return {
             GetQueue: self.queue,
-            Explain: self.explain,
+            Explain: self.explaining.explain,
             GetCluster: self.snapshot,
             ValidatePlacement: self.validate,
             GetAllocation: self.allocation,
@@ -62,19 +62,6 @@ class Queries:
 
     async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:
         return page_of(self.cycle.term, ask.tenant, query)
-
-    async def explain(self, ask: Ask, query: Explain) -> Explanation:
-        trial = self.cycle.cluster.trials.get(query.trial_id)
-        if trial is None or trial.wish.tenant != ask.tenant:
-            return await self._explain_stored(ask.tenant, query.trial_id)
-        if trial.is_closed:
-            return _closed(trial.id)
-        if trial.state is RequestState.RUNNING:
-            return self._explain_running(trial)
-        told = self._refusal(trial)
-        return Explanation(
-            trial_id=trial.id, state="waiting", code=told.code, message=told.message, facts=dict(told.facts)
-        )
 
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
@@ -145,34 +132,6 @@ class Queries:
             raise NotFound(f"run {run}")
         return found
 
-    async def _explain_stored(self, tenant: TenantId, trial: TrialId) -> Explanation:
-        async with self.database.tenant(tenant) as connection:
-            is_known = await has_trial(connection, tenant, trial)
-        if is_known:
-            return _closed(trial)
-        message = "the scheduler knows no such trial"
-        return Explanation(trial_id=trial, state="unknown", code="unknown", message=message)
-
-    def _explain_running(self, trial: Trial) -> Explanation:
-        run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
-        workers = ", ".join(share.worker for share in run.shares)
-        message = f"run {run.number} has {run.slots} slots of pool {run.pool} on {workers}"
-        resize = self.cycle.cluster.pools[run.pool].elastic.resizing.get(trial.id)
-        if resize is not None:
-            message += f"; it was asked to save and go on with {resize}"
-        elif run.preempted:
-            message += "; it was asked to give them back for another request"
-        return Explanation(
-            trial_id=trial.id,
-            state="running",
-            code="preempting" if run.preempted else "running",
-            message=message,
-            facts={"run": run.number, "slots": run.slots, "pool": run.pool, "restarts": trial.restarts},
-        )
-
-    def _refusal(self, trial: Trial) -> Refusal:
-        return explain(self.cycle.cluster, trial, self.cycle.term.refusals.get(trial.id))
-
     def _worker_view(self, worker: Worker) -> WorkerView:
         now = self.clock.now()
         state = (
@@ -208,10 +167,4 @@ def _pool_view(name: PoolName, pool: Pool) -> PoolView:
         exclusive=pool.policy.exclusive,
         max_slots=pool.policy.max_slots,
         rules=rules_of(pool.policy),
-    )
-
-
-def _closed(trial: TrialId) -> Explanation:
-    return Explanation(
-        trial_id=trial, state="closed", code="closed", message="the trial waits for nothing: it has ended"
     )

@@ -13,6 +13,7 @@ import structlog
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
 from services.scheduler.dispatch import Dispatch
+from services.scheduler.explaining import Explaining
 from services.scheduler.handlers import Handlers
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
@@ -136,7 +137,8 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     pulse = Pulse(parts.bus, cycle, parts.clock, dispatch)
     dispatch.hear = pulse.hear
     joining = Joining(cycle, parts.database, parts.issuer, parts.nats_url, parts.clock)
-    queries = Queries(cycle, pulse, joining, parts.database, parts.clock)
+    explaining = Explaining(cycle, parts.database, parts.clock)
+    queries = Queries(cycle, pulse, joining, explaining, parts.database, parts.clock)
     handlers = Handlers(cycle)
     events = Consumer(parts.bus, parts.units, NAME, handlers.events())
     commands = Consumer(parts.bus, parts.units, NAME, {**handlers.commands(), **republishing(NAME)})

@@ -81,14 +81,60 @@ class GetQueue(Query[QueuePage], owner="scheduler", name="queue"):
     limit: int = 200
 
 
+class Holder(Record):
+    """A run of the asker's tenant that holds what a trial waits for; `leaving`: it was asked to give it back, or is ending."""
+
+    experiment_number: int
+    trial_number: int
+    slots: int
+    since: datetime
+    leaving: bool = False
+
+
+class GivenBack(Record):
+    """Why a trial's run was asked for its slots. `by`: the trial that was to have them, as `experiment.trial`, where it is of the
+    same tenant."""
+
+    run_number: int
+    code: str
+    message: str
+    by: str | None = None
+
+
+class WayOut(Record):
+    """A change with which the trial would start, as a plan has found. `command` makes it; `pool` is the value where it is no number."""
+
+    code: str
+    starts: Literal["now", "soon"]
+    message: str
+    command: str
+    number: int | None = None
+    pool: PoolName | None = None
+
+
 class Explanation(BaseModel):
-    """Why a trial waits or runs: a stable code, a sentence, and the facts as data."""
+    """Why a trial waits or runs: a stable code, a sentence, and the facts as data.
+
+    Attributes:
+        position: Its place in the queue, from 1.
+        holders: The largest of its tenant's own `own_runs` runs that hold what it waits for.
+        other_runs, other_slots: What other tenants hold of that.
+        given_back: Set when its present or last run was asked for its slots.
+    """
 
     trial_id: TrialId
     state: Literal["waiting", "running", "closed", "unknown"]
     code: str
     message: str
     facts: dict[str, JsonValue] = Field(default_factory=dict)
+    position: int | None = None
+    holders: tuple[Holder, ...] = ()
+    own_runs: int = 0
+    own_slots: int = 0
+    other_runs: int = 0
+    other_slots: int = 0
+    given_back: GivenBack | None = None
+    ways_out: tuple[WayOut, ...] = ()
 
 
 class Explain(Query[Explanation], owner="scheduler", name="explain"):

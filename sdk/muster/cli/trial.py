@@ -118,13 +118,13 @@ def checkpoints(trial: TrialName) -> None:
 
 @verb(app, "explain")
 def explain(trial: TrialName) -> None:
-    """Tell why a trial waits, or that it runs."""
+    """Tell why a trial waits, who holds what it waits for, and what would let it start; or that it runs."""
+    from muster.cli.explaining import show
     from muster.client import connect
 
     with connect() as client:
         found = client.trials.explain(trial)
-    known: list[tuple[str, object]] = [("state", found.state), ("why", found.message), ("code", found.code)]
-    emit(found, lambda: facts([*known, *found.facts.items()]))
+    emit(found, lambda: show(found))
 
 
 def _facts(found: "Trial") -> list[tuple[str, object]]:

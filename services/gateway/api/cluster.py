@@ -100,7 +100,7 @@ class QueueEntry(Resource):
     position: int | None = None
     code: str | None = Field(
         default=None,
-        description="A stable word for why it waits, such as `no_free_slots`.",
+        description="A stable word for why it waits, such as `waiting_for_slots`.",
     )
     reason: str | None = None
     since: datetime
@@ -119,14 +119,56 @@ class ListQueueRequest(PageRequest):
     pool: Annotated[str | None, Field(max_length=100)] = None
 
 
+class Holder(Resource):
+    """A run of the caller's tenant that holds what a trial waits for."""
+
+    experiment_number: int
+    trial_number: int
+    slots: int
+    since: datetime
+    leaving: bool = Field(description="It was asked to give its slots back, or is ending.")
+
+
+class GivenBack(Resource):
+    """Why a trial's run was asked for its slots."""
+
+    run_number: int
+    code: str = Field(description="A stable word, such as `priority`.")
+    message: str
+    by: str | None = Field(default=None, description="The caller's trial that was to have them: `34.1`.")
+
+
+class WayOut(Resource):
+    """A change with which a trial would start, as a plan has found."""
+
+    code: str = Field(description="What to change: a stable word, such as `slots`, `priority` or `pool`.")
+    starts: str = Field(description="`now`, or `soon`: when slots that it may then ask for have come back.")
+    message: str
+    command: str = Field(description="The command that makes the change.")
+    number: int | None = None
+    pool: str | None = None
+
+
 class Explanation(Resource):
     """An answer to "why is my trial waiting"; others' work appears as numbers only."""
 
     trial: UUID
     state: str = Field(description="waiting, running, closed or unknown.")
-    code: str = Field(description="A stable word, such as `no_free_slots`.")
+    code: str = Field(description="A stable word, such as `waiting_for_slots`.")
     message: str
     facts: JsonObject = {}
+    position: int | None = Field(default=None, description="Its place in the queue, from 1.")
+    holders: list[Holder] = Field(
+        default=[], description="The caller's runs that hold what it waits for: the largest ten."
+    )
+    own_runs: int = 0
+    own_slots: int = 0
+    other_runs: int = Field(default=0, description="How many runs of other tenants hold what it waits for.")
+    other_slots: int = 0
+    given_back: GivenBack | None = Field(
+        default=None, description="Set when its present or last run was asked for its slots."
+    )
+    ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
 
 
 class EventKind(StrEnum):

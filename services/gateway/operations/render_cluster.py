@@ -4,7 +4,7 @@ from services.gateway.api import cluster, pools
 from services.gateway.operations.render import Row
 from shared.messages import instances as instance_messages
 from shared.messages.pools import PoolView
-from shared.messages.queue import QueueEntry
+from shared.messages.queue import Explanation, QueueEntry
 from shared.messages.workers import WorkerView
 
 
@@ -69,4 +69,11 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         code=entry.code,
         reason=entry.reason,
         since=entry.since,
+    )
+
+
+def render_explanation(told: Explanation) -> cluster.Explanation:
+    """The parts have the same fields on both sides."""
+    return cluster.Explanation.model_validate(
+        {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"})}
     )

@@ -19,6 +19,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_trial
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import finite, render_run, render_trial
+from services.gateway.operations.render_cluster import render_explanation
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
 from shared.messages.queue import Explain
@@ -73,9 +74,7 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     found = await call.doors.bus.ask(
         Explain(trial_id=TrialId(trial.id)), call.tenant, call.doors.query_timeout_s
     )
-    return Explanation(
-        trial=found.trial_id, state=found.state, code=found.code, message=found.message, facts=found.facts
-    )
+    return render_explanation(found)
 
 
 async def _load_trials(

@@ -116,8 +116,10 @@ class Cluster:
         (self.changes.lazy_trials if lazily else self.changes.trials)[name] = None
 
     def put_part(self, experiment: ExperimentId, part: Part) -> None:
-        """Changes priority, weight, cap or pool of an experiment; its requests move to their new place."""
-        trials = [self.trials[trial] for trial in self.live.get(experiment, {})]
+        """Changes priority, weight, cap or pool of an experiment; with its pool, its requests move."""
+        before = self.parts.get(experiment)
+        is_moved = (before.pool if before else None) != part.pool
+        trials = [self.trials[trial] for trial in self.live.get(experiment, {})] if is_moved else []
         for trial in trials:
             self._count_waiting(trial, -1)
         self.parts[experiment] = part

@@ -94,6 +94,11 @@ class Queue:
                 mask |= bit
         return mask
 
+    def forget_shapes(self, beyond: int) -> None:
+        """Drops the shapes that came after so many; nothing of them may be waiting."""
+        while len(self.shapes) > beyond:
+            self.shapes.popitem()
+
     def _open(self, trial: Trial, leaf: Node) -> Line:
         wish = trial.wish
         bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))

@@ -39,7 +39,23 @@ def explain(
     pool = cluster.pools[cluster.pool_of(trial)]
     if before is None:
         before = ahead(pool, [trial.id]).get(trial.id, 0)
-    return _told(cluster, pool, trial, _binding(cluster, pool, trial, reason), before)
+    return _told(cluster, pool, trial, binding_of(cluster, trial, reason), before)
+
+
+def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Reason:
+    """What a waiting request waits for, as things stand. `reason` is what the last plan said of it."""
+    if trial.state is RequestState.AWAITING:
+        return "uploads"
+    pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
+    leaf = pool.shares.leaves.get(trial.wish.experiment)
+    limit = limit_of(leaf, needs.min_slots) if leaf else None
+    if limit is not None:
+        return limit
+    ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
+    total, largest = pool.capacity.total_for(ask)
+    if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
+        return "beyond_pool"
+    return "preempting" if reason == "preempting" else "slots"
 
 
 def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: int) -> Refusal:
@@ -64,21 +80,6 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: in
             return _beyond_pool(pool, trial, facts)
         case "slots":
             return _waiting(pool, trial, facts)
-
-
-def _binding(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason | None) -> Reason:
-    if trial.state is RequestState.AWAITING:
-        return "uploads"
-    needs = trial.wish.needs
-    leaf = pool.shares.leaves.get(trial.wish.experiment)
-    limit = limit_of(leaf, needs.min_slots) if leaf else None
-    if limit is not None:
-        return limit
-    ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
-    total, largest = pool.capacity.total_for(ask)
-    if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
-        return "beyond_pool"
-    return "preempting" if reason == "preempting" else "slots"
 
 
 def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:

@@ -1,8 +1,12 @@
 """Runs and trials that have left the leader's memory, as questions ask for them."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.scheduler.core.run import Asked
+from services.scheduler.store.rows import asked_of
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts
 
@@ -13,6 +17,32 @@ _ALLOCATION = text(
     " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.run = :run"
 )
 _CLOSED = text("SELECT 1 FROM scheduler.trial WHERE trial = :trial AND tenant = :tenant")
+
+_GIVEN_BACK = text(
+    "SELECT r.number, r.asked_because, r.asked_for, w.spec ->> 'experiment_number' AS experiment_number,"
+    " w.spec ->> 'trial_number' AS trial_number"
+    " FROM scheduler.run r LEFT JOIN scheduler.wanted w ON w.trial = r.asked_for AND w.tenant = r.tenant"
+    " WHERE r.run = :run AND r.tenant = :tenant AND r.asked_because IS NOT NULL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAsking:
+    """Why a run was asked for its slots. `by`: the trial that was to have them, where it is of the same tenant."""
+
+    run_number: int
+    asked: Asked
+    by: str | None
+
+
+async def load_asking(connection: AsyncConnection, tenant: TenantId, run: RunId) -> StoredAsking | None:
+    """None: nobody has asked this run for its slots."""
+    row = (await connection.execute(_GIVEN_BACK, {"run": run, "tenant": tenant})).one_or_none()
+    asked = asked_of(row) if row else None
+    if row is None or asked is None:
+        return None
+    by = f"{row.experiment_number}.{row.trial_number}" if row.experiment_number else None
+    return StoredAsking(row.number, asked, by)
 
 
 async def load_allocation(connection: AsyncConnection, run: RunId) -> AllocationFacts | None:

@@ -548,18 +548,34 @@ class ExperimentTrialCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., planned: _Optional[int] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("trial", "state", "code", "message", "facts")
+    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     FACTS_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
+    OWN_RUNS_FIELD_NUMBER: _ClassVar[int]
+    OWN_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    OTHER_RUNS_FIELD_NUMBER: _ClassVar[int]
+    OTHER_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    GIVEN_BACK_FIELD_NUMBER: _ClassVar[int]
+    WAYS_OUT_FIELD_NUMBER: _ClassVar[int]
     trial: str
     state: str
     code: str
     message: str
     facts: _struct_pb2.Struct
-    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    position: int
+    holders: _containers.RepeatedCompositeFieldContainer[Holder]
+    own_runs: int
+    own_slots: int
+    other_runs: int
+    other_slots: int
+    given_back: GivenBack
+    ways_out: _containers.RepeatedCompositeFieldContainer[WayOut]
+    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ...) -> None: ...
 
 class FileDownload(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256", "url")
@@ -617,6 +633,18 @@ class ForkExperimentRequest(_message.Message):
     labels: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, experiment: _Optional[str] = ..., overrides: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class GivenBack(_message.Message):
+    __slots__ = ("run_number", "code", "message", "by")
+    RUN_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    run_number: int
+    code: str
+    message: str
+    by: str
+    def __init__(self, run_number: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., by: _Optional[str] = ...) -> None: ...
+
 class Health(_message.Message):
     __slots__ = ("status", "version")
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -624,6 +652,20 @@ class Health(_message.Message):
     status: str
     version: str
     def __init__(self, status: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class Holder(_message.Message):
+    __slots__ = ("experiment_number", "trial_number", "slots", "since", "leaving")
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    LEAVING_FIELD_NUMBER: _ClassVar[int]
+    experiment_number: int
+    trial_number: int
+    slots: int
+    since: _timestamp_pb2.Timestamp
+    leaving: bool
+    def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
 
 class InstancePage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1450,6 +1492,22 @@ class WatchEventsRequest(_message.Message):
     kind: _containers.RepeatedScalarFieldContainer[EventKind]
     experiment: str
     def __init__(self, after: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[EventKind, str]]] = ..., experiment: _Optional[str] = ...) -> None: ...
+
+class WayOut(_message.Message):
+    __slots__ = ("code", "starts", "message", "command", "number", "pool")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    STARTS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    starts: str
+    message: str
+    command: str
+    number: int
+    pool: str
+    def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Worker(_message.Message):
     __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels")

@@ -1,0 +1,50 @@
+"""How `muster queue explain` reads: what binds a trial, who holds what it waits for, and what would let it start."""
+
+from typing import TYPE_CHECKING
+
+from muster.cli.output import facts, table, when
+
+if TYPE_CHECKING:
+    from muster.client.models import Explanation, Holder
+
+
+def show(found: "Explanation") -> None:
+    """Print an explanation; a table of ways out stands below it where there are any."""
+    facts(
+        [
+            ("state", found.state),
+            ("why", found.message),
+            ("place", found.position),
+            ("held by", _held_by(found)),
+            ("gave back", _given_back(found)),
+            ("code", found.code),
+        ]
+    )
+    if found.ways_out:
+        print()
+        rows = [(one.message, one.command) for one in found.ways_out]
+        table(("what would help", "how"), rows, "")
+
+
+def _held_by(found: "Explanation") -> str:
+    named = [_named(one) for one in found.holders]
+    if found.own_runs > len(named):
+        named.append(f"{found.own_runs - len(named)} more of yours ({_slots(found.own_slots)} in all)")
+    if found.other_runs:
+        runs = "1 run" if found.other_runs == 1 else f"{found.other_runs} runs"
+        named.append(f"{runs} of other tenants ({_slots(found.other_slots)})")
+    return "\n".join(named)
+
+
+def _named(one: "Holder") -> str:
+    on_its_way = ", on its way out" if one.leaving else ""
+    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots)}, began {when(one.since)}{on_its_way})"
+
+
+def _given_back(found: "Explanation") -> str | None:
+    back = found.given_back
+    return f"run {back.run_number} was asked for its slots {back.message}" if back else None
+
+
+def _slots(count: int) -> str:
+    return "1 slot" if count == 1 else f"{count} slots"

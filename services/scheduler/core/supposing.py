@@ -1,0 +1,110 @@
+"""What a plan would say if one thing were otherwise. The world is changed by the events that people cause, planned, and put back."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from services.scheduler.core.changes import Changes
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.plan import plan
+from services.scheduler.core.pool import NO_QUOTA
+from services.scheduler.core.queue import Part
+from services.scheduler.core.shares import Path
+from services.scheduler.core.trial import Trial
+from shared.ids import PoolName, TrialId
+
+LAST = 1 << 61
+"""A place behind all that wait."""
+
+Outcome = Literal["now", "soon", "waits"]
+"""Granted; granted when slots that others were asked for, or will be, have come back; neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class FewerSlots:
+    """The request is withdrawn, and one of its experiment for so many slots comes last."""
+
+    slots: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPart:
+    """Its experiment has another priority, limit or pool."""
+
+    part: Part
+
+
+@dataclass(frozen=True, slots=True)
+class OtherMaximum:
+    """Its tenant, or its workspace, may hold so many slots in the pool."""
+
+    path: Path
+    maximum: int
+
+
+Change = FewerSlots | OtherPart | OtherMaximum
+
+
+def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
+    """What the next plan says of a waiting trial after the change; the cluster is left as it was."""
+    kept, cluster.changes = cluster.changes, Changes()
+    try:
+        with _supposed(cluster, cluster.trials[name], change):
+            planned = plan(cluster, [cluster.pool_of(cluster.trials[name])])
+    finally:
+        cluster.changes = kept
+    if any(grant.trial == name for grant in planned.grants):
+        return "now"
+    return "soon" if planned.refusals.get(name) == "preempting" else "waits"
+
+
+def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
+    match change:
+        case FewerSlots(slots):
+            return _with_slots(cluster, trial, slots)
+        case OtherPart(part):
+            return _with_part(cluster, trial, part)
+        case OtherMaximum(path, maximum):
+            return _with_maximum(cluster, cluster.pool_of(trial), path, maximum)
+
+
+@contextmanager
+def _with_slots(cluster: Cluster, trial: Trial, slots: int) -> Iterator[None]:
+    queue, needs = cluster.pools[cluster.pool_of(trial)].queue, trial.wish.needs
+    shapes = len(queue.shapes)
+    fewer = replace(needs, min_slots=slots, max_slots=slots if not needs.is_elastic else needs.max_slots)
+    submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
+    wish = replace(trial.wish, needs=fewer)
+    cluster.put_trial(replace(trial, wish=wish, place=LAST, submitted_at=submitted_at))
+    try:
+        yield
+    finally:
+        cluster.put_trial(trial)
+        queue.forget_shapes(shapes)
+
+
+@contextmanager
+def _with_part(cluster: Cluster, trial: Trial, part: Part) -> Iterator[None]:
+    experiment, pool = trial.wish.experiment, cluster.pools[part.pool or cluster.pool_of(trial)]
+    before, shapes = cluster.parts.get(experiment), len(pool.queue.shapes)
+    default = cluster.part_of(trial)
+    cluster.put_part(experiment, part)
+    try:
+        yield
+    finally:
+        cluster.put_part(experiment, before or default)
+        if before is None:
+            del cluster.parts[experiment]
+        pool.queue.forget_shapes(shapes)
+
+
+@contextmanager
+def _with_maximum(cluster: Cluster, pool: PoolName, path: Path, maximum: int) -> Iterator[None]:
+    before = cluster.pools[pool].shares.quotas.get(path)
+    cluster.put_quota(pool, path, replace(before or NO_QUOTA, maximum=maximum))
+    try:
+        yield
+    finally:
+        cluster.put_quota(pool, path, before)

@@ -1,0 +1,181 @@
+"""What would let a trial start is found by planning, holds when it is really done, and leaves the world as it was."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+
+from hypothesis import given, settings, strategies as st
+
+from services.scheduler.core import wishes
+from services.scheduler.core.alternatives import Alternative, alternatives
+from services.scheduler.core.plan import plan
+from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
+from services.scheduler.core.refusals import binding_of
+from services.scheduler.core.supposing import FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.trial import RequestState
+from services.scheduler.core.turn import take_turn
+from shared.ids import PoolName, TrialId
+from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
+from tests.unit.scheduler.world import POOL, World, trial_id
+
+OTHER = PoolName("other")
+CROWD = st.tuples(
+    st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=4, max_size=12),
+    st.lists(st.integers(20, 60), min_size=3, max_size=3),
+    st.none() | st.integers(1, 4),
+    st.none() | st.integers(1, 8),
+)
+"""Requests (slots, on one machine), priorities of three experiments, the first one's max_slots, and its tenant's maximum."""
+
+
+def found(world: World, name: TrialId) -> list[Alternative]:
+    planned = world.plan()
+    reason = binding_of(world.cluster, world.cluster.trials[name], planned.refusals.get(name))
+    return [one for one in alternatives(world.cluster, name, reason) if one is not None]
+
+
+def waiting(world: World) -> Iterator[TrialId]:
+    granted = {grant.trial for grant in world.plan().grants}
+    for trial in list(world.cluster.trials.values()):
+        if trial.state is RequestState.QUEUED and trial.id not in granted:
+            yield trial.id
+
+
+def carry_out(world: World, name: TrialId, one: Alternative) -> None:
+    """Does what a person would do."""
+    trial = world.cluster.trials[name]
+    match one.change:
+        case FewerSlots(slots):
+            fewer = replace(trial.wish.needs, min_slots=slots, max_slots=slots)
+            world.places += 1
+            wish = replace(trial.wish, version=trial.wish.version + 1, wanted="kill")
+            wishes.on_wish(world.cluster, wish, 0, world.now)
+            fresh = replace(trial.wish, version=wish.version + 1, request=trial.wish.request + 1, needs=fewer)
+            wishes.on_wish(world.cluster, fresh, world.places, world.now)
+        case OtherPart(part):
+            wishes.on_part(world.cluster, trial.wish.experiment, part)
+        case OtherMaximum(path, maximum):
+            before = world.cluster.pools[POOL].shares.quotas.get(path, NO_QUOTA)
+            wishes.on_quota(world.cluster, POOL, path, replace(before, maximum=maximum))
+
+
+def two_pools(policy: PoolPolicy) -> World:
+    world = World(policy)
+    world.cluster.put_pool(replace(policy, name=OTHER))
+    for name, slots in WORKERS.items():
+        world.worker(name, slots)
+    world.worker("z", 2, pool=OTHER)
+    return world
+
+
+def crowded(crowd: tuple, policy: PoolPolicy) -> World:
+    requests, priorities, cap, maximum = crowd
+    world = two_pools(policy)
+    for experiment, priority in enumerate(priorities):
+        world.part(experiment, priority, cap if experiment == 0 else None)
+    world.quota(0, guaranteed=3, maximum=maximum)
+    for number, (slots, single) in enumerate(requests, start=1):
+        world.want(number, slots, single_node=single, experiment=number % 3, tenant=number % 3 % 2)
+        if number % 4 == 0:
+            world.cycle()
+            world.wait(10)
+    return world
+
+
+@settings(max_examples=150, deadline=None)
+@given(CROWD, EVENTS, POLICIES)
+def test_what_would_start_does_start_when_it_is_really_done(crowd, events, policy):
+    world = crowded(crowd, policy)
+    for event in events:
+        happen(world, event)
+    world.cycle()
+    for name in list(waiting(world)):
+        for one in found(world, name):
+            tried = deepcopy(world)
+            carry_out(tried, name, one)
+            planned = plan(tried.cluster, list(tried.cluster.pools))
+            if one.start == "now":
+                assert name in {grant.trial for grant in planned.grants}, one
+                take_turn(tried.cluster, (), tried.next_token, tried.now)
+                assert tried.cluster.trials[name].state is RequestState.RUNNING, one
+            else:
+                assert planned.refusals[name] == "preempting", one
+
+
+@settings(max_examples=60, deadline=None)
+@given(CROWD, EVENTS, POLICIES)
+def test_asking_changes_nothing_then_or_later(crowd, events, policy):
+    asked, left_alone = crowded(crowd, policy), crowded(crowd, policy)
+    for event in events:
+        for world in (asked, left_alone):
+            happen(world, event)
+        changes = deepcopy(asked.cluster.changes)
+        for name in list(waiting(asked)):
+            found(asked, name)
+        assert asked.cluster.changes == changes
+        assert asked.plan() == left_alone.plan()
+
+
+def busy(policy: PoolPolicy, **more: object) -> World:
+    """Eight slots on one machine, six of them taken by others of lower rank."""
+    world = World(policy)
+    world.worker("a", 8)
+    world.part(0, 50), world.part(1, 42), world.part(2, 30)
+    world.want(1, 6, experiment=0)
+    world.cycle()
+    return world
+
+
+def told(world: World, number: int) -> dict[str, tuple[object, str]]:
+    return {one.kind: (one.number or one.pool, one.start) for one in found(world, trial_id(number))}
+
+
+def test_fewer_slots_are_as_many_as_would_start_now():
+    world = busy(PoolPolicy(POOL))
+    world.want(2, 8, experiment=1)
+    world.cycle()
+    assert told(world, 2) == {"slots": (2, "now")}
+
+
+def test_a_priority_helps_where_it_gives_the_right_to_ask():
+    world = busy(PoolPolicy(POOL, preemption=True))
+    world.part(3, 60)
+    world.want(2, 8, experiment=3)
+    world.cycle()
+    assert told(world, 2) == {"slots": (2, "now"), "priority": (49, "soon")}
+    assert "priority" not in told(busy_with(PoolPolicy(POOL, order="fifo")), 2)
+
+
+def busy_with(policy: PoolPolicy) -> World:
+    world = busy(policy)
+    world.want(2, 8, experiment=1)
+    world.cycle()
+    return world
+
+
+def test_a_priority_helps_where_it_goes_before_the_head():
+    world = busy(PoolPolicy(POOL))
+    world.want(2, 8, experiment=2)
+    world.want(3, 2, experiment=1)
+    world.cycle()
+    assert told(world, 3) == {"priority": (29, "now")}, "the free slots are kept for the head"
+
+
+def test_limits_that_bind_are_named_with_what_would_do():
+    world = busy(PoolPolicy(POOL))
+    world.part(1, 42, max_slots=1), world.quota(0, maximum=7)
+    world.want(2, 2, experiment=1)
+    world.cycle()
+    assert told(world, 2) == {"slots": (1, "now")}, "the tenant's maximum stands behind the experiment's"
+    world.quota(0, maximum=8)
+    assert told(world, 2) == {"slots": (1, "now"), "max_slots": (2, "now")}
+    world.part(1, 42), world.quota(0, maximum=7)
+    assert told(world, 2) == {"slots": (1, "now"), "tenant_maximum": (8, "now")}
+
+
+def test_another_pool_counts_when_the_whole_experiment_goes_there():
+    world = two_pools(PoolPolicy(POOL))
+    world.want(1, 9, experiment=0), world.want(2, 2, experiment=1), world.want(3, 2, experiment=1)
+    world.cycle()
+    assert told(world, 2)["pool"] == ("other", "now")
+    assert "pool" not in told(world, 3), "the first of its experiment would take what is there"
