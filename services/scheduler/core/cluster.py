@@ -21,6 +21,7 @@ from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
@@ -41,6 +42,7 @@ class Cluster:
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
+        self.turns = Turns()
         self._touched: dict[WorkerId, None] = {}
         self.now_ms = 0
         self.changes = Changes()
@@ -68,7 +70,7 @@ class Cluster:
         """A new pool, or a new policy of one; what waits and runs stays."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            pool = self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive))
+            pool = self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive), self.turns)
         pool.rule(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
@@ -98,6 +100,7 @@ class Cluster:
             self._count_waiting(before, -1)
         self.trials[name] = trial
         self._count_waiting(trial, +1)
+        self.turns.follow(trial)
         live = self.live.get(experiment)
         if live is None:
             live = self.live[experiment] = {}

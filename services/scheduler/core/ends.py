@@ -94,12 +94,14 @@ def _resized(before: int, after: int) -> str:
 
 def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
+    gave_way = ending.outcome == "preempted" and not is_resized
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
     return replace(
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
-        preemptions=trial.preemptions + (ending.outcome == "preempted" and not is_resized),
+        preemptions=trial.preemptions + (gave_way and not run.yields),
+        turned_at=run.ended_at if gave_way and run.yields else trial.turned_at,
         best_step=max(trial.best_step, run.step),
         awaited=None,
     )

@@ -5,12 +5,14 @@ from uuid import UUID
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.preemption.rights import claim_of
+from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line
 from services.scheduler.core.shares import Node
 from shared.ids import TenantId
 
 ALL = -1
+VAIN_TURNS = 64
+"""So many requests of a plan may look in vain for a run whose turn is over; those behind them have their look later."""
 OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
 """What a tenant without machines of its own would ask."""
 
@@ -18,8 +20,9 @@ OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
 class Hopes:
     """Masks of shapes (`Line.bit`). Neighbour: `order` asks for them while it looks for the next line."""
 
-    def __init__(self, pool: Pool, head: Head) -> None:
+    def __init__(self, pool: Pool, head: Head, now_ms: int) -> None:
         self._pool, self._head = pool, head
+        self._vain_turns = VAIN_TURNS if pool.policy.quantum and pool.standing.is_over(now_ms) else 0
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}
@@ -33,14 +36,23 @@ class Hopes:
         """Whether this tenant has asked others for such a shape in vain already."""
         return bool(self._vain.get(line.leaf.path[0], 0) & line.bit)
 
-    def give_up(self, line: Line) -> None:
-        """Nobody can be asked for such a shape by this tenant."""
+    @property
+    def are_turns_over(self) -> bool:
+        """Whether it is worth looking for runs whose turn is over."""
+        return self._vain_turns > 0
+
+    def give_up(self, line: Line, rights: Rights) -> None:
+        """Nobody could be asked. Where a guarantee gave the right, nobody can be for such a shape by this tenant; equals differ."""
+        if rights.equals is not None:
+            self._vain_turns -= 1
+        if rights.equals is not None or rights.priority is not None:
+            return
         tenant = line.leaf.path[0]
         self._vain[tenant] = self._vain.get(tenant, 0) | line.bit
 
     def of(self, asking: Node | Line) -> int:
         """Before a head is found everything is looked at; then what may fit, or may ask."""
-        if self._head.priority is None or self._head.is_lendable:
+        if self._head.priority is None or self._head.is_lendable or self.are_turns_over:
             return ALL
         leaf = asking.leaf if isinstance(asking, Line) else asking
         if isinstance(asking, Line) and leaf.priority < self._worst_priority():

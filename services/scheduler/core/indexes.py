@@ -13,6 +13,7 @@ from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.turns import Turns
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from shared.ids import RunId, TrialId, WorkerId
 
@@ -39,15 +40,17 @@ class Pool:
     """See the module.
 
     Attributes:
-        later: In pools with preemption or lending: what is free when all has left that is leaving or lent.
+        later: In pools that take slots back: what is free when all has left that is leaving or lent.
         elastic: What is known of trials that take more than their minimum.
-        standing: In pools with preemption: what could be asked to leave.
+        standing: In pools that take slots back: what could be asked to leave.
+        turns: When experiments last yielded; one for all pools.
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
     """
 
     policy: PoolPolicy
     capacity: Capacity
+    turns: Turns
     later: Capacity | None = None
     standing: Standing = field(default_factory=Standing)
     shares: Shares = field(default_factory=Shares)
@@ -76,13 +79,14 @@ class Pool:
         """Whether time alone may change what is planned."""
         if self.is_lending:
             return True
-        return len(self.queue) > 0 and (self.shares.history is not None or self.policy.min_run > timedelta(0))
+        is_timed = self.policy.min_run > timedelta(0) or self.policy.quantum is not None
+        return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
 
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:
         """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
         self.policy = policy
         self.capacity = Capacity(policy.exclusive)
-        self.later = Capacity(policy.exclusive) if policy.preemption or policy.elastic else None
+        self.later = Capacity(policy.exclusive) if policy.takes_back else None
         self.standing = Standing()
         history = self.shares.history
         if policy.order != "fair_share":

@@ -29,6 +29,8 @@ class PoolPolicy:
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
+        quantum: A run that has had its slots for so long yields them to a waiting request of equal right
+            (`preemption/turns`); None: to nobody.
         elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
         half_life: After this long, past use counts half (`fair_share` only).
     """
@@ -46,8 +48,14 @@ class PoolPolicy:
     ageing: timedelta | None = None
     min_run: timedelta = timedelta(0)
     max_preemptions: int | None = None
+    quantum: timedelta | None = None
     half_life: timedelta = timedelta(days=1)
     elastic: bool = False
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether a run may be asked for its slots."""
+        return self.preemption or self.elastic or self.quantum is not None
 
 
 @dataclass(frozen=True, slots=True)

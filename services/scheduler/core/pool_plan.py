@@ -3,8 +3,8 @@
 Lines are taken in the pool's order. Of each:
 1. A limit on the way down (maximum of tenant or workspace, `max_slots`, `max_trials`) passes it by; it holds up nobody.
 2. What fits is granted whole.
-3. What does not, in a pool with preemption, counts on slots that are being given back; if they do not suffice, runs that it may
-   ask (`preemption/rights`) are asked. What it will get is kept for it. Slots are granted only when they are free.
+3. What does not, in a pool that takes slots back, counts on slots that are being given back; if they do not suffice, runs that it may
+   ask (`preemption/rights`, `preemption/equals`) are asked. What it will get is kept for it. Slots are granted only when they are free.
 4. The first that must simply wait has machines reserved, whose free slots nobody behind it may take, but those from whom they
    can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
    whatever passes it elsewhere meanwhile (backfill).
@@ -37,8 +37,8 @@ class PoolPlan:
         self.resizes: list[Resize] = []
         self.refusals: dict[TrialId, Reason] = {}
         self.head = Head(pool)
-        self._hopes = Hopes(pool, self.head)
-        self._order: Serving = serving(pool.policy, pool.queue, pool.shares, self._favoured(), cluster.now_ms)
+        self._hopes = Hopes(pool, self.head, cluster.now_ms)
+        self._order: Serving = serving(pool, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
         self._covered = 0
@@ -83,9 +83,10 @@ class PoolPlan:
         )
 
     def _favoured(self) -> Line | None:
-        """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now."""
+        """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now. With a
+        quantum it does not: the head would take what others have asked for, and will have its own turn."""
         reserved = self.pool.reserved
-        if reserved is None or reserved.trial not in self.pool.queue:
+        if reserved is None or reserved.trial not in self.pool.queue or self.pool.policy.quantum:
             return None
         line, key = self.pool.queue.line_of(reserved.trial)
         return line if line.keys[0] is key else None
@@ -151,22 +152,29 @@ class PoolPlan:
 
     def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
-        rights = rights_of(self.pool.policy, line.leaf, slots)
-        if later is None or not rights.any or self._hopes.is_vain(line):
+        if later is None or self._hopes.is_vain(line):
+            return False
+        rights = rights_of(
+            self.pool, line.leaf, slots, self.cluster.now_ms if self._hopes.are_turns_over else None
+        )
+        if not rights.any:
             return False
         self._hopes.decide()
-        search = Search(self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent)
-        victims = search.choose()
-        for victim in victims:
+        kept = self.head.reserved.workers if self.head.reserved else ()
+        search = Search(
+            self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent, kept
+        )
+        victims = [(one.run, search.cause(one)) for one in search.choose()]
+        for victim, because in victims:
             charge = self.pool.charges[victim]
-            self.signals.append(Preempt(victim, trial, rights.cause(charge.leaf)))
+            self.signals.append(Preempt(victim, trial, because))
             self._asked.add(victim)
             self.pool.shares.leave(charge.leaf, charge.slots)
             held = held_by(self.cluster, victim)
             later.give(held)
             self._spent.update(worker for worker, _ in held if not self._stands_on(worker))
-        if not victims and rights.priority is None:
-            self._hopes.give_up(line)
+        if not victims:
+            self._hopes.give_up(line, rights)
         return bool(victims)
 
     def _stands_on(self, worker: WorkerId) -> bool:

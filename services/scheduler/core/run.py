@@ -13,10 +13,11 @@ from shared.messages.specs import UNCATEGORIZED, Signal, Wanted
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
+TURN_OVER = "its turn was over, and others of equal right were waiting"
 
-Cause = Literal["priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move"]
+Cause = Literal["priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move", "turn"]
 """Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
-since its worker is to be empty; since its experiment goes to another pool."""
+since its worker is to be empty; since its experiment goes to another pool; since its turn is over and an equal waits."""
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
@@ -170,6 +171,11 @@ class Run:
         return self.is_ended and self.released >= self.workers
 
     @property
+    def yields(self) -> bool:
+        """Whether it was asked for its slots because its turn was over."""
+        return self.asked is not None and self.asked.because == "turn"
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing that it announced is still on its way."""
         return self.announced is None or self.settled >= self.announced
@@ -237,7 +243,7 @@ def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
 def _judge_acknowledged(trial: Trial, run: Run, signal: Signal) -> Ending:
     wanted = trial.wish.wanted
     if signal is Signal.PREEMPT:
-        return Ending("preempted", closes=_ENDS.get(wanted))
+        return Ending("preempted", closes=_ENDS.get(wanted), reason=TURN_OVER if run.yields else None)
     if signal is Signal.PAUSE and run.pause_asked and wanted is Wanted.RUN:
         # Paused and resumed before the ranks had ended: the resumption stands.
         return Ending("parked", closes=None)

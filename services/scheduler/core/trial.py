@@ -107,6 +107,7 @@ class Trial:
         restarts: Restarts charged so far.
         fruitless: Uncharged ends in a row without a higher step or a new checkpoint.
         preemptions: How often this trial gave its slots back because others were to have them.
+        turned_at: When it last yielded its slots because its turn was over.
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
     """
@@ -123,6 +124,7 @@ class Trial:
     awaited: Awaited | None = None
     submitted_at: datetime | None = None
     preemptions: int = 0
+    turned_at: datetime | None = None
 
     @property
     def id(self) -> TrialId:
@@ -151,4 +153,4 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
     fresh = replace(trial, wish=wish, place=place, since=now, submitted_at=now)
-    return replace(fresh, state=REQUEST.initial, fruitless=0)
+    return replace(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)

@@ -23,6 +23,8 @@ def asked_back(because: Cause, by: str | None) -> str:
             return "to go on with another number of slots"
         case "drain":
             return "because its worker was to be emptied"
+        case "turn":
+            return f"because its turn was over: {by or 'other work'} of equal right waited"
         case "move":
             return "because its experiment was moved to another pool"
         case _:

@@ -7,9 +7,10 @@ pool's size, which all would be divided by, is left out. Only children with hope
 
 from heapq import heapify, heappop, heapreplace
 
-from services.scheduler.core.decay import STEP_MS, History
+from services.scheduler.core.decay import History
 from services.scheduler.core.order.port import Hope
 from services.scheduler.core.queue import Line, Queue
+from services.scheduler.core.served import Served
 from services.scheduler.core.shares import NEVER, Node, Shares
 
 _Key = tuple[bool, int, int]
@@ -23,10 +24,7 @@ class FairServing:
         self, queue: Queue, shares: Shares, history: History, favoured: Line | None, now_ms: int
     ) -> None:
         self._queue, self._shares = queue, shares
-        # The past moves in steps: plans of one step see one order.
-        self._pasts = history.pasts
-        self._integral = history.decay.until(now_ms // STEP_MS * STEP_MS)
-        self._present = history.decay.present(now_ms)
+        self._ranking = Served(history, now_ms)
         self._heaps: dict[Node, list[_Entry]] = {}
         self._served: dict[Line, int] = {}
         self._over: set[Line] = set()
@@ -110,7 +108,4 @@ class FairServing:
     def _key(self, node: Node) -> _Key:
         if node in self._on_favoured:
             return (node.held >= node.quota.guaranteed, -1, 0)
-        past = self._pasts.get(node.path)
-        used = past.at(self._integral) if past else 0
-        share = (node.held * self._present + used) * 1000 // max(1, round(node.quota.weight * 1000))
-        return (node.held >= node.quota.guaranteed, share, node.first)
+        return (*self._ranking.rank(node, node.held), node.first)

@@ -4,6 +4,9 @@ With ageing, a request's key is priority · ageing + submission, in milliseconds
 `ageing`. All fall alike, so the order never changes and nothing is sorted again; and the bound is plain: a request of
 priority p is passed only by requests of a priority p' < p submitted less than (p - p') · ageing after it.
 
+With a quantum, equals (of one priority) go round: experiments that hold fewest slots first, then those that yielded longest ago.
+What is held only grows while a plan grants, so here too a line is looked at again when it comes up.
+
 Requests that a guarantee covers go before all others. What a plan grants only uses guarantees up, so a line that was covered
 when it was ranked is looked at again when it comes up.
 """
@@ -15,19 +18,21 @@ from services.scheduler.core.order.port import Hope
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.preemption.rights import is_covered
 from services.scheduler.core.queue import Key, Line, Queue
+from services.scheduler.core.turns import Turns
+from shared.ids import ExperimentId
 
-_Entry = tuple[bool, int, int, int, Line]
+_Entry = tuple[tuple[int, ...], int, Line]
 
 
 class KeyedServing:
     """Lines by the key of their first request; ties by place."""
 
-    def __init__(self, queue: Queue, policy: PoolPolicy) -> None:
-        self._policy = policy
+    def __init__(self, queue: Queue, policy: PoolPolicy, turns: Turns) -> None:
+        self._policy, self._turns = policy, turns
         self._served: dict[Line, int] = {}
         # The position breaks no tie (places differ): it keeps lines from being compared.
         self._heap: list[_Entry] = [
-            (*key_of(policy, line, line.keys[0]), at, line) for at, line in enumerate(queue.lines.values())
+            (self._rank(line, line.keys[0]), at, line) for at, line in enumerate(queue.lines.values())
         ]
         heapify(self._heap)
 
@@ -39,7 +44,7 @@ class KeyedServing:
                 heappop(self._heap)
                 continue
             present = self._entry(line)
-            if ranked[:-1] == present[:-1]:
+            if ranked[0] == present[0]:
                 return line
             heapreplace(self._heap, present)
         return None
@@ -59,8 +64,16 @@ class KeyedServing:
 
     def _entry(self, line: Line) -> _Entry:
         """The line as it stands now, at the top of the heap."""
-        key = key_of(self._policy, line, line.keys[self.first_of(line)])
-        return (*key, self._heap[0][3], line)
+        return (self._rank(line, line.keys[self.first_of(line)]), self._heap[0][1], line)
+
+    def _rank(self, line: Line, key: Key) -> tuple[int, ...]:
+        if self._policy.quantum is None:
+            return key_of(self._policy, line, key)
+        experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
+        place, submitted_ms, trial = key
+        since_ms = max(submitted_ms, self._turns.last_ms(experiment))
+        is_late, rank, _ = key_of(self._policy, line, (place, since_ms, trial))
+        return (is_late, rank, line.leaf.held, since_ms, place)
 
 
 def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[bool, int, int]:

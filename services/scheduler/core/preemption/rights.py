@@ -4,43 +4,67 @@
   What it gets is covered and so not borrowed; what they lost was, so their next request is not covered. Covered requests go
   before all others (`order`): otherwise what was given back would go to whoever gave it, for ever.
 - In the order `priority`, a request also takes from runs of a higher priority number, within the same bound.
+With a quantum, equals ask each other too, once a turn is over (`equals`); the bounds are the same.
 Holders are compared where their ways part: tenants, or workspaces of one tenant. `fifo` asks nobody.
 """
 
 from dataclasses import dataclass
 
+from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.preemption.equals import Equals
+from services.scheduler.core.served import Served
 from services.scheduler.core.run import Cause
 from services.scheduler.core.shares import Node
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right."""
+    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right. `equals`: whose turn is over."""
 
     leaf: Node
     priority: int | None
     is_covered_as_tenant: bool
     is_covered_as_workspace: bool
+    equals: Equals | None = None
+
+    @property
+    def are_at_any_time(self) -> bool:
+        """Whether it may ask runs whose turn is not over."""
+        return self.priority is not None or self.is_covered_as_tenant or self.is_covered_as_workspace
 
     @property
     def any(self) -> bool:
-        return self.priority is not None or self.is_covered_as_tenant or self.is_covered_as_workspace
+        return self.are_at_any_time or self.equals is not None
 
     def reach(self, victim: Node, slots: int) -> bool:
         """Whether runs of `victim` with so many slots in all may be asked to go."""
         is_lower = self.priority is not None and victim.priority > self.priority
-        mine, theirs = self.leaf, victim
-        if mine.workspace is theirs.workspace:
-            return is_lower
-        if not _can_lose(theirs.workspace, slots):
+        if not self._spares(victim, slots):
             return False
-        if mine.tenant is theirs.tenant:
+        if self.leaf.workspace is victim.workspace:
+            return is_lower
+        if self.leaf.tenant is victim.tenant:
             return is_lower or self.is_covered_as_workspace
-        return _can_lose(theirs.tenant, slots) and (is_lower or self.is_covered_as_tenant)
+        return is_lower or self.is_covered_as_tenant
+
+    def reach_equal(self, victim: Node, slots: int, slots_of_one: int) -> bool:
+        """Whether runs of `victim` whose turn is over may be asked. `slots_of_one`: of these, what counts against the one that
+        they are compared as."""
+        if self.equals is None or not self._spares(victim, slots):
+            return False
+        return self.equals.includes(victim, slots_of_one)
+
+    def _spares(self, victim: Node, slots: int) -> bool:
+        """Whether nobody else falls below a guarantee."""
+        if self.leaf.workspace is victim.workspace:
+            return True
+        if not _can_lose(victim.workspace, slots):
+            return False
+        return self.leaf.tenant is victim.tenant or _can_lose(victim.tenant, slots)
 
     def cause(self, victim: Node) -> Cause:
-        """By which right runs of `victim` may be asked, given that they may."""
+        """By which right runs of `victim` may be asked at any time, given that they may."""
         if self.priority is not None and victim.priority > self.priority:
             return "priority"
         return "workspace_guarantee" if self.leaf.tenant is victim.tenant else "tenant_guarantee"
@@ -51,8 +75,9 @@ def is_covered(policy: PoolPolicy, leaf: Node, slots: int) -> bool:
     return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
 
 
-def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
-    """What a request of this experiment for so many slots may ask for."""
+def rights_of(pool: Pool, leaf: Node, slots: int, turns_ms: int | None = None) -> Rights:
+    """What a request of this experiment for so many slots may ask for. `turns_ms`: now, where turns that are over count."""
+    policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
     covers = _gives_back(policy)
     return Rights(
@@ -60,6 +85,7 @@ def rights_of(policy: PoolPolicy, leaf: Node, slots: int) -> Rights:
         priority=leaf.priority if is_ranked else None,
         is_covered_as_tenant=covers and _covers(leaf.tenant, slots),
         is_covered_as_workspace=covers and _covers(leaf.workspace, slots),
+        equals=None if turns_ms is None else _equals_of(pool, leaf, turns_ms),
     )
 
 
@@ -71,6 +97,11 @@ def claim_of(policy: PoolPolicy, tenant: Node) -> int:
         child.quota.guaranteed - child.staying for child in tenant.children.values() if child.quota.guaranteed
     ]
     return max(0, tenant.quota.guaranteed - tenant.staying, *claims)
+
+
+def _equals_of(pool: Pool, leaf: Node, now_ms: int) -> Equals:
+    history = pool.shares.history
+    return Equals(leaf, pool.policy.order == "priority", Served(history, now_ms) if history else None)
 
 
 def _gives_back(policy: PoolPolicy) -> bool:

@@ -14,13 +14,17 @@ from services.scheduler.core.shares import NEVER, Node
 from services.scheduler.core.trial import Trial
 from shared.ids import RunId, TenantId, WorkerId
 
+MILLISECOND = timedelta(milliseconds=1)
 Key = tuple[int, int, WorkerId, int, int]
 """Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
+Turn = tuple[int, int, WorkerId]
+"""Importance, falling; when the first turn there is over; the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stander:
-    """A run on a machine. `ready_ms`: not to be asked before; `slots`: its whole gang's; `here`: on this machine."""
+    """A run on a machine. `slots`: its whole gang's; `here`: on this machine. Not to be asked before: `ready_ms`, by who goes before it;
+    `turn_ms`, by its equals."""
 
     run: RunId
     leaf: Node
@@ -29,15 +33,19 @@ class Stander:
     saved_ms: int
     ready_ms: int
     token: int
+    turn_ms: int = NEVER
 
 
 def stander_of(policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: int, here: int) -> Stander:
-    """A run as it stands on one machine. A run is left alone for `min_run`, and for ever once its trial was asked often enough."""
-    ready_ms = NEVER
-    if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
-        ready_ms = milliseconds(run.granted_at) + policy.min_run // timedelta(milliseconds=1)
+    """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
+    its equals."""
+    granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
+    if policy.preemption and (policy.max_preemptions is None or trial.preemptions < policy.max_preemptions):
+        ready_ms = granted_ms + policy.min_run // MILLISECOND
+    if policy.quantum is not None:
+        turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = milliseconds(run.saved_at or run.granted_at)
-    return Stander(run.id, leaf, slots, here, saved_ms, ready_ms, run.token)
+    return Stander(run.id, leaf, slots, here, saved_ms, ready_ms, run.token, turn_ms)
 
 
 class Standing:
@@ -47,9 +55,12 @@ class Standing:
         self._on: dict[WorkerId, tuple[Stander, ...]] = {}
         self._keys: dict[WorkerId, tuple[TenantId | None, Key]] = {}
         self._machines: dict[TenantId | None, list[Key]] = {}
+        self._turns: dict[WorkerId, Turn] = {}
+        self._in_turn: list[Turn] = []
 
     def set(self, worker: WorkerId, owner: TenantId | None, standers: tuple[Stander, ...]) -> None:
         """Replaces what stands on a machine."""
+        self._set_turn(worker, standers)
         found = self._keys.pop(worker, None)
         if found is not None:
             keys = self._machines[found[0]]
@@ -73,6 +84,25 @@ class Standing:
 
     def owners(self) -> Iterable[TenantId | None]:
         return self._machines.keys()
+
+    def is_over(self, now_ms: int) -> bool:
+        """Whether any run's turn is over."""
+        return next(self.in_turn(now_ms, None), None) is not None
+
+    def in_turn(self, now_ms: int, floor: int | None) -> Iterator[WorkerId]:
+        """Machines with a run whose turn is over: the least important first, then those that have had theirs longest.
+
+        Args:
+            floor: only machines with something of at least this priority number; None: all.
+        """
+        at = 0
+        while at < len(self._in_turn):
+            rank = self._in_turn[at][0]
+            if floor is not None and -rank < floor:
+                return
+            end = bisect_left(self._in_turn, (rank, now_ms + 1), lo=at)
+            yield from (turn[2] for turn in self._in_turn[at:end])
+            at = bisect_left(self._in_turn, (rank + 1,), lo=end)
 
     def worst(self) -> int:
         """The highest priority number of all that stand; 0 when nothing does."""
@@ -101,6 +131,16 @@ class Standing:
             if floor is not None and -key[0] <= floor:
                 return
             yield key[2]
+
+    def _set_turn(self, worker: WorkerId, standers: tuple[Stander, ...]) -> None:
+        found = self._turns.pop(worker, None)
+        if found is not None:
+            del self._in_turn[bisect_left(self._in_turn, found)]
+        first_ms = min((one.turn_ms for one in standers), default=NEVER)
+        if first_ms != NEVER:
+            turn = (-max(one.leaf.priority for one in standers), first_ms, worker)
+            self._turns[worker] = turn
+            insort(self._in_turn, turn)
 
     def _of(
         self, owner: TenantId | None, limit: int, spent: Container[WorkerId], now_ms: int

@@ -6,12 +6,14 @@ the machines looked at, which are the `LOOK` cheapest that may be asked: a searc
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from services.scheduler.core.capacity import Ask, Capacity, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
+from services.scheduler.core.run import Cause
 from services.scheduler.core.shares import NEVER
 from shared.ids import RunId, TenantId, WorkerId
 
@@ -22,7 +24,8 @@ SKIP = 512
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One request's search. `later` is what will be free when all has left that was asked already."""
+    """One request's search. `later` is what will be free when all has left that was asked already;
+    `kept`: machines of the head, where nobody's turn helps this request."""
 
     cluster: Cluster
     pool: Pool
@@ -32,8 +35,9 @@ class Search:
     rights: Rights
     asked: Container[RunId]
     spent: Container[WorkerId]
+    kept: Container[WorkerId] = ()
 
-    def choose(self) -> tuple[RunId, ...]:
+    def choose(self) -> tuple[Stander, ...]:
         """The runs to ask, the least important first; empty when no set of them would do."""
         if self.slots == 0 or not self.rights.any or not self._could_do():
             return ()
@@ -45,7 +49,7 @@ class Search:
 
     def _could_do(self) -> bool:
         """Whether it would fit if all that is borrowed came free: what rank alone may take is not reckoned."""
-        if self.rights.priority is not None:
+        if self.rights.priority is not None or self.rights.equals is not None:
             return True
         missing = self.slots - self.later.free_for(self.ask)
         if missing <= 0:
@@ -58,7 +62,13 @@ class Search:
         borrowed = sum(max(0, node.staying - node.quota.guaranteed) for node in holders.values())
         return borrowed >= missing
 
-    def _on_one_machine(self) -> tuple[RunId, ...]:
+    def cause(self, one: Stander) -> Cause:
+        """Why this run is asked: because its turn is over only where there is no other reason."""
+        if one.ready_ms > self.cluster.now_ms or not self.rights.reach(one.leaf, one.slots):
+            return "turn"
+        return self.rights.cause(one.leaf)
+
+    def _on_one_machine(self) -> tuple[Stander, ...]:
         best: tuple[tuple[int, int, int], list[Stander]] | None = None
         looked = 0
         for worker, askable in self._candidates():
@@ -73,7 +83,7 @@ class Search:
                 looked += 1
                 if looked == LOOK:
                     break
-        return () if best is None else _named(best[1])
+        return () if best is None else tuple(best[1])
 
     def _enough(self, worker: WorkerId, askable: list[Stander]) -> list[Stander] | None:
         """The fewest of the cheapest that make room on this machine; those that turn out needless are spared."""
@@ -98,7 +108,7 @@ class Search:
                 missing += one.here
         return chosen
 
-    def _on_many(self) -> tuple[RunId, ...]:
+    def _on_many(self) -> tuple[Stander, ...]:
         """Machines are cleared, the cheapest first, until the gang has room."""
         chosen: dict[RunId, Stander] = {}
         room = self.later.free_for(self.ask)
@@ -115,7 +125,7 @@ class Search:
                     break
             else:
                 return ()
-        return _named(self._needed(list(chosen.values())))
+        return tuple(self._needed(list(chosen.values())))
 
     def _needed(self, chosen: list[Stander]) -> list[Stander]:
         """Spares those without which the gang has room too, the most important first."""
@@ -132,10 +142,8 @@ class Search:
     def _candidates(self) -> Iterator[tuple[WorkerId, list[Stander]]]:
         """Machines with runs that may be asked, with these runs, the cheapest first. A machine of another tenant is of use
         only when all of it is cleared."""
-        only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
-        priority = self.rights.priority if only_lower else None
         vain = 0
-        for worker in self.pool.standing.machines(self._limits(), self.spent, self.cluster.now_ms, priority):
+        for worker in chain(self._machines(), self._in_turn()):
             spot = self.later.get(worker)
             if spot is None or self.ask.kind not in (None, spot.kind) or not spot.holds:
                 continue
@@ -151,6 +159,19 @@ class Search:
                 continue
             vain = 0
             yield worker, sorted(askable, key=_order)
+
+    def _machines(self) -> Iterator[WorkerId]:
+        if not self.rights.are_at_any_time:
+            return iter(())
+        only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
+        priority = self.rights.priority if only_lower else None
+        return self.pool.standing.machines(self._limits(), self.spent, self.cluster.now_ms, priority)
+
+    def _in_turn(self) -> Iterator[WorkerId]:
+        if self.rights.equals is None:
+            return iter(())
+        found = self.pool.standing.in_turn(self.cluster.now_ms, self.rights.equals.floor)
+        return (worker for worker in found if worker not in self.kept)
 
     def _limits(self) -> dict[TenantId | None, int]:
         """Owners whose machines may hold something to be asked for, and how much each may lose."""
@@ -169,9 +190,7 @@ class Search:
         return limits
 
     def _may_ask(self, one: Stander) -> bool:
-        if one.run in self.asked or one.ready_ms > self.cluster.now_ms:
-            return False
-        return self.rights.reach(one.leaf, one.slots)
+        return one.run not in self.asked and self._reaches(one, [one])
 
     def _may_lose(self, one: Stander, others: Iterable[Stander]) -> bool:
         return self._may_lose_all([one], others)
@@ -179,9 +198,17 @@ class Search:
     def _may_lose_all(self, fresh: Iterable[Stander], others: Iterable[Stander] = ()) -> bool:
         """Whether their holders stay within their guarantees when all of them go."""
         together = [*others, *fresh]
-        return all(
-            self.rights.reach(one.leaf, sum(o.slots for o in together if _is_kin(o, one))) for one in fresh
-        )
+        return all(self._reaches(one, together) for one in fresh)
+
+    def _reaches(self, one: Stander, together: list[Stander]) -> bool:
+        slots = sum(other.slots for other in together if _is_kin(other, one))
+        if one.ready_ms <= self.cluster.now_ms and self.rights.reach(one.leaf, slots):
+            return True
+        equals = self.rights.equals
+        if equals is None or one.turn_ms > self.cluster.now_ms:
+            return False
+        slots_of_one = sum(other.slots for other in together if equals.are_one(other.leaf, one.leaf))
+        return self.rights.reach_equal(one.leaf, slots, slots_of_one)
 
     def _held(self, run: RunId) -> Placement:
         return held_by(self.cluster, run)
@@ -206,7 +233,3 @@ def _cost(chosen: list[Stander], now_ms: int) -> tuple[int, int, int]:
     freed = sum(one.slots for one in chosen) or 1
     lost = sum(one.slots * (now_ms - one.saved_ms) for one in chosen)
     return (-min(one.leaf.priority for one in chosen), lost // freed, len(chosen))
-
-
-def _named(chosen: list[Stander]) -> tuple[RunId, ...]:
-    return tuple(dict.fromkeys(one.run for one in chosen))
