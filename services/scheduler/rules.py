@@ -19,6 +19,7 @@ def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
         half_life=timedelta(seconds=rules.half_life_s),
         min_run=timedelta(seconds=rules.min_run_s),
         max_preemptions=rules.max_preemptions,
+        quantum=None if rules.quantum_s is None else timedelta(seconds=rules.quantum_s),
     )
 
 
@@ -33,4 +34,5 @@ def rules_of(policy: PoolPolicy) -> PoolRules:
         half_life_s=policy.half_life.total_seconds(),
         min_run_s=policy.min_run.total_seconds(),
         max_preemptions=policy.max_preemptions,
+        quantum_s=None if policy.quantum is None else policy.quantum.total_seconds(),
     )

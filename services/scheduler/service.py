@@ -106,6 +106,7 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         half_life=timedelta(seconds=settings.half_life_s),
         min_run=timedelta(seconds=settings.min_run_s),
         max_preemptions=settings.max_preemptions,
+        quantum=timedelta(seconds=settings.quantum_s) if settings.quantum_s else None,
         elastic=settings.elastic,
     )
 

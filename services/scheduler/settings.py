@@ -21,6 +21,7 @@ class PoolSettings(Section):
     half_life_s: float = Field(86_400.0, ge=10)
     min_run_s: float = Field(0.0, ge=0)
     max_preemptions: int | None = Field(None, ge=0)
+    quantum_s: float | None = Field(None, ge=10)
     elastic: bool = False
 
 

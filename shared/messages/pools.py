@@ -45,6 +45,7 @@ class PoolRules(Record):
     half_life_s: float = 86_400.0
     min_run_s: float = 0.0
     max_preemptions: int | None = None
+    quantum_s: float | None = None
 
 
 class EditPool(Command, owner="scheduler", verb="edit_pool"):

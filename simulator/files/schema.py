@@ -73,6 +73,7 @@ class Policy(Strict):
     min_run_s: Seconds = 0.0
     max_preemptions: Annotated[int, Field(ge=0)] | None = None
     half_life_h: Length = 24.0
+    quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
 
 
 class Trial(Strict):

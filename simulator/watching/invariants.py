@@ -13,6 +13,7 @@ from shared.messages.specs import Wanted
 from simulator.watching.breach import Invariant
 from simulator.watching.priority import PriorityNeverInverted
 from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
+from simulator.watching.turns import WholeTurns
 
 
 class OneGrantPerSlot(Invariant):
@@ -204,6 +205,7 @@ def all_invariants() -> list[Invariant]:
         WholeGangs(),
         KeptQuotas(),
         PriorityNeverInverted(),
+        WholeTurns(),
         NothingLost(),
         NoHealthyRunKilled(),
         OneVerdictEach(),

@@ -1,24 +1,31 @@
 """Who goes before whom: the invariant of priorities, with the reasons for which a less important request may be served first."""
 
+from datetime import timedelta
+
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.trial import Trial
 from simulator.watching.breach import Invariant
 
+MILLISECOND = timedelta(milliseconds=1)
 _LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
 
 
 class PriorityNeverInverted(Invariant):
     """Nobody is granted what a more important request of the same shape waits for, unless a limit of its own holds that one up, or
-    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed."""
+    ageing has made up for the difference; nobody gives way to an equal or less important one, but for what was borrowed; to an equal
+    when its turn is over."""
 
     words = "priority never inverted"
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for signal in planned.signals:
-            self._judge_signal(cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial])
+            self._judge_signal(
+                cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial], signal.because == "turn"
+            )
         for grant in planned.grants:
             trial = cluster.trials[grant.trial]
             policy = cluster.pools[cluster.pool_of(trial)].policy
@@ -38,19 +45,27 @@ class PriorityNeverInverted(Invariant):
                         f" {other.id} of {cluster.part_of(other).priority}, which was told {planned.refusals.get(other.id)}"
                     )
 
-    def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial) -> None:
+    def _judge_signal(self, cluster: Cluster, victim: Run, winner: Trial, yields: bool) -> None:
         loser = cluster.trials[victim.trial]
         if cluster.pools[victim.pool].policy.order == "priority":
             given, taken = cluster.part_of(loser).priority, cluster.part_of(winner).priority
-            if given <= taken and not _reclaims(cluster, victim, winner):
+            if given <= taken and not (yields and given == taken) and not _reclaims(cluster, victim, winner):
                 raise self.broken(f"a run of priority {given} is asked to give way to priority {taken}")
 
     def _is_before(self, cluster: Cluster, policy: PoolPolicy, one: Trial, other: Trial) -> bool:
         difference = cluster.part_of(other).priority - cluster.part_of(one).priority
         if policy.ageing is None:
             return difference > 0
-        submitted, later = (trial.submitted_at or trial.since for trial in (other, one))
-        return difference > 0 and later - submitted < difference * policy.ageing
+        submitted_ms, later_ms = (_since_ms(cluster, trial) for trial in (other, one))
+        return difference > 0 and later_ms - submitted_ms < difference * policy.ageing // MILLISECOND
+
+
+def _since_ms(cluster: Cluster, trial: Trial) -> int:
+    """From when a request counts as waiting: where turns are taken, from the last that its experiment had."""
+    submitted_ms = milliseconds(trial.submitted_at or trial.since)
+    if cluster.pools[cluster.pool_of(trial)].policy.quantum is None:
+        return submitted_ms
+    return max(submitted_ms, cluster.turns.last_ms(trial.wish.experiment))
 
 
 def _reclaims(cluster: Cluster, victim: Run, winner: Trial) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core import ends, plan, turn
+from services.scheduler.core import cluster as clusters, ends, plan, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.liveness import Silence
 from simulator.faults import Trouble
@@ -66,6 +66,12 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeyp
     monkeypatch.setattr(Silence, "take_silent", take_silent)
     trouble = Trouble(60_000, "bus_down", MINUTE_MS, whom=0, how=0)
     seeds_fail("no healthy run killed", troubles=[trouble], faults=())
+
+
+def test_turns_that_are_over_at_once_are_cut_short(monkeypatch):
+    made = clusters.stander_of
+    monkeypatch.setattr(clusters, "stander_of", lambda *told: replace(made(*told), turn_ms=0))
+    seeds_fail("no turn cut short", faults=())
 
 
 def _less(grant):

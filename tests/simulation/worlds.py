@@ -1,7 +1,7 @@
 """Small worlds drawn from a seed: machines, a workload, and faults to happen to them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
 from typing import get_args
@@ -27,6 +27,7 @@ EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
 MINUTE_MS = 60_000
 REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
 SLOTS = (1, 2, 2, 4, 8)
+QUANTA = (None, None, timedelta(seconds=20))
 
 
 @dataclass
@@ -61,7 +62,7 @@ def world(
     """A world of five machines, a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
     minutes."""
     chance = Random(f"{seed}/world")
-    policy = policy or _policy(chance)
+    policy = policy or replace(_policy(chance), quantum=Random(f"{seed}/turns").choice(QUANTA))
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,

@@ -89,6 +89,12 @@ def set_pool(
             "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
         ),
     ] = None,
+    quantum: Annotated[
+        str | None,
+        typer.Option(
+            "--quantum", metavar="TIME", help=f"After it, a run yields to waiting equals; {NONE}: never."
+        ),
+    ] = None,
 ) -> None:
     """Change a pool's rules, at once for all that waits and runs in it."""
     from muster.client import connect
@@ -104,6 +110,8 @@ def set_pool(
         "min_run_s": None if min_run is None else seconds_of(min_run, "--min-run"),
         "max_preemptions": None if max_preemptions in (None, NONE) else _count(max_preemptions),
         "no_max_preemptions": max_preemptions == NONE or None,
+        "quantum_s": None if quantum in (None, NONE) else seconds_of(quantum, "--quantum"),
+        "no_quantum": quantum == NONE or None,
     }
     with connect() as client:
         changes = {name: value for name, value in given.items() if value is not None}
@@ -194,6 +202,7 @@ def _facts(found: "Pool") -> list[tuple[str, object]]:
             "preemptions",
             "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} a trial",
         ),
+        ("quantum", _time(rules.quantum_s)),
     ]
 
 

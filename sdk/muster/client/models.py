@@ -489,6 +489,10 @@ class PoolRules(Resource):
         default=None,
         description="So often a trial is asked for its slots at most; none: whenever it must be.",
     )
+    quantum_s: float | None = Field(
+        default=None,
+        description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
+    )
 
 
 class Pool(Resource):

@@ -34,6 +34,10 @@ class PoolRules(Resource):
         default=None,
         description="So often a trial is asked for its slots at most; none: whenever it must be.",
     )
+    quantum_s: float | None = Field(
+        default=None,
+        description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
+    )
 
 
 class Pool(Resource):
@@ -78,6 +82,8 @@ class EditPoolRequest(Request):
     min_run_s: Annotated[float, Field(ge=0, le=1e9)] | None = None
     max_preemptions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     no_max_preemptions: bool = Field(default=False, description="True takes `max_preemptions` away.")
+    quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
+    no_quantum: bool = Field(default=False, description="True takes `quantum_s` away.")
 
 
 class Limit(Resource):

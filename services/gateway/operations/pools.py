@@ -14,7 +14,11 @@ from services.gateway.operations.render_cluster import render_pool
 from shared.ids import SITE, new_id
 from shared.messages.pools import EditPool, GetCluster, PoolView
 
-_TAKEN_AWAY = {"no_ageing": "ageing_s", "no_max_preemptions": "max_preemptions"}
+_TAKEN_AWAY = {
+    "no_ageing": "ageing_s",
+    "no_max_preemptions": "max_preemptions",
+    "no_quantum": "quantum_s",
+}
 
 
 async def list_pools(call: Call, request: PageRequest) -> PoolPage:

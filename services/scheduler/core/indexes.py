@@ -13,8 +13,8 @@ from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Shares
-from services.scheduler.core.turns import Turns
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
+from services.scheduler.core.turns import Turns
 from shared.ids import RunId, TrialId, WorkerId
 
 

@@ -139,7 +139,13 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    return Refusal("waiting_for_slots", message + _of_drains(facts), facts)
+    return Refusal("waiting_for_slots", message + _of_turns(facts) + _of_drains(facts), facts)
+
+
+def _of_turns(facts: Facts) -> str:
+    if "quantum_s" not in facts:
+        return ""
+    return f"; equals take turns of {facts['quantum_s']} s"
 
 
 def _of_drains(facts: Facts) -> str:
@@ -166,6 +172,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     if drained:
         facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
         facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
+    if pool.policy.quantum is not None:
+        facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if part.max_slots is not None:
         facts["max_slots"] = part.max_slots
     if part.max_trials is not None:

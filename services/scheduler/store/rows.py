@@ -66,6 +66,7 @@ def trial_row(trial: Trial) -> Row:
         "awaited_until": awaited.until if awaited else None,
         "submitted_at": trial.submitted_at,
         "preemptions": trial.preemptions,
+        "turned_at": trial.turned_at,
     }
 
 
@@ -88,6 +89,7 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         awaited=awaited,
         submitted_at=row.submitted_at,
         preemptions=row.preemptions,
+        turned_at=row.turned_at,
     )
 
 

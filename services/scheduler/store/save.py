@@ -28,7 +28,7 @@ _TRIAL = (
     ),
     *("restarts", "fruitless", "runs", "best_step", "run"),
     *("awaited_run", "awaited_announced", "awaited_until"),
-    *("submitted_at", "preemptions"),
+    *("submitted_at", "preemptions", "turned_at"),
 )
 _RUN = (
     *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),

@@ -20,6 +20,7 @@ RULES = PoolRules(
     half_life_s=3600.0,
     min_run_s=30.0,
     max_preemptions=3,
+    quantum_s=600.0,
 )
 
 

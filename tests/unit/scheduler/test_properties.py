@@ -50,6 +50,7 @@ POLICIES = st.builds(
     half_life=st.just(timedelta(minutes=1)),
     min_run=st.sampled_from([timedelta(0), timedelta(seconds=15)]),
     max_preemptions=st.none() | st.integers(0, 2),
+    quantum=st.none() | st.just(timedelta(seconds=20)),
 )
 
 

@@ -167,7 +167,11 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
     """Runs of equals stand a quantum at least, whatever asks; so two never loop faster. What is asked is needed: who asks could not
     have been granted otherwise, and has slots kept."""
     policy = sliced(
-        quantum_s, order=order, exclusive=exclusive, preemption=preemption, min_run=timedelta(seconds=min_run_s)
+        quantum_s,
+        order=order,
+        exclusive=exclusive,
+        preemption=preemption,
+        min_run=timedelta(seconds=min_run_s),
     )
     slicing = started(policy, WORKERS, *requests, tenants=tenants)
     excess = sum(slots for _, slots in requests) > sum(WORKERS.values())
@@ -175,7 +179,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
         granted = {grant.trial for grant in planned.grants}
         assert not granted & {signal.for_trial for signal in planned.signals}
         for signal in planned.signals:
-            assert signal.yields
+            assert signal.because == "turn"
             assert planned.refusals[signal.for_trial] == "preempting"
             loser = slicing.world.cluster.runs[signal.run]
             assert slicing.world.cluster.trials[signal.for_trial].wish.experiment != loser.experiment
@@ -192,14 +196,18 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
     tenants=TENANTS,
     quantum_s=st.sampled_from([20, 60]),
 )
-def test_each_waiting_experiment_gets_its_turn_within_the_bound(requests, order, exclusive, tenants, quantum_s):
+def test_each_waiting_experiment_gets_its_turn_within_the_bound(
+    requests, order, exclusive, tenants, quantum_s
+):
     """An experiment that holds nothing waits at most one round: (equals that hold nothing and go before it + 1) times the quantum, with two
     steps of 10 s for planning and for giving back."""
-    slicing = started(sliced(quantum_s, order=order, exclusive=exclusive), WORKERS, *requests, tenants=tenants)
+    slicing = started(
+        sliced(quantum_s, order=order, exclusive=exclusive), WORKERS, *requests, tenants=tenants
+    )
     world = slicing.world
     experiments = {experiment for experiment, _ in requests}
     bound_s = len(experiments) * (quantum_s + 2 * STEP_S)
-    idle_since = {experiment: world.now for experiment in experiments}
+    idle_since = dict.fromkeys(experiments, world.now)
     for _ in slicing.steps(round(3 * bound_s / STEP_S)):
         holding = {run.experiment.int - 100 for run in world.cluster.runs.values() if not run.is_ended}
         for experiment in experiments:

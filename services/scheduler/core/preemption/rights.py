@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.preemption.equals import Equals
-from services.scheduler.core.served import Served
 from services.scheduler.core.run import Cause
+from services.scheduler.core.served import Served
 from services.scheduler.core.shares import Node
 
 

@@ -1,0 +1,12 @@
+"""When a trial last yielded because its turn was over."""
+
+from alembic import op
+
+revision = "0010"
+down_revision = "0009"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.trial ADD COLUMN turned_at timestamptz")

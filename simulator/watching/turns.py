@@ -1,0 +1,24 @@
+"""Where equals take turns: the invariant of the quantum."""
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.plan import Plan
+from simulator.watching.breach import Invariant
+
+
+class WholeTurns(Invariant):
+    """A run yields to another experiment, and not before it has had its slots for a quantum and for `min_run`."""
+
+    words = "no turn cut short"
+
+    def on_turn(self, cluster: Cluster, planned: Plan) -> None:
+        for signal in planned.signals:
+            run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
+            if not signal.because == "turn":
+                continue
+            if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
+                raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")
+            held_ms = cluster.now_ms - round(run.granted_at.timestamp() * 1000)
+            if held_ms < max(policy.quantum, policy.min_run).total_seconds() * 1000:
+                raise self.broken(
+                    f"run {run.id} has had its slots for {held_ms / 1000:.0f} s and is asked to yield"
+                )
