@@ -8,10 +8,13 @@ Lines are taken in the pool's order. Of each:
 4. The first that must simply wait has machines reserved, whose free slots nobody behind it may take, but those from whom they
    can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
    whatever passes it elsewhere meanwhile (backfill).
+
+What can never fit in this pool is set aside: it holds up nobody, and nothing is asked for it.
 """
 
 from dataclasses import replace
 
+from services.scheduler.core.aside import largest_single_node, set_aside
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.cluster import Cluster
@@ -45,8 +48,10 @@ class PoolPlan:
         self._is_counted = False
         self._asked: set[RunId] = set(pool.leaving)
         self._spent: set[WorkerId] = set()
+        self._aside = 0
 
     def serve(self) -> None:
+        self._aside = set_aside(self.pool)
         while (line := self._order.next(self._hopes.of)) is not None:
             self.head.lend(line)
             self._serve_first(line)
@@ -77,7 +82,7 @@ class PoolPlan:
             waiting=waiting,
             used=total - self._free_before + self._granted_slots,
             idle=self._free_before - self._granted_slots,
-            largest_single_node=max(pool.single_node, default=0),
+            largest_single_node=largest_single_node(pool),
             soon=pool.awaiting_slots,
             kind=pool.policy.kind,
         )
@@ -128,7 +133,8 @@ class PoolPlan:
         if slots == 0:
             self._pass(line, trial, "slots")
         elif slots > self._most(line.ask):
-            self._cover_once(line.ask, slots)
+            if not line.bit & self._aside:
+                self._cover_once(line.ask, slots)
             self._pass(line, trial, "beyond_pool")
         elif self._keep(line, slots) or (self._preempt(line, trial, slots) and self._keep(line, slots)):
             self.refusals[trial] = "preempting"

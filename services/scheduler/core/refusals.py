@@ -115,7 +115,7 @@ def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
         facts["reachable_slots"] = reach.slots
         message = (
             f"can never start: needs {_count(slots, 'slot')}; pool {name} can have {reach.slots} {reach.where}."
-            " Move its experiment to a larger pool, or end it"
+            " Set aside: move its experiment to a larger pool, or end it"
         )
         return Refusal("never_fits", message, facts)
     if not len(pool.capacity):

@@ -213,6 +213,20 @@ def test_what_became_impossible_while_it_waited_is_told_and_holds_up_nobody():
     assert explain(world.cluster, world.trial(1)).code == "larger_than_pool"
 
 
+def test_nothing_is_asked_for_what_can_never_fit():
+    world = World()
+    world.worker("a", 2)
+    world.want(1, 8), world.want(2, 4, single_node=True, experiment=2), world.want(3, 4, experiment=3)
+    before = world.plan().demand[POOL]
+    assert (before.waiting, before.largest_single_node) == (8 + 4 + 4 - 2, 4)
+    world.cluster.put_pool(replace(world.policy, max_slots=4, max_slots_per_worker=2))
+    after = world.plan().demand[POOL]
+    assert (after.waiting, after.largest_single_node) == (4 - 2, 0), "the third alone"
+    assert world.plan().demand[POOL] == after, "the plan has left the world as it was"
+    world.cluster.put_pool(replace(world.policy, max_slots=16, max_slots_per_worker=4))
+    assert world.plan().demand[POOL] == before
+
+
 def test_demand_is_what_could_be_used_beyond_what_stands():
     world = World()
     world.worker("a", 2)

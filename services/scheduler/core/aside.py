@@ -1,0 +1,33 @@
+"""Requests that can never fit where they wait: they are set aside, and nothing is asked for them, until the pool has changed.
+
+Submission refuses them (`fit`); these came before their pool became smaller. Neighbour: `pool_plan`.
+"""
+
+from services.scheduler.core.fit import reach_of
+from services.scheduler.core.hopes import OF_NOBODY
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.trial import Needs
+
+
+def set_aside(pool: Pool) -> int:
+    """The mask of all shapes that can never fit; while a plan is under way nobody waits for what they ask."""
+    beyond = 0
+    for needs, bit in pool.queue.shapes.items():
+        if not _may_fit(pool, needs):
+            beyond |= bit
+    if any(tenant.mask & beyond for tenant in pool.shares.root.children.values()):
+        for line in pool.queue.lines.values():
+            if line.bit & beyond:
+                pool.shares.change(line.leaf, asked=-len(line.keys) * line.needs.max_slots)
+    return beyond
+
+
+def largest_single_node(pool: Pool) -> int:
+    """The most slots that a request waits for on one machine, of those that can ever have them."""
+    sizes = (size for size in pool.single_node if _may_fit(pool, Needs(size, size, single_node=True)))
+    return max(sizes, default=0)
+
+
+def _may_fit(pool: Pool, needs: Needs) -> bool:
+    reach = reach_of(pool.capacity, pool.policy, OF_NOBODY.tenant, needs)
+    return needs.min_slots <= reach.slots or not reach.is_final
