@@ -65,10 +65,8 @@ class Journal:
         """Whether the registry has committed every record."""
         return self.next_unsent > self.last
 
-    def append(self, payloads: Sequence[tuple[bytes, int]], sync: bool = False) -> int:
+    def append(self, payloads: Sequence[tuple[bytes, int]]) -> int:
         """Append (payload, tag) pairs in one write and return the last number.
-
-        With `sync` they are on the disk itself before this returns.
 
         Raises:
             OSError: The disk is full or broken; nothing of the call counts then.
@@ -87,8 +85,6 @@ class Journal:
         segment.size = offset
         if payloads:
             self.last, self.tag = number, payloads[-1][1]
-        if sync:
-            os.fdatasync(self._file)
         return self.last
 
     def read_batch(self, limit_bytes: int = BATCH_BYTES) -> tuple[int, list[bytes]]:
@@ -122,7 +118,8 @@ class Journal:
             return
         self.next_unsent = next_number
         self._save_mark()
-        while len(self._segments) > 1 and self._segments[0].last < next_number:
+        # The next segment may be empty still, where the disk had no room for its first record.
+        while len(self._segments) > 1 and self._segments[1].offsets and self._segments[0].last < next_number:
             self._segments.pop(0).path.unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ def test_what_is_appended_is_read_in_order_and_survives(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     assert (journal.last, journal.tag, journal.is_drained) == (0, 0, True)
     assert journal.append(_payloads(1, 3)) == 3
-    assert journal.append(_payloads(4, 1), sync=True) == 4
+    assert journal.append(_payloads(4, 1)) == 4
     again = Journal(tmp_path)
     assert (again.last, again.tag) == (4, 8)
     assert again.read_batch() == (1, [f"record {number}".encode() for number in range(1, 5)])
@@ -112,6 +112,26 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
             journal.append(_payloads(3, 2))
     assert journal.append(_payloads(3, 1)) == 3
     assert _all(Journal(tmp_path)) == [b"record 1", b"record 2", b"record 3"]
+
+
+def test_the_numbering_outlives_a_segment_that_got_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journals, "SEGMENT_BYTES", 60)
+    journal = Journal(tmp_path)
+    journal.append(_payloads(1, 3))
+    with monkeypatch.context() as patched:
+
+        def full(descriptor: int, content: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patched.setattr(os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            journal.append(_payloads(4, 1))
+    journal.commit(4)
+    found = Journal(tmp_path)
+    assert (found.last, found.tag, found.is_drained) == (3, journal.tag, True)
+    assert found.append(_payloads(4, 1)) == 4
 
 
 def test_a_lost_segment_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
