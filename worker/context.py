@@ -43,6 +43,7 @@ class Tools:
     transfer: Transfer
     code: CodeCache
     checkpoints: CheckpointCache
+    min_free_bytes: int
 
 
 @dataclass(slots=True, eq=False)
@@ -136,7 +137,11 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
 
 
 def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
-    """Keep an announced checkpoint for uploading. Its folder must be one of the run's own."""
+    """Keep an announced checkpoint for uploading. Its folder must be one of the run's own.
+
+    Raises:
+        OSError: The disk is full or broken.
+    """
     folder = Path(frame.directory)
     if folder.parent != context.places.checkpoints or folder.name in ("", ".", ".."):
         context.tail.say(
@@ -188,11 +193,8 @@ class _Ears:
         settle_checkpoint(self.context, record)
 
     def on_checkpoint(self, frame: wire.Checkpoint) -> None:
-        try:
-            announce_checkpoint(self.context, frame)
-            self.events.on_progress(self.context)
-        except OSError as error:
-            self.on_disk_fault(error)
+        announce_checkpoint(self.context, frame)
+        self.events.on_progress(self.context)
 
     def on_acknowledged(self, signal: str) -> None:
         self.events.on_acknowledged(self.context, signal)

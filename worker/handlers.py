@@ -48,7 +48,7 @@ class Handlers:
             ):
                 if self.runs.apply(desired):
                     self.heard()
-        except (ValidationError, MusterError) as error:
+        except (ValidationError, MusterError, OSError) as error:
             _log.error("a desired set could not be applied", error=str(error))
         if message.reply:
             await message.respond(self.observe().to_bytes())

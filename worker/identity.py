@@ -19,6 +19,7 @@ from shared.messages.workers import Credentials, Renew
 from worker.settings import WorkerSettings
 
 JOIN_TIMEOUT_S = 15
+UNKEPT_FOR = timedelta(seconds=30)
 _log = structlog.get_logger()
 
 
@@ -29,6 +30,7 @@ class Badge:
     directory: Path
     seed: str
     credentials: Credentials | None
+    is_kept: bool = True
 
     @property
     def user_key(self) -> str:
@@ -40,14 +42,21 @@ class Badge:
         return Identity(jwt=self._jwt, sign=self._sign)
 
     def keep(self, credentials: Credentials) -> None:
-        """Use these from now on, also after a restart."""
+        """Use these from now on, also after a restart; where the disk cannot keep them, others are soon asked for."""
         self.credentials = credentials
-        _write_private(self.directory / "credentials.json", credentials.model_dump_json())
+        try:
+            _write_private(self.directory / "credentials.json", credentials.model_dump_json())
+            self.is_kept = True
+        except OSError as error:
+            self.is_kept = False
+            _log.error("the worker's credentials could not be kept on its disk", error=str(error))
 
     def renewal_in(self, now: datetime) -> timedelta:
-        """How long the present token is good before it should be renewed: until half its life is over."""
+        """How long the present token is good before it should be renewed: until half its life is over, or soon if it is not kept."""
         if self.credentials is None:
             return timedelta(0)
+        if not self.is_kept:
+            return UNKEPT_FOR
         issued = nats_jwt.decode(self.credentials.jwt).get("iat")
         begun = datetime.fromtimestamp(issued, UTC) if isinstance(issued, int) else now
         half = begun + (self.credentials.expires_at - begun) / 2

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import psutil
 from muster import wire
 from muster.config.sections import Optimizations
 from muster.errors import Rejected
+from shared.ids import WorkerId
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import SlotKind, TrialSpec
 from worker.core.gang import Meeting, horovod_environment, horovod_hosts, parse_address
@@ -41,13 +43,30 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What every launch here has in common."""
+    """What every launch here has in common. `disk` is the worker's folder."""
 
+    worker: WorkerId
+    disk: Path
     address: str
     socket: Path
     path: str
     kind: SlotKind
     account: Account | None
+
+    @property
+    def full_text(self) -> str:
+        """The sentence about its disk when that is full."""
+        return wire.disk_full_text(self.worker, self.disk)
+
+    def words(self, error: OSError) -> str:
+        """What an error of its disk means to people."""
+        if wire.is_disk_full(error):
+            return self.full_text
+        return f"worker {self.worker} cannot write to its disk: {error.strerror or error}"
+
+    def has_room(self, needed_bytes: int) -> bool:
+        """Whether its disk has room for so much."""
+        return shutil.disk_usage(self.disk).free >= needed_bytes
 
 
 def find_account(name: str | None) -> Account | None:
@@ -117,6 +136,8 @@ def write_trial_file(
         time_metric=spec.time_metric,
         data=dict(spec.data),
         horovod=run.seat.size > 1,
+        worker=machine.worker,
+        disk=str(machine.disk),
     )
     places.trial_file.write_text(wire.trial_file_text(description))
 

@@ -2,16 +2,16 @@
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-import structlog
-
 from shared.clock import Clock
 from shared.messages.reports import LogLine
+from shared.outages import Outages
 from worker.core.lines import Level, cut_lines, guess_level
 from worker.journal import Journal
 
@@ -21,7 +21,9 @@ READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
 WARNINGS = 20
 """So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
-_log = structlog.get_logger()
+SAID = 200
+"""So many lines of the platform's own wait for room on a full disk."""
+_KEEPING = "keeping the trial's output; it waits in its files"
 
 Stream = Literal["stdout", "stderr"]
 
@@ -57,30 +59,37 @@ class LogTail:
         self._clock = clock
         self._on_lines = on_lines
         self._offsets = self._load_offsets()
-        self._is_full = False
+        self._outages = Outages()
+        self._said: deque[bytes] = deque(maxlen=SAID)
         self._ending = asyncio.Event()
         self._last_words: tuple[str, ...] = ()
         self._warnings: list[str] = []
+        self._remarks: set[str] = set()
         self.is_done = False
+
+    def make_files(self) -> None:
+        """Make the outputs, so that a rank finds its own also when the disk has no room for a new file."""
+        for output in self._outputs:
+            output.path.touch()
 
     async def run(self) -> None:
         """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""
         while not self.is_done:
             is_last = self._ending.is_set()
-            more = [self._read_some(output, is_last) for output in self._outputs]
-            if is_last and any(more) and not self._is_full:
-                await asyncio.sleep(0)
-                continue
-            if is_last and not self._is_full:
-                self._finish()
-                return
             try:
-                async with asyncio.timeout(POLL_S):
-                    await self._ending.wait()
-            except TimeoutError:
-                continue
-            if self._is_full:
+                self._write_said()
+                more = [self._read_some(output, is_last) for output in self._outputs]
+                self._outages.worked(_KEEPING)
+            except OSError as error:
+                self._outages.failed(_KEEPING, error)
                 await asyncio.sleep(POLL_S)
+                continue
+            if is_last and any(more):
+                await asyncio.sleep(0)
+            elif is_last:
+                self._finish()
+            else:
+                await self._pause()
 
     def end(self, last_words: tuple[str, ...] = ()) -> None:
         """Nothing more is written: read the rest, also a line without an end, then add these lines of the platform's own."""
@@ -89,7 +98,15 @@ class LogTail:
 
     def say(self, text: str, level: Level = "info") -> None:
         """A line of the platform's own in the trial's log."""
-        self._append([self._record(0, "platform", level, text)])
+        self._said.append(self._record(0, "platform", level, text))
+        with suppress(OSError):  # it is said when there is room
+            self._write_said()
+
+    def remark(self, text: str) -> None:
+        """A warning of what passes and costs nothing, said once."""
+        if text not in self._remarks and len(self._remarks) < WARNINGS:
+            self._remarks.add(text)
+            self.say(text, "warning")
 
     def warn(self, text: str) -> None:
         """A warning, said once now and once more at the log's end, where people look."""
@@ -98,11 +115,24 @@ class LogTail:
             self.say(text, "warning")
 
     def _finish(self) -> None:
-        for text in self._warnings:
+        """The last lines; done when they are written too."""
+        warnings, self._warnings = self._warnings, []
+        words, self._last_words = self._last_words, ()
+        for text in warnings:
             self.say(text, "warning")
-        for text in self._last_words:
+        for text in words:
             self.say(text, "error")
-        self.is_done = True
+        self.is_done = not self._said
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_S):
+                await self._ending.wait()
+
+    def _write_said(self) -> None:
+        if self._said:
+            self._append(self._said)
+            self._said.clear()
 
     def _read_some(self, output: Output, is_last: bool) -> bool:
         """Whether there is more to read."""
@@ -126,8 +156,7 @@ class LogTail:
         records = [self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines]
         # The newest record of a read says how far it went: the offsets' file may be older by one read.
         records[-1] = records[-1][:-1] + b',"at":' + json.dumps([output.key, after]).encode() + b"}"
-        if not self._append(records):
-            return False
+        self._append(records)
         self._offsets[output.key] = after
         self._save_offsets()
         return len(data) == READ_BYTES
@@ -139,17 +168,9 @@ class LogTail:
         line = LogLine(rank=rank, stream=stream, level=level, time_ms=now_ms, text=text)
         return line.__pydantic_serializer__.to_json(line)
 
-    def _append(self, records: Iterable[bytes]) -> bool:
-        try:
-            self._journal.append([(record, 0) for record in records])
-        except OSError as error:
-            if not self._is_full:
-                _log.error("logs cannot be journaled", error=str(error))
-            self._is_full = True
-            return False
-        self._is_full = False
+    def _append(self, records: Iterable[bytes]) -> None:
+        self._journal.append([(record, 0) for record in records])
         self._on_lines()
-        return True
 
     def _load_offsets(self) -> dict[str, int]:
         kept: dict[str, int] = {}

@@ -91,7 +91,10 @@ class ParentLink:
             is_dead = self._child is None or self._child.poll() is not None
             if is_dead and now - started_at >= START_AGAIN_S:
                 started_at = now
-                self._start()
+                try:
+                    self._start()
+                except OSError as error:
+                    _log.error("the warm parent could not be started", error=str(error))
             await asyncio.sleep(CONNECT_EVERY_S)
         return None
 

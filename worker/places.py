@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from muster import wire
 from muster.errors import Rejected
 from shared.ids import RunId
 
@@ -127,6 +128,5 @@ class Places:
                 f"another worker runs in {self.root}",
                 hint="give each worker a directory of its own: MUSTER_WORKER__DIRECTORY",
             ) from None
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, str(os.getpid()).encode())
+        wire.write_pid(descriptor)
         return descriptor

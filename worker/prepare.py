@@ -1,7 +1,8 @@
-"""What a run needs on this machine before it can start: its code, the checkpoint it goes on from, its description."""
+"""What a run needs on this machine before it can start: room, its code, the checkpoint it goes on from, its description."""
 
 import asyncio
 
+from muster import wire
 from muster.errors import Transient
 from shared import telemetry
 from shared.outages import Outages
@@ -9,15 +10,18 @@ from worker.context import RunContext
 from worker.launch import spec_of, write_trial_file
 
 MAX_RETRY_S = 5.0
+ROOM_AGAIN_S = 1.0
 _FETCHING = "fetching a run's files"
 
 
 async def prepare(context: RunContext) -> None:
-    """Fetch and write everything; an unreachable registry or store is waited for, as long as the run is wanted.
+    """Fetch and write everything. An unreachable registry or store is waited for, as long as the run is wanted.
+
+    So is a full disk: another attempt would meet the same disk, and ten without progress end a trial.
 
     Raises:
         Rejected: The code cannot be used, or the registry refuses it.
-        OSError: The disk is full or broken.
+        OSError: The disk is broken.
     """
     retry_s = 0.1
     outages = Outages(run=str(context.run.run_id))
@@ -31,17 +35,27 @@ async def prepare(context: RunContext) -> None:
             outages.failed(_FETCHING, error)
             await asyncio.sleep(max(retry_s, min(error.retry_after_s, 1.0)))
             retry_s = min(retry_s * 2, MAX_RETRY_S)
+        except OSError as error:
+            if not wire.is_disk_full(error):
+                raise
+            words = context.tools.machine.words(error)
+            outages.failed(_FETCHING, words)
+            context.tail.remark(f"{words}; the run begins when there is room")
+            await asyncio.sleep(ROOM_AGAIN_S)
 
 
 async def _fetch(context: RunContext) -> None:
     allocation, tools, places = context.kept.allocation, context.tools, context.places
     spec = spec_of(allocation)
     run_id = context.run.run_id
+    if not tools.machine.has_room(tools.min_free_bytes):
+        raise wire.disk_full(tools.worker, tools.machine.disk)
     if spec.code_hash is not None:
         await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
         latest = await tools.checkpoints.restore(run_id, places.latest)
     write_trial_file(places, allocation, context.run, tools.machine, latest)
+    context.tail.make_files()
     if tools.machine.account is not None:
         tools.machine.account.own(places)

@@ -12,6 +12,7 @@ from shared.ids import AllocationId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, Measured, ObservedAllocation
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
+from shared.outages import Outages
 from worker.context import ContextEvents, RunContext, Tools, open_context
 from worker.core import run as core
 from worker.core.fleet import Gate, apply_desired, pass_gate
@@ -29,6 +30,7 @@ DRAIN_CHECK_S = 0.5
 END_S = 3.0
 _SIGNALS = {"go_on": Signal.RUN, "stop": Signal.STOP, "pause": Signal.PAUSE}
 _SIGKILL = 9
+_TAKING = "taking runs; the scheduler sends them again"
 _log = structlog.get_logger()
 
 
@@ -42,6 +44,7 @@ class Runs:
         self._gate = Gate(store.load_epoch())
         self._contexts: dict[AllocationId, RunContext] = {}
         self._draining: set[RunContext] = set()
+        self._outages = Outages()
         self._supervisor = Supervisor(tools, store, on_change)
         self._supervisor.on_forgotten = self._forget
         self._events = ContextEvents(
@@ -147,8 +150,9 @@ class Runs:
             self._supervisor.update(context, core.on_doomed(context.run, reason))
 
     def tick(self) -> float | None:
-        """Do what time alone asks for; return when to look again (monotonic seconds)."""
+        """Do what time alone asks for, and what a full disk held up; return when to look again (monotonic seconds)."""
         looks = []
+        self._store.settle()
         for context in list(self._contexts.values()):
             self._supervisor.update(context, context.run)
             look = next_look(context.run)
@@ -177,12 +181,13 @@ class Runs:
     def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
         kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
         try:
-            self._store.save_run(kept)
+            self._store.begin_run(kept)
             context = open_context(kept, self._tools, self._events)
         except OSError as error:
-            # Without a record it does not exist here: the scheduler sends it again, or elsewhere.
-            _log.error("a run could not be taken", run=str(run.run_id), error=str(error))
+            # Without a record it does not exist here: the scheduler sends it again.
+            self._outages.failed(_TAKING, self._tools.machine.words(error))
             return
+        self._outages.worked(_TAKING)
         self._contexts[run.allocation_id] = context
         context.start(context.tail.run(), "tail")
         context.start(self._supervisor.prepare(context), "prepare")

@@ -49,10 +49,12 @@ async def compose(settings: Settings, process: Process) -> None:
     transfer = Transfer(await process.enter(new_session()))
     kind = slots[0].kind if slots else "cpu"
     path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
-    machine = Machine(own.address, places.socket, path, kind, account)
+    machine = Machine(WorkerId(own.id), places.root, own.address, places.socket, path, kind, account)
     code = CodeCache(places.code_cache, line, transfer)
     checkpoints = CheckpointCache(places.checkpoint_cache, line, transfer)
-    tools = Tools(line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints)
+    tools = Tools(
+        line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints, own.min_free_bytes
+    )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
     events = ParentEvents(runs.on_process, runs.on_parent_ready)

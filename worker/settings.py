@@ -27,6 +27,7 @@ class WorkerSettings(Section):
         warm_also: More of them: what the experiments of this place import. Each second of it is one less for every trial.
         user: An unprivileged user to run trials as; only where the worker is root.
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
+        min_free_bytes: No run is begun while the disk of `directory` has less room.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
@@ -43,6 +44,7 @@ class WorkerSettings(Section):
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
+    min_free_bytes: int = Field(64 * 1024**2, ge=0)
 
     @field_validator("labels")
     @classmethod

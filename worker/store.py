@@ -1,18 +1,27 @@
-"""What must survive a restart of the daemon: the highest epoch, and a record of every run."""
+"""What must survive a restart of the daemon: the highest epoch, and a record of every run.
+
+What a full disk has no room for is owed: it holds in memory, and is written when there is room. An old record does no harm
+to a daemon that finds it: what it would do again, the warm parent has done already and says so.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from muster import wire
 from shared.ids import RunId
 from shared.messages.allocations import DesiredAllocation
+from shared.outages import Outages
 from worker.core.run import LocalRun
 from worker.places import Places
 
+_KEEPING = "keeping records; they wait in memory"
 _log = structlog.get_logger()
 
 
@@ -25,11 +34,19 @@ class KeptRun(BaseModel):
     forgotten: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    text: str
+    sync: bool
+
+
 class Store:
     """Small files, each replaced as a whole."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
+        self._owed: dict[Path, _Owed] = {}
+        self._outages = Outages()
 
     def load_epoch(self) -> int:
         """The highest epoch seen."""
@@ -40,7 +57,7 @@ class Store:
 
     def save_epoch(self, epoch: int) -> None:
         """Keep it on the disk itself: after a power cut, too, a deposed leader is refused."""
-        write_whole(self._places.gate, str(epoch), sync=True)
+        self._write(self._places.gate, _Owed(str(epoch), sync=True))
 
     def load_runs(self) -> Iterator[KeptRun]:
         """Every run that is not done with; unreadable records are named in the log and left."""
@@ -50,15 +67,47 @@ class Store:
             except (OSError, ValidationError) as error:
                 _log.error("a run's record could not be read", folder=str(folder), error=str(error))
 
+    def begin_run(self, kept: KeptRun) -> None:
+        """Keep a run that is new here.
+
+        Raises:
+            OSError: The disk is full or broken; nothing of the run is here then.
+        """
+        try:
+            self._places.run(kept.run.run_id).make()
+            write_whole(self._places.run(kept.run.run_id).record, kept.model_dump_json(), sync=False)
+        except OSError:
+            self.drop_run(kept.run.run_id)
+            raise
+
     def save_run(self, kept: KeptRun) -> None:
-        """Keep a run; its end is kept on the disk itself."""
-        path = self._places.run(kept.run.run_id).record
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, kept.model_dump_json(), sync=kept.run.is_over)
+        """Keep a run as it now is; its end is kept on the disk itself."""
+        self._write(self._places.run(kept.run.run_id).record, _Owed(kept.model_dump_json(), kept.run.is_over))
 
     def drop_run(self, run_id: RunId) -> None:
         """Remove a run's directory."""
+        self._owed.pop(self._places.run(run_id).record, None)
         shutil.rmtree(self._places.run(run_id).root, ignore_errors=True)
+
+    def settle(self) -> None:
+        """Write what is owed, as far as there is room."""
+        for path, owed in list(self._owed.items()):
+            with suppress(OSError):
+                self._write(path, owed)
+
+    def _write(self, path: Path, owed: _Owed) -> None:
+        """Write now or owe it. Raises OSError for a disk that is broken and not full."""
+        self._owed[path] = owed
+        try:
+            write_whole(path, owed.text, owed.sync)
+        except OSError as error:
+            if not wire.is_disk_full(error):
+                raise
+            self._outages.failed(_KEEPING, error)
+            return
+        del self._owed[path]
+        if not self._owed:
+            self._outages.worked(_KEEPING)
 
 
 def write_whole(path: Path, text: str, sync: bool) -> None:

@@ -1,5 +1,6 @@
 """One run's next move: an event goes through the pure core, what it plans is kept, then done. Neighbour: `runs` holds them all."""
 
+import asyncio
 from collections.abc import Callable
 
 import structlog
@@ -18,6 +19,9 @@ from worker.prepare import prepare
 from worker.store import KeptRun, Store
 
 AFTER_KEEP = faults.register("worker.after_keep")
+KEEP_AGAIN_S = 0.5
+NO_ROOM_BYTES = 1024 * 1024
+"""A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
 _SIGKILL = 9
 _log = structlog.get_logger()
 
@@ -82,10 +86,10 @@ class Supervisor:
         if process.exit_code is None:
             return
         rank = context.run.seat.first_rank + int(part_of(process.name))
-        if rank == 0:
-            context.session.finish(context.places.unsent)
-        if process.error:
-            self.update(context, core.on_doomed(context.run, process.error))
+        if rank == 0 and not self._has_kept_all(context, process):
+            return
+        if fault := self._fault_of(context.run, process):
+            self.update(context, core.on_doomed(context.run, fault))
         ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic())
         self.update(context, ended)
 
@@ -95,9 +99,12 @@ class Supervisor:
             self.update(context, core.on_acknowledged(context.run, Signal(signal)))
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
-        """Nothing more can be kept of this run."""
-        reason = f"the worker cannot write to its disk: {error.strerror or error}"
-        self.update(context, core.on_doomed(context.run, reason))
+        """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
+        words = self._tools.machine.words(error)
+        if wire.is_disk_full(error):
+            context.tail.remark(f"{words}; what the trial reports waits for it")
+        else:
+            self.update(context, core.on_doomed(context.run, words))
 
     def act(self, context: RunContext, action: Action) -> None:
         """Do what was planned."""
@@ -127,10 +134,35 @@ class Supervisor:
             if not context.run.is_over:
                 self.on_disk_fault(context, error)
 
+    def _has_kept_all(self, context: RunContext, process: wire.Process) -> bool:
+        """Whether the reports of a rank 0 that has ended are journaled; if not, its end is looked at again when they are.
+
+        The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
+        """
+        if context.run.asked is Signal.KILL or context.run.dropped:
+            context.session.close()
+        elif not context.session.finish(context.places.unsent):
+            context.start(self._look_again(context, process), "end of rank 0")
+            return False
+        return True
+
+    async def _look_again(self, context: RunContext, process: wire.Process) -> None:
+        await asyncio.sleep(KEEP_AGAIN_S)
+        self.on_rank(context, process)
+
+    def _fault_of(self, run: LocalRun, process: wire.Process) -> str:
+        """Why the machine, and not user code, is to blame for a rank's end; empty where it is not."""
+        if process.error or process.exit_code == 0 or run.kill_sent:
+            return process.error
+        machine = self._tools.machine
+        is_full = process.exit_code == wire.EXIT_DISK_FULL or not machine.has_room(NO_ROOM_BYTES)
+        return machine.full_text if is_full else ""
+
     def _conclude(self, context: RunContext) -> None:
         """It has ended here: the last lines, the last reports, no process left."""
         run = context.run
         context.session.finish(context.places.unsent)
+        context.session.close()
         context.tail.end(last_words(context.kept))
         context.report_source.wake(urgent=True)
         context.log_source.wake(urgent=True)

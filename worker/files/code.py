@@ -1,7 +1,6 @@
 """The code of a run: fetched once per machine and tenant, checked by hash, copied for each run."""
 
 import asyncio
-import shutil
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -13,6 +12,7 @@ from muster import archive
 from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
+from worker.files.copying import copy_folder
 from worker.files.transfer import Transfer
 from worker.line import Line
 
@@ -34,13 +34,14 @@ class CodeCache:
         Raises:
             Transient: Registry or store are away.
             Rejected: The archive is not acceptable, or the registry will not give it.
+            OSError: The disk is full or broken; nothing half-made stays.
         """
         cached = self._directory / str(tenant) / sha256
         if not cached.is_dir():
             async with self._locks[sha256]:
                 if not cached.is_dir():
                     await self._fetch(run_id, cached)
-        await asyncio.to_thread(_copy_tree, cached, target)
+        await asyncio.to_thread(copy_folder, cached, target)
 
     async def _fetch(self, run_id: RunId, cached: Path) -> None:
         link = await self._line.request(GetCode(run_id=run_id))
@@ -61,8 +62,3 @@ def _extract(packed: Path, content: Path, cached: Path) -> None:
         archive.extract(source, content)
     cached.parent.mkdir(parents=True, exist_ok=True)
     content.replace(cached)
-
-
-def _copy_tree(source: Path, target: Path) -> None:
-    """A copy and no links: the run may write into its own code."""
-    shutil.copytree(source, target, dirs_exist_ok=True)

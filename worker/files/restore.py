@@ -13,6 +13,7 @@ from muster.errors import Rejected, Transient
 from shared.ids import RunId
 from shared.messages.checkpoints import Restore
 from shared.messages.files import FileEntry, FileLink
+from worker.files.copying import copy_folder
 from worker.files.transfer import Transfer, hash_file
 from worker.line import Line
 
@@ -32,6 +33,7 @@ class CheckpointCache:
 
         Raises:
             Transient: Registry or store are away; ask again.
+            OSError: The disk is full or broken; nothing half-made stays.
         """
         restored = await self._line.request(Restore(run_id=run_id))
         if restored.checkpoint_id is None:
@@ -41,7 +43,7 @@ class CheckpointCache:
         cached = self._directory / str(restored.checkpoint_id)
         if not await asyncio.to_thread(_matches, cached, restored.files):
             await self._fetch(cached, restored.files)
-        await asyncio.to_thread(shutil.copytree, cached, target, dirs_exist_ok=True)
+        await asyncio.to_thread(copy_folder, cached, target)
         _log.info("a checkpoint was restored", checkpoint=str(restored.checkpoint_id), step=restored.step)
         return target
 

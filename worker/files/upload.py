@@ -11,17 +11,21 @@ from typing import Protocol
 import structlog
 from pydantic import BaseModel, JsonValue
 
+from muster import wire
 from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.files import FileEntry, FileLink
+from shared.outages import Outages
 from worker.files.restore import check_path
 from worker.files.transfer import hash_file
 
 AFTER_PUT = faults.register("worker.after_put")
 AFTER_COMMIT = faults.register("worker.after_commit")
 MAX_RETRY_S = 10.0
+ROOM_AGAIN_S = 1.0
+_KEEPING = "keeping what became of a checkpoint; it waits in memory"
 _ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
 _log = structlog.get_logger()
 
@@ -65,6 +69,7 @@ class Uploads:
         self._registry = registry
         self._events = events
         self._filled = asyncio.Event()
+        self._outages = Outages()
         records = [
             Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
         ]
@@ -93,7 +98,7 @@ class Uploads:
             while self._waiting:
                 settled = await self._settle(self._waiting[0])
                 faults.point(AFTER_COMMIT)
-                self._save(settled)
+                await self._keep(settled)
                 self._waiting.pop(0)
                 self._events.on_settled(settled)
             self._filled.clear()
@@ -108,7 +113,7 @@ class Uploads:
                     record = record.model_copy(
                         update={"files": await asyncio.to_thread(list_files, record.directory)}
                     )
-                    self._save(record)
+                    await self._keep(record)
                 state = await self._attempt(record)
                 if state in _ENDED:
                     return record.model_copy(update={"state": state})
@@ -160,6 +165,20 @@ class Uploads:
                 return answer.state
             await asyncio.sleep(min(answer.retry_after_s, 1.0))
             self._events.flush()
+
+    async def _keep(self, record: Announced) -> None:
+        """Save a record; a full disk is waited for, since what was announced must end in a word of the registry's."""
+        while True:
+            try:
+                self._save(record)
+            except OSError as error:
+                if not wire.is_disk_full(error):
+                    raise
+                self._outages.failed(_KEEPING, error)
+                await asyncio.sleep(ROOM_AGAIN_S)
+            else:
+                self._outages.worked(_KEEPING)
+                return
 
     def _save(self, record: Announced) -> None:
         target = self._directory / f"{record.number:06d}.json"

@@ -1,7 +1,8 @@
 """One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
 
 The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it four times a
-second, and nothing said stays unread.
+second, and nothing said stays unread. What a full disk has no room for is held here, acknowledged to nobody, and tried
+again; the rest stays in the rank's socket, and a rank that goes on talking waits.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ from worker.ranks.records import last_step, make_record
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 0.3
+TRY_AGAIN_S = 0.5
+"""After the disk had no room."""
 MAX_READS = 8
 MAX_LAG_BYTES = 4 * 1024 * 1024
 _log = structlog.get_logger()
@@ -61,6 +64,7 @@ class RankSession:
         self._decoder = wire.Decoder(wire.RANK_FRAMES)
         self._unwritten = b""
         self._look_again: asyncio.TimerHandle | None = None
+        self._held: list[wire.Frame] = []
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
@@ -98,10 +102,11 @@ class RankSession:
 
     def read(self) -> None:
         """Take in everything that was said so far."""
-        connection = self._data
+        if not self._broken and self._take_held() and self._data is not None:
+            self._receive(self._data)
+
+    def _receive(self, connection: socket.socket) -> None:
         frames: list[wire.Frame] = []
-        if connection is None or self._broken:
-            return
         try:
             for _ in range(MAX_READS):
                 data = connection.recv(256 * 1024)
@@ -119,18 +124,23 @@ class RankSession:
             self._drop_data()
         self._take(frames)
 
-    def finish(self, unsent: Path) -> None:
-        """The rank is dead: take what is left in the socket, and what it could not send."""
-        while self._data is not None and not self._broken:
+    def finish(self, unsent: Path) -> bool:
+        """The rank is dead: take what is left in the socket, and what it could not send. False: no room now, call again."""
+        self._take_held()
+        while self._data is not None and not self._broken and not self._held:
             self.read()
             if not self._has_more():
                 break
-        with suppress(OSError):
-            decoder = wire.Decoder(wire.RANK_FRAMES)
-            frames: list[wire.Frame] = []
-            with suppress(Rejected):
-                frames.extend(decoder.feed(unsent.read_bytes()))
-            self._take(frames)
+        if not self._held:
+            self._take(_read_frames(unsent))
+        if self._held:
+            return False
+        self.close()
+        return True
+
+    def close(self) -> None:
+        """Nothing is taken any more."""
+        self._held.clear()
         self._drop_data()
         self._drop_bell()
 
@@ -152,32 +162,60 @@ class RankSession:
         except OSError:
             self._drop_bell()
         self.read()
+        self._look_in(LOOK_AGAIN_S)
+
+    def _look_in(self, wait_s: float) -> None:
         if self._look_again is not None:
             self._look_again.cancel()
-        self._look_again = asyncio.get_running_loop().call_later(LOOK_AGAIN_S, self._on_look_again)
+        self._look_again = asyncio.get_running_loop().call_later(wait_s, self._on_look_again)
 
     def _on_look_again(self) -> None:
         self._look_again = None
         self.read()
 
+    def _take_held(self) -> bool:
+        """Try again what the disk had no room for; whether it has."""
+        held, self._held = self._held, []
+        self._take(held)
+        return not self._held
+
     def _take(self, frames: list[wire.Frame]) -> None:
-        points = [frame for frame in frames if isinstance(frame, wire.Point)]
-        if points and not self._journal_points(points):
+        """Keep what was said, then act on it, in order."""
+        if not frames:
             return
-        for frame in frames:
-            match frame:
-                case wire.Checkpoint() if frame.number > self.checkpoints:
-                    self.checkpoints = frame.number
-                    self._events.on_checkpoint(frame)
-                case wire.Acknowledge():
-                    self._events.on_acknowledged(frame.signal)
-                case wire.Started():
-                    self._events.on_started()
-        if frames:
-            self._send(wire.Journaled(self._journal.last, self.checkpoints))
+        done = 0
+        try:
+            points = [frame for frame in frames if isinstance(frame, wire.Point)]
+            if points and not self._journal_points(points):
+                return
+            for frame in frames:
+                self._act(frame)
+                done += 1
+        except OSError as error:
+            self._on_disk_fault(frames[done:], error)
+        self._send(wire.Journaled(self._journal.last, self.checkpoints))
+
+    def _act(self, frame: wire.Frame) -> None:
+        match frame:
+            case wire.Checkpoint() if frame.number > self.checkpoints:
+                self._events.on_checkpoint(frame)
+                self.checkpoints = frame.number
+            case wire.Acknowledge():
+                self._events.on_acknowledged(frame.signal)
+            case wire.Started():
+                self._events.on_started()
+
+    def _on_disk_fault(self, left: list[wire.Frame], error: OSError) -> None:
+        """Hold what is left and look again later; a disk that is broken, and not full, ends the run."""
+        if wire.is_disk_full(error):
+            self._held = left
+            self._look_in(TRY_AGAIN_S)
+        else:
+            self._broken = True
+        self._events.on_disk_fault(error)
 
     def _journal_points(self, points: list[wire.Point]) -> bool:
-        """Append the points that are new; False when the disk or the rank is at fault."""
+        """Append the points that are new; False when the rank is at fault. Raises OSError where the disk is."""
         records: list[tuple[bytes, int]] = []
         validations, step, expected = self.validations, self.step, self._journal.last + 1
         for point in points:
@@ -195,14 +233,9 @@ class RankSession:
             if loss:
                 self._events.on_cut(loss)
             records.append((record, validations))
-        try:
-            if records:
-                self._journal.append(records)
-                faults.point(AFTER_JOURNAL)
-        except OSError as error:
-            self._broken = True
-            self._events.on_disk_fault(error)
-            return False
+        if records:
+            self._journal.append(records)
+            faults.point(AFTER_JOURNAL)
         self.validations, self.step = validations, step
         self.pace.on_report(step, points[-1].time_ms)
         if records:
@@ -261,3 +294,11 @@ class RankSession:
             asyncio.get_running_loop().remove_reader(self._bell)
             self._bell.close()
             self._bell = None
+
+
+def _read_frames(path: Path) -> list[wire.Frame]:
+    """The whole frames of a file; none without it."""
+    frames: list[wire.Frame] = []
+    with suppress(OSError, Rejected):
+        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(path.read_bytes()))
+    return frames

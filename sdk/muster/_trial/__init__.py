@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,10 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster import _clock, wire
+from muster._output import outlive_full_disk
 from muster._trial import alone
 from muster._trial.channel import Channel
 from muster._trial.settings import Surroundings, load_surroundings
-from muster._trial.values import Hyperparameters, check_metrics, check_step, directory_size
+from muster._trial.values import (
+    Hyperparameters,
+    check_metrics,
+    check_step,
+    directory_size,
+    is_for_lack_of_room,
+)
 from muster.errors import Rejected
 from muster.wire import Json
 
@@ -134,18 +142,26 @@ class Trial:
 
         Raises:
             Rejected: The block wrote nothing.
+            OSError: A disk is full, here or where another rank wrote: nothing of the checkpoint is left. What let it
+                pass is started again without charge; what catches it may train on.
         """
         number = self._counts.checkpoints + 1
         if self._gang:
             number = self._gang.number("checkpoint", number)
-        self._counts.checkpoints = number
         directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
-        directory.mkdir(parents=True, exist_ok=True)
-        yield directory
-        if self._gang:
-            self._gang.gather_files(directory)
+        failure = None
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            yield directory
+        except BaseException as error:
+            if not is_for_lack_of_room(error, directory):
+                self._discard(directory)
+                raise
+            failure = error
+        self._complete(directory, failure)
         if self.rank == 0:
             self._announce(number, int(step), directory, metadata)
+        self._counts.checkpoints = number
 
     def close(self) -> None:
         """Hand over everything that was reported; called by itself when the process ends."""
@@ -160,6 +176,21 @@ class Trial:
         group = "validation" if validation else "training"
         point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
         self._channel.report(point, urgent=decision)
+
+    def _complete(self, directory: Path, failure: BaseException | None) -> None:
+        """Let a gang bring its files together; a lack of room on one rank is an error on all, so that they stay in step."""
+        is_whole = failure is None
+        if self._gang:
+            is_whole = self._gang.gather_files(directory, is_whole)
+        if not is_whole:
+            shutil.rmtree(directory, ignore_errors=True)
+            disk = self._description.disk or directory.parent
+            raise wire.disk_full(self._description.worker, disk) from failure
+
+    def _discard(self, directory: Path) -> None:
+        """Remove what a failed block wrote; in a gang, others may still be writing beside it."""
+        if self._gang is None:
+            shutil.rmtree(directory, ignore_errors=True)
 
     def _announce(self, number: int, step: int, directory: Path, metadata: dict[str, Json]) -> None:
         if not directory_size(str(directory)):
@@ -198,6 +229,7 @@ class Trial:
 def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     if not surroundings.trial_path:
         return _start_alone(surroundings, defaults)
+    outlive_full_disk()
     description = wire.read_trial_file(surroundings.trial_path)
     description.hparams.update(
         {name: value for name, value in defaults.items() if name not in description.hparams}

@@ -22,6 +22,7 @@ RING_S = 0.25
 RETRY_S = 0.5
 FIRST_CONTACT_S = 1800.0
 CLOSE_S = 3.0
+SAY_AFTER_S = 10.0
 MAX_HELD_BYTES = 64 * 1024 * 1024
 UNSENT_NAME = "unsent.frames"
 
@@ -54,6 +55,7 @@ class Channel:
         self.decide_at: float | None = None
         self.decided = 0
         self._acknowledged = ""
+        self._said_waiting = False
         self._make_contact()
 
     def start(self) -> None:
@@ -102,16 +104,25 @@ class Channel:
                 select.select([self._socket], [], [], min(left, 0.5))
 
     def close(self) -> None:
-        """Wait shortly until the worker has everything on its disk; leave the rest in a file beside the run."""
+        """Wait shortly until the worker has everything on its disk; leave the rest in a file beside the run, when it has room."""
         if self.closed or os.getpid() != self._pid:
             return
         self.closed = True
         self._ring()
-        if not self.wait(lambda: not self._reports and not self._checkpoints, CLOSE_S):
-            with suppress(OSError), self._unsent_path.open("ab") as unsent:
-                for _, frame in (*self._reports, *self._checkpoints):
-                    unsent.write(frame)
+        while not self.wait(lambda: not self._reports and not self._checkpoints, CLOSE_S):
+            if self._leave_unsent():
+                break
+            self._wait_said("its last reports are kept")
         self._disconnect()
+
+    def _leave_unsent(self) -> bool:
+        """Whether the file holds all that the worker has not; a full disk is waited for."""
+        try:
+            with self._unsent_path.open("wb") as unsent:
+                unsent.writelines(frame for _, frame in (*self._reports, *self._checkpoints))
+        except OSError as error:
+            return not wire.is_disk_full(error)
+        return True
 
     def _make_contact(self) -> None:
         started = warned = time.monotonic()
@@ -160,9 +171,12 @@ class Channel:
                 self._read(self._socket)
 
     def _send_rest(self, rest: memoryview) -> None:
-        """The kernel's buffer is full: ring, and wait for room."""
+        """The kernel's buffer is full: ring, and wait for room. A worker with a full disk makes none for as long."""
         self._ring()
+        began = time.monotonic()
         while rest and self._socket is not None:
+            if time.monotonic() - began > SAY_AFTER_S:
+                self._wait_said("its reports are kept")
             _, writable, _ = select.select([], [self._socket], [], 1.0)
             try:
                 if writable:
@@ -173,6 +187,13 @@ class Channel:
                 continue
             except OSError:
                 self._disconnect()
+
+    def _wait_said(self, until: str) -> None:
+        """Say, once, what the script waits for."""
+        if not self._said_waiting:
+            self._said_waiting = True
+            text = f"muster: this machine's worker takes no reports now; the trial waits until {until}"
+            print(text, file=sys.stderr, flush=True)
 
     def _ring(self) -> None:
         if self._bell is not None:

@@ -1,12 +1,15 @@
 """What user code hands in, checked in its own process: the message then points at the user's line."""
 
 import os
+import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 from muster.errors import Rejected
-from muster.wire import Json
+from muster.wire import Json, is_disk_full
 
 MAX_STEP = 2**63 - 1
+NO_ROOM_BYTES = 1024 * 1024
 
 
 class Hyperparameters(dict[str, Json]):
@@ -58,3 +61,10 @@ def _number(name: str, value: object) -> float:
 def directory_size(path: str) -> int:
     """Number of files below `path`; an empty checkpoint is a mistake worth an error."""
     return sum(len(names) for _, _, names in os.walk(path))
+
+
+def is_for_lack_of_room(error: BaseException, folder: Path) -> bool:
+    """Whether a write into `folder` failed for a full disk. torch says so by a bare RuntimeError: then the disk is looked at."""
+    if is_disk_full(error):
+        return True
+    return type(error) is RuntimeError and folder.exists() and shutil.disk_usage(folder).free < NO_ROOM_BYTES

@@ -9,6 +9,8 @@ import sys
 import weakref
 from pathlib import Path
 
+from muster import wire
+from muster._output import outlive_full_disk
 from muster.runtime.isolation import become_subreaper
 from muster.runtime.parent import WarmParent
 
@@ -30,8 +32,8 @@ def main() -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return 0
-    os.ftruncate(lock, 0)
-    os.write(lock, str(os.getpid()).encode())
+    wire.write_pid(lock)
+    outlive_full_disk()
     become_subreaper()
     warm = _import_all([name for name in options.warm.split(",") if name])
     _settle()

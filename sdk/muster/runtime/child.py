@@ -14,9 +14,10 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import NoReturn
 
+from muster._output import outlive_full_disk, settle
 from muster.runtime import isolation
 from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
-from muster.wire import Launch
+from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
 
 CANNOT_START = 126
 
@@ -43,7 +44,7 @@ def become_rank(launch: Launch) -> NoReturn:
             code = _run_warm(entrypoint, launch)
     except OSError as error:
         print(f"muster: {launch.command!r} cannot be started: {error}", file=sys.stderr)
-        code = 127 if isinstance(error, FileNotFoundError) else CANNOT_START
+        code = _code_without_start(error)
     except BaseException:  # whatever it was, this fork must end here
         traceback.print_exc()
     finally:
@@ -58,9 +59,13 @@ def _redirect(stdout: str, stderr: str) -> None:
         os.dup2(opened, descriptor)
         if opened > 2:
             os.close(opened)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    outlive_full_disk()
+
+
+def _code_without_start(error: OSError) -> int:
+    if is_disk_full(error):
+        return EXIT_DISK_FULL
+    return 127 if isinstance(error, FileNotFoundError) else CANNOT_START
 
 
 def _execute(argv: tuple[str, ...]) -> NoReturn:
@@ -101,7 +106,7 @@ def _exit_code_of(entrypoint: Script | Module) -> int:
     except BaseException as error:  # user code is called
         kind, trace = type(error), _users_part(error.__traceback__)
         sys.excepthook(kind, error.with_traceback(trace), trace)
-        return 1
+        return EXIT_DISK_FULL if is_disk_full(error) else 1
     return 0
 
 
@@ -143,3 +148,4 @@ def _flush() -> None:
             stream.flush()
         except (OSError, ValueError):
             continue
+    settle()

@@ -1,4 +1,4 @@
-"""The processes of runs: who runs, how they ended, and what they left behind. Exits go to disk before they are told."""
+"""The processes of runs: who runs, how they ended, and what they left behind. Exits go to disk before they are told, where it has room."""
 
 import json
 import os
@@ -18,6 +18,7 @@ class Family:
         """Load the exits that an earlier parent left."""
         self._directory = directory
         self._processes: dict[str, Process] = {}
+        self._unsaved: set[str] = set()
         self._strays: dict[int, frozenset[str]] = {}
         directory.mkdir(mode=0o700, exist_ok=True)
         for path in sorted(directory.glob("*.json")):
@@ -39,10 +40,18 @@ class Family:
         return any(process.exit_code is None for process in self._processes.values())
 
     def add(self, process: Process) -> Process:
-        """Keep a process, in memory and on disk."""
+        """Keep a process, in memory and on disk; a disk that cannot take it now gets it later. Ranks must not die for a record."""
         self._processes[process.name] = process
-        self._save(process)
+        self._unsaved.add(process.name)
+        self.save_rest()
         return process
+
+    def save_rest(self) -> None:
+        """Write what is not on disk yet; what it has no room for stays for the next call."""
+        for name in list(self._unsaved):
+            with suppress(OSError):
+                self._save(self._processes[name])
+                self._unsaved.discard(name)
 
     def reap(self) -> list[Process]:
         """Collect all that ended, with their leftovers; orphans of no name are only waited for."""
@@ -79,7 +88,9 @@ class Family:
         for process in self:
             if process.run == run and process.exit_code is not None:
                 del self._processes[process.name]
-                self._path(process.name).unlink(missing_ok=True)
+                self._unsaved.discard(process.name)
+                for path in (self._path(process.name), self._path(process.name).with_suffix(".new")):
+                    path.unlink(missing_ok=True)
 
     def _kill_leftovers(self, sessions: set[int]) -> None:
         """End what is left of ended sessions, and what had left them.

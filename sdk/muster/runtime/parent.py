@@ -55,6 +55,7 @@ class WarmParent:
             for key, _ in self._selector.select(timeout=1.0):
                 self._on_readable(key.fileobj)
             self._reap()
+            self._family.save_rest()
             self._check_idle()
         self._end_all()
 

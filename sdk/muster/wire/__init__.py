@@ -17,6 +17,7 @@ from muster.wire.codec import (
     read_trial_file,
     trial_file_text,
 )
+from muster.wire.disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
 from muster.wire.frames import (
     DAEMON_FRAMES,
     DECISION_WAIT_S,
@@ -59,6 +60,7 @@ __all__ = [
     "ENV_RANK",
     "ENV_TOKEN",
     "ENV_TRIAL",
+    "EXIT_DISK_FULL",
     "MAX_FRAME_BYTES",
     "PARENT_FRAMES",
     "RANK_FRAMES",
@@ -87,10 +89,14 @@ __all__ = [
     "TrialFile",
     "Welcome",
     "connect",
+    "disk_full",
+    "disk_full_text",
     "encode",
     "expect",
+    "is_disk_full",
     "listen",
     "read_trial_file",
     "receive",
     "trial_file_text",
+    "write_pid",
 ]

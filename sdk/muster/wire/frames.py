@@ -235,7 +235,10 @@ PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
 
 @dataclass(frozen=True, slots=True)
 class TrialFile:
-    """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`."""
+    """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
+
+    `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed.
+    """
 
     socket: str
     size: int
@@ -246,3 +249,5 @@ class TrialFile:
     time_metric: str | None = None
     data: dict[str, Json] = field(default_factory=dict)
     horovod: bool = False
+    worker: str = ""
+    disk: str = ""
