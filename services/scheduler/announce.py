@@ -16,6 +16,7 @@ from services.scheduler.core.facts import (
 )
 from services.scheduler.core.plan import Demand
 from services.scheduler.core.run import Run, Share
+from services.scheduler.core.slots import stored
 from services.scheduler.core.worker import Drain, Worker
 from shared import telemetry
 from shared.bus import Unit
@@ -49,7 +50,7 @@ class Announcer:
                         trial=trial.id,
                         run=run.id,
                         number=run.number,
-                        slots=run.slots,
+                        slots=stored(run.slots),
                     ):
                         headers: dict[str, str] = {}
                         telemetry.inject(headers)
@@ -62,7 +63,7 @@ class Announcer:
                         trial=trial.id,
                         run=run.id,
                         number=run.number,
-                        slots=run.slots,
+                        slots=stored(run.slots),
                     ):
                         unit.emit(_ended(fact), tenant=run.tenant)
                 case Closed(trial, _, _):
@@ -109,7 +110,13 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
 
 
 def member_of(share: Share) -> Member:
-    return Member(worker=share.worker, slots=share.slots, address=share.address, slot_ids=share.slot_ids)
+    return Member(
+        worker=share.worker,
+        slots=share.slots,
+        address=share.address,
+        slot_ids=share.slot_ids,
+        part=share.part,
+    )
 
 
 def _granted(run: Run) -> RunGranted:

@@ -3,6 +3,7 @@ plans with one thing changed have found."""
 
 import asyncio
 from dataclasses import dataclass
+from math import ceil
 
 from services.scheduler.core import wording
 from services.scheduler.core.alternatives import Alternative, alternatives
@@ -11,6 +12,7 @@ from services.scheduler.core.decisions import Reason
 from services.scheduler.core.holders import Holders, holders_of
 from services.scheduler.core.refusals import binding_of, explain
 from services.scheduler.core.run import Run
+from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.runs import has_trial, load_asking
@@ -66,7 +68,7 @@ class Explaining:
     async def _explain_running(self, trial: Trial) -> Explanation:
         run = self.cycle.cluster.runs[trial.run or RunId(trial.id)]
         workers = ", ".join(share.worker for share in run.shares)
-        message = f"run {run.number} has {run.slots} slots of pool {run.pool} on {workers}"
+        message = f"run {run.number} has {_count(stored(run.slots))} of pool {run.pool} on {workers}"
         given_back = await self._given_back(trial) if run.preempted else None
         resize = self.cycle.cluster.pools[run.pool].elastic.resizing.get(trial.id)
         if resize is not None:
@@ -78,7 +80,12 @@ class Explaining:
             state="running",
             code="preempting" if run.preempted else "running",
             message=message,
-            facts={"run": run.number, "slots": run.slots, "pool": run.pool, "restarts": trial.restarts},
+            facts={
+                "run": run.number,
+                "slots": stored(run.slots),
+                "pool": run.pool,
+                "restarts": trial.restarts,
+            },
             given_back=given_back,
         )
 
@@ -118,10 +125,15 @@ def _holder(cluster: Cluster, run: Run) -> Holder:
     return Holder(
         experiment_number=wish.experiment_number,
         trial_number=wish.number,
-        slots=charge.slots,
+        slots=ceil(charge.slots),
+        part=wish.needs.part,
         since=run.granted_at,
         leaving=charge.is_leaving,
     )
+
+
+def _count(slots: float) -> str:
+    return f"{slots} slot" if slots == 1 else f"{slots} slots"
 
 
 def _counts(held: Holders) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from heapq import nsmallest
 from itertools import groupby
+from math import ceil
 from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
@@ -46,9 +47,10 @@ def _entry(term: Term, cluster: Cluster, trial: Trial, before: int | None) -> Qu
         trial_number=trial.wish.number,
         pool=cluster.pool_of(trial),
         priority=cluster.part_of(trial).priority,
-        slots=cluster.runs[trial.run].slots if is_running and trial.run else needs.max_slots,
+        slots=ceil(cluster.runs[trial.run].slots) if is_running and trial.run else needs.max_slots,
         min_slots=needs.min_slots,
         max_slots=needs.max_slots,
+        part=needs.part,
         state="running" if is_running else "waiting",
         position=None if before is None else before + 1,
         code=told.code if told else None,

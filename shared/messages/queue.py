@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.base import Command, Event, Query, Record
-from shared.messages.specs import SlotKind
+from shared.messages.specs import SlotKind, Thousandths
 
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
@@ -63,6 +63,7 @@ class QueueEntry(Record):
     slots: int
     min_slots: int | None = None
     max_slots: int | None = None
+    part: Thousandths = 0
     state: Literal["waiting", "running"]
     position: int | None = None
     code: str | None = None
@@ -87,6 +88,7 @@ class Holder(Record):
     experiment_number: int
     trial_number: int
     slots: int
+    part: Thousandths = 0
     since: datetime
     leaving: bool = False
 

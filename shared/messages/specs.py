@@ -10,6 +10,9 @@ from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
+Thousandths = int
+"""Of one slot: how a part of it is counted; people read and write 0.5."""
+WHOLE_SLOT = 1000
 UNCATEGORIZED = "Uncategorized"
 """The workspace and project of an experiment that names none."""
 
@@ -36,12 +39,14 @@ class Signal(StrEnum):
 
 
 class Slots(Record):
-    """How many slots a run takes: `min < max` makes it elastic; 0 is a run without slots."""
+    """How many slots a run takes: `min < max` makes it elastic; 0 is a run without slots. `part`: it takes so much of one slot,
+    which it shares with others of its tenant; 0: whole slots."""
 
     min: int = 1
     max: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
+    part: Thousandths = 0
 
 
 class Share(Record):
@@ -81,9 +86,12 @@ class TrialSpec(Record):
 
 
 class Member(Record):
-    """One worker of a gang. Ranks are numbered through the members in their order; the first is the chief."""
+    """One worker of a gang. Ranks are numbered through the members in their order; the first is the chief.
+
+    `part`: how much of its one slot is the run's; 0: all of its slots."""
 
     worker: WorkerId
     slots: int
     address: str = "127.0.0.1"
     slot_ids: tuple[int, ...] = ()
+    part: Thousandths = 0

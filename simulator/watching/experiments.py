@@ -63,7 +63,7 @@ class Experiments(Watch):
                 trial.latest.step if trial.latest else 0, seen.steps.get(trial.number, 0)
             )
 
-    def results(self, slot_ms_of: Mapping[ExperimentId, int]) -> Iterator[ExperimentResult]:
+    def results(self, slot_ms_of: Mapping[ExperimentId, float]) -> Iterator[ExperimentResult]:
         """`slot_ms_of`: slot time held by each experiment's runs."""
         for name, seen in self._seen.items():
             experiment, counts, best = seen.experiment, seen.experiment.counts, seen.experiment.best

@@ -67,11 +67,11 @@ class Measures(Watch):
     preempted: int = 0
     lost: int = 0
     restarted: int = 0
-    slot_ms: int = 0
+    slot_ms: float = 0
     ways: dict[TrialId, _Way] = field(default_factory=dict)
-    slot_ms_of: dict[ExperimentId, int] = field(default_factory=dict)
+    slot_ms_of: dict[ExperimentId, float] = field(default_factory=dict)
     _granted: dict[RunId, int] = field(default_factory=dict)
-    _used: dict[TenantId, int] = field(default_factory=dict)
+    _used: dict[TenantId, float] = field(default_factory=dict)
     _tenants: dict[TenantId, str] = field(default_factory=dict)
 
     def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
@@ -116,7 +116,7 @@ class Measures(Watch):
         return {name: _account([one for one in served if one.tenant == name], hours[name]) for name in names}
 
     def _end(self, run: Run, now_ms: int) -> None:
-        used_ms = (now_ms - self._granted.pop(run.id)) * run.slots
+        used_ms = float((now_ms - self._granted.pop(run.id)) * run.slots)
         self.slot_ms += used_ms
         self._used[run.tenant] = self._used.get(run.tenant, 0) + used_ms
         self.slot_ms_of[run.experiment] = self.slot_ms_of.get(run.experiment, 0) + used_ms

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Literal
 
 from services.scheduler.core.capacity import Ask
@@ -102,7 +103,7 @@ def _pools(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
 
 def _limits(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     """The limit that binds, raised as far as needed."""
-    pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.min_slots
+    pool, slots = cluster.pools[cluster.pool_of(trial)], trial.wish.needs.least
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     if leaf is None:
         return
@@ -110,12 +111,12 @@ def _limits(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     match reason:
         case "max_slots":
             kind: Kind = "max_slots"
-            number = leaf.held + slots
+            number = ceil(leaf.held + slots)
             change = OtherPart(replace(cluster.part_of(trial), max_slots=number))
         case "workspace_quota" | "tenant_quota":
             kind = "workspace_maximum" if reason == "workspace_quota" else "tenant_maximum"
             node = leaf.workspace if reason == "workspace_quota" else leaf.tenant
-            number = node.held + slots
+            number = ceil(node.held + slots)
             change = OtherMaximum(node.path, number)
         case _:
             return

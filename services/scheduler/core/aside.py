@@ -18,7 +18,7 @@ def set_aside(pool: Pool) -> int:
     if any(tenant.mask & beyond for tenant in pool.shares.root.children.values()):
         for line in pool.queue.lines.values():
             if line.bit & beyond:
-                pool.shares.change(line.leaf, asked=-len(line.keys) * line.needs.max_slots)
+                pool.shares.change(line.leaf, asked=-len(line.keys) * line.needs.most)
     return beyond
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from services.scheduler.core.capacity import Ask, Placement, Spot
+from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.indexes import Pool, Reserved
 from services.scheduler.core.queue import Line
+from services.scheduler.core.spot import Spot
 from shared.ids import TrialId, WorkerId
 
 
@@ -29,7 +30,9 @@ class Head:
         self.reserved = Reserved(trial, workers)
         self.priority = line.leaf.priority
         spots = [(worker, pool.capacity.get(worker)) for worker in workers]
-        self._withheld = tuple((worker, spot.free) for worker, spot in spots if spot and spot.free)
+        self._withheld = tuple(
+            (worker, spot.free) for worker, spot in spots if spot and (spot.free or spot.rooms)
+        )
         pool.capacity.withhold(self._withheld)
         if pool.later is not None:
             later = ((worker, pool.later.get(worker)) for worker in workers)

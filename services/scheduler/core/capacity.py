@@ -1,42 +1,33 @@
-"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it.
+"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `parts` knows what is left
+of slots that are shared, `auxiliary` where runs without slots go.
 
 Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from services.scheduler.core.auxiliary import Auxiliary
+from services.scheduler.core.parts import Sharing, joined, opened
+from services.scheduler.core.run import Share
+from services.scheduler.core.spot import Spot, without
 from shared.ids import TenantId, WorkerId
-from shared.messages.specs import SlotKind
+from shared.messages.specs import SlotKind, Thousandths
 
 Placement = tuple[tuple[WorkerId, int], ...]
-"""Workers and slots; the chief first."""
-
-
-class Spot(NamedTuple):
-    """What a worker can still take. `owner` matters in an exclusive pool only; `holds` counts allocations there.
-
-    A tuple, because plans make and compare tens of thousands of them.
-    """
-
-    kind: SlotKind | None
-    total: int
-    free: int
-    auxiliary: int
-    owner: TenantId | None = None
-    holds: int = 0
+"""Workers, and how many of their free slots are taken; the chief first. A part of a slot that is shared already takes none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be placed: the shape of a request without its size."""
+    """What is to be placed: the shape of a request without its size. `part`: so much of one slot."""
 
     tenant: TenantId
     kind: SlotKind | None
     single_node: bool
+    part: Thousandths = 0
 
 
 _Class = tuple[SlotKind | None, TenantId | None]
@@ -49,6 +40,8 @@ class Capacity:
         self.exclusive = exclusive
         self.free = 0
         self.total = 0
+        self.sharing = Sharing()
+        self._auxiliary = Auxiliary()
         self._spots: dict[WorkerId, Spot] = {}
         self._buckets: dict[_Class, dict[int, list[WorkerId]]] = {}
         self._free: dict[_Class, int] = {}
@@ -97,40 +90,39 @@ class Capacity:
             self._leave(worker, before)
         if spot is not None:
             self._enter(worker, spot)
+        self._share(worker, before, spot)
 
-    def take(self, placement: Placement, tenant: TenantId) -> None:
-        """Occupies slots for one allocation of `tenant`."""
+    def take(self, placement: Placement, ask: Ask) -> None:
+        """Occupies slots, or a part of one, for one allocation."""
+        owner = ask.tenant if self.exclusive else None
         for worker, slots in placement:
             spot = self._spots[worker]
-            owner = tenant if self.exclusive else None
-            auxiliary = spot.auxiliary - (slots == 0)
-            taken = Spot(spot.kind, spot.total, spot.free - slots, auxiliary, owner, spot.holds + 1)
-            self.set(worker, taken)
+            auxiliary, rooms = spot.auxiliary, spot.rooms
+            if ask.part:
+                rooms = (opened if slots else joined)(rooms, ask.tenant, ask.part)
+            elif slots == 0:
+                auxiliary -= 1
+            free, holds = spot.free - slots, spot.holds + 1
+            self.set(worker, Spot(spot.kind, spot.total, free, auxiliary, owner, holds, rooms, spot.withheld))
 
     def withhold(self, placement: Placement) -> None:
-        """Hides free slots: whose worker it is does not change."""
+        """Hides free slots, and what is left of shared ones: whose worker it is does not change."""
         for worker, slots in placement:
             spot = self._spots[worker]
-            self.set(worker, spot._replace(free=spot.free - slots))
+            self.set(worker, spot._replace(free=spot.free - slots, withheld=spot.withheld + 1))
 
     def restore(self, placement: Placement) -> None:
         """Shows again what was withheld."""
-        self.withhold(tuple((worker, -slots) for worker, slots in placement))
-
-    def give(self, placement: Placement) -> None:
-        """Frees the slots of one allocation; workers that are not open stay out."""
         for worker, slots in placement:
-            self.loosen(worker, slots, holds=1, auxiliary=int(slots == 0))
+            spot = self._spots[worker]
+            self.set(worker, spot._replace(free=spot.free + slots, withheld=spot.withheld - 1))
 
-    def loosen(self, worker: WorkerId, slots: int, holds: int, auxiliary: int = 0) -> None:
-        """Frees slots of several allocations on one worker; without any left it has no owner."""
-        spot = self._spots.get(worker)
-        if spot is None:
-            return
-        left = max(0, spot.holds - holds)
-        free = min(spot.total, spot.free + slots)
-        owner = spot.owner if left else None
-        self.set(worker, Spot(spot.kind, spot.total, free, spot.auxiliary + auxiliary, owner, left))
+    def give(self, shares: Iterable[Share]) -> None:
+        """Frees what a run has; workers that are not open stay out."""
+        for share in shares:
+            spot = self._spots.get(share.worker)
+            if spot is not None:
+                self.set(share.worker, without(spot, share.slot_ids, share.part))
 
     @contextmanager
     def tentative(self) -> Iterator[None]:
@@ -148,10 +140,13 @@ class Capacity:
     def place(self, ask: Ask, slots: int) -> Placement | None:
         """All `slots` or None: the best-fitting single worker, else as few workers as possible, largest first.
 
-        Ties go to a worker that the tenant already uses, then to the lower id.
+        Ties go to a worker that the tenant already uses, then to the lower id. A part joins a slot that is shared where one has room.
         """
+        if ask.part:
+            return self._place_part(ask)
         if slots == 0:
-            return self._place_auxiliary(ask)
+            chosen = self._auxiliary.emptiest(self._classes(ask))
+            return None if chosen is None else ((chosen, 0),)
         if slots > self.free:
             return None
         single = self._best_fit(ask, slots)
@@ -203,16 +198,12 @@ class Capacity:
                 missing -= free
         return None
 
-    def _place_auxiliary(self, ask: Ask) -> Placement | None:
-        candidates = (
-            worker
-            for key in self._classes(ask)
-            for ids in self._buckets[key].values()
-            for worker in ids
-            if self._spots[worker].auxiliary > 0
-        )
-        chosen = min(candidates, key=lambda worker: (-self._spots[worker].auxiliary, worker), default=None)
-        return None if chosen is None else ((chosen, 0),)
+    def _place_part(self, ask: Ask) -> Placement | None:
+        shared = self.sharing.tightest(ask.tenant, ask.kind, ask.part)
+        if shared is not None:
+            return ((shared, 0),)
+        fresh = self._best_fit(ask, 1)
+        return None if fresh is None else ((fresh, 1),)
 
     def _classes(self, ask: Ask) -> list[_Class]:
         kinds = self._sizes if ask.kind is None else (ask.kind,)
@@ -253,6 +244,24 @@ class Capacity:
             del bucket[spot.free]
             if not bucket:
                 del self._buckets[key], self._free[key]
+
+    def _share(self, worker: WorkerId, before: Spot | None, spot: Spot | None) -> None:
+        """Keeps the neighbours true, where something has changed that they look at: on few workers in most plans."""
+        if before is not None and before.rooms and not before.withheld:
+            self.sharing.leave(worker, before.kind, before.rooms)
+        if spot is not None and spot.rooms and not spot.withheld:
+            self.sharing.enter(worker, spot.kind, spot.rooms)
+        if (
+            before
+            and spot
+            and before.auxiliary == spot.auxiliary
+            and (before.owner, before.kind) == (spot.owner, spot.kind)
+        ):
+            return
+        if before is not None:
+            self._auxiliary.leave(worker, (before.kind, before.owner), before.auxiliary)
+        if spot is not None:
+            self._auxiliary.enter(worker, (spot.kind, spot.owner), spot.auxiliary)
 
 
 def _insert(ids: list[WorkerId], worker: WorkerId) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from services.scheduler.core.capacity import Capacity, Spot
+from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.keeping import kept_slots
@@ -20,6 +20,7 @@ from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Path
+from services.scheduler.core.spot import Spot, without
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
@@ -190,7 +191,7 @@ class Cluster:
         for share in run.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.released:
-                worker.held[run.allocation] = Hold(run.tenant, share.slot_ids)
+                worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
                 self.put_worker(worker)
 
     def release(self, worker: Worker, allocation: AllocationId) -> None:
@@ -234,7 +235,7 @@ class Cluster:
             return
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
             charge = pool.charges.get(run.id)
-            pool.elastic.hold(trial.id, charge.slots if charge else 0, self.now_ms)
+            pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
         if pool.later is not None:
             self._touch(run)
 
@@ -258,6 +259,7 @@ class Cluster:
                 auxiliary=pool.policy.auxiliary_per_worker - worker.auxiliary,
                 owner=worker.owner if pool.policy.exclusive else None,
                 holds=len(worker.held),
+                rooms=worker.rooms,
             )
         pool.capacity.set(worker.id, spot)
         if pool.later is not None:
@@ -271,17 +273,14 @@ class Cluster:
             hold = worker.held.get(run.allocation)
             if spot is None or charge is None or hold is None:
                 continue
-            here = len(hold.slot_ids)
             if charge.is_leaving:
-                left = spot.holds - 1
-                owner = spot.owner if left else None
-                auxiliary = spot.auxiliary + (here == 0)
-                spot = spot._replace(free=spot.free + here, holds=left, owner=owner, auxiliary=auxiliary)
+                spot = without(spot, hold.slot_ids, hold.part)
             else:
                 trial = self.trials[run.trial]
                 if pool.policy.elastic and trial.wish.needs.is_elastic:
-                    spot = spot._replace(free=spot.free + here - kept_slots(run, trial)[worker.id])
-                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, here))
+                    lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
+                    spot = spot._replace(free=spot.free + lent)
+                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, hold))
         later.set(worker.id, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
 

@@ -1,4 +1,4 @@
-"""Past use that fades: sums of slot-milliseconds in which an older one counts less, as exact integers.
+"""Past use that fades: sums of slot-milliseconds in which an older one counts less, as exact numbers.
 
 The average of what was held, with half-life h, is (ln 2 / h) · ∫ held(t) · 2^((t - now) / h) dt. We keep the integral in
 inflated units, held(t) · g(t) with g(t) = 2^(t / h), so that nothing needs touching while nothing is held; g stands still for
@@ -8,6 +8,8 @@ steps of 10 s, so that a sum over any cut of the time is the same integer.
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import log
+
+from services.scheduler.core.slots import SlotCount
 
 STEP_MS = 10_000
 ONE = 1 << 32
@@ -58,14 +60,14 @@ class Decay:
 class Past:
     """What one holder has used: `held` · G + `offset`, where G is the integral of g up to the moment that is asked for."""
 
-    held: int = 0
-    offset: int = 0
+    held: SlotCount = 0
+    offset: SlotCount = 0
 
-    def charge(self, slots: int, integral: int) -> None:
+    def charge(self, slots: SlotCount, integral: int) -> None:
         self.held += slots
         self.offset -= slots * integral
 
-    def at(self, integral: int) -> int:
+    def at(self, integral: int) -> SlotCount:
         """The weighted sum of what was held."""
         return self.held * integral + self.offset
 
@@ -77,7 +79,7 @@ class History:
     decay: Decay
     pasts: dict[tuple[object, ...], Past] = field(default_factory=dict)
 
-    def charge(self, path: tuple[object, ...], slots: int, now_ms: int) -> None:
+    def charge(self, path: tuple[object, ...], slots: SlotCount, now_ms: int) -> None:
         """From now on the path holds `slots` more (less, when negative)."""
         integral = self.decay.until(now_ms)
         for length in range(1, len(path) + 1):

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, combined, judge_exit, judge_loss
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
 from shared.ids import WorkerId
 
@@ -85,7 +86,7 @@ def _end(
         cluster.tell(Closed(trial, ending.closes, ending.reason))
 
 
-def _resized(before: int, after: int) -> str:
+def _resized(before: SlotCount, after: int) -> str:
     if before == after:
         return "moved, so that others fit in its place; nothing is charged"
     verb = "grows" if after > before else "shrinks"

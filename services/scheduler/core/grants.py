@@ -6,8 +6,10 @@ from datetime import datetime
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Granted
+from services.scheduler.core.parts import tightest
 from services.scheduler.core.run import Asked, Run, Share
-from services.scheduler.core.trial import RequestTrigger
+from services.scheduler.core.trial import RequestTrigger, Wish
+from services.scheduler.core.worker import Worker
 from shared.ids import AllocationId, RunId, TrialId
 
 
@@ -21,12 +23,9 @@ class NewRun:
 
 
 def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime) -> Run:
-    """Makes the run and occupies its slots: the lowest free ones of each worker."""
+    """Makes the run and occupies its slots."""
     trial = cluster.trials[trial_id]
-    shares = tuple(
-        Share(worker, slots, cluster.workers[worker].free_slot_ids[:slots], cluster.workers[worker].address)
-        for worker, slots in placement
-    )
+    shares = tuple(_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement)
     run = Run(
         id=new.run,
         allocation=new.allocation,
@@ -65,3 +64,11 @@ def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:
     run = cluster.runs[run_id]
     cluster.pools[run.pool].elastic.resizing[run.trial] = slots
     on_preempted(cluster, run_id, Asked("resize"))
+
+
+def _share(worker: Worker, slots: int, wish: Wish) -> Share:
+    """The lowest free slots of a worker; for a part that opens none, the shared slot that is left with the least."""
+    part = wish.needs.part
+    room = tightest(worker.rooms, wish.tenant, part) if part and not slots else None
+    slot_ids = (room.slot,) if room else worker.free_slot_ids[:slots]
+    return Share(worker.id, 1 if part else slots, slot_ids, worker.address, part)

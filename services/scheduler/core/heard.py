@@ -216,8 +216,8 @@ def _hold_foreign(cluster: Cluster, worker: Worker, observed: Observed) -> None:
 def _hold_zombie(cluster: Cluster, worker: Worker, run: Run) -> None:
     cluster.want((worker.id,))
     if run.allocation not in worker.held:
-        slot_ids = next(share.slot_ids for share in run.shares if share.worker == worker.id)
-        worker.held[run.allocation] = Hold(run.tenant, slot_ids)
+        share = next(share for share in run.shares if share.worker == worker.id)
+        worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
         cluster.put_worker(worker)
 
 

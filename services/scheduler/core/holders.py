@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
@@ -42,9 +43,9 @@ def holders_of(cluster: Cluster, trial: Trial, reason: Reason) -> Holders:
     return Holders(
         named=tuple(cluster.runs[run] for run, _ in own[:MOST_NAMED]),
         own_runs=len(own),
-        own_slots=sum(charge.slots for _, charge in own),
+        own_slots=ceil(sum(charge.slots for _, charge in own)),
         other_runs=len(others),
-        other_slots=sum(charge.slots for charge in others),
+        other_slots=ceil(sum(charge.slots for charge in others)),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.scheduler.core.run import Run
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, TenantId, WorkerId
 
@@ -26,7 +27,7 @@ class Holding:
     owner: str
     experiment: ExperimentId
     pool: PoolName
-    slots: int
+    slots: SlotCount
     until: datetime | None = None
 
     @property
@@ -50,12 +51,12 @@ class Ledger:
         """The run has the slots that its shares say, from now on; what it held otherwise on those workers ends."""
         for share in run.shares:
             before = self._open.get(share.worker, {}).get(run.allocation)
-            if before is not None and before.slots == share.slots:
+            if before is not None and before.slots == share.count:
                 continue
             if before is not None:
                 self._end(before, now)
-            if share.slots:
-                self._begin(_holding(run, share.worker, share.slots, now))
+            if share.count:
+                self._begin(_holding(run, share.worker, share.count, now))
 
     def follow(self, worker: Worker, now: datetime) -> None:
         """Ends what the worker no longer holds. One that this term has not heard may still hold all."""
@@ -90,7 +91,7 @@ class Ledger:
         self._changed[holding.key] = replace(holding, until=max(now, holding.since))
 
 
-def _holding(run: Run, worker: WorkerId, slots: int, now: datetime) -> Holding:
+def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Holding:
     return Holding(
         allocation=run.allocation,
         worker=worker,

@@ -9,6 +9,7 @@ from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line
 from services.scheduler.core.shares import Node
 from shared.ids import TenantId
+from shared.messages.specs import Thousandths
 
 ALL = -1
 VAIN_TURNS = 64
@@ -69,14 +70,23 @@ class Hopes:
         """Shapes that may fit for this tenant."""
         capacity = self._pool.capacity
         ask = Ask(tenant, None, False)  # type: ignore[arg-type]
+        joining = self._joining(capacity.sharing.largest(ask.tenant))
         if capacity.exclusive and capacity.owned_free(ask.tenant):
-            return self._within(capacity.free_for(ask), capacity.largest_for(ask))
+            return joining | self._within(capacity.free_for(ask), capacity.largest_for(ask))
         # All tenants that have no machine with room are in the same case.
         version, mask = self._known.get(None, (-1, 0))
         if version != self._decided:
             largest = capacity.largest_for(OF_NOBODY)
             mask = self._within(capacity.free_for(OF_NOBODY) if capacity.exclusive else largest, largest)
             self._known[None] = (self._decided, mask)
+        return joining | mask
+
+    def _joining(self, left: Thousandths) -> int:
+        """Shapes that could join a slot of which so much is left."""
+        mask = 0
+        for needs, bit in self._pool.queue.shapes.items() if left else ():
+            if 0 < needs.part <= left:
+                mask |= bit
         return mask
 
     def _within(self, gang: int, single: int) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from math import ceil
 
 from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.decay import Decay, History
@@ -13,6 +14,7 @@ from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turns import Turns
 from shared.ids import RunId, TrialId, WorkerId
@@ -23,7 +25,7 @@ class Charge:
     """What a run counts for: the slots that it holds, and whether they are on their way back."""
 
     leaf: Node
-    slots: int
+    slots: SlotCount
     is_leaving: bool
 
 
@@ -60,14 +62,14 @@ class Pool:
     charges: dict[RunId, Charge] = field(default_factory=dict)
     single_node: dict[int, int] = field(default_factory=dict)
     waiting_auxiliary: int = 0
-    awaiting_slots: int = 0
+    awaiting_slots: SlotCount = 0
     reserved: Reserved | None = None
     elastic: Records = field(default_factory=Records)
 
     @property
     def waiting_slots(self) -> int:
         """What could be used beyond what stands, within every maximum."""
-        return self.shares.root.usable
+        return ceil(self.shares.root.usable)
 
     @property
     def is_lending(self) -> bool:
@@ -137,7 +139,7 @@ class Pool:
         """Adds a waiting request to what waits, or takes it out."""
         needs = trial.wish.needs
         if trial.state is RequestState.AWAITING:
-            self.awaiting_slots += sign * needs.max_slots
+            self.awaiting_slots += sign * needs.most
             return
         leaf = self.leaf(trial.wish, part)
         if sign > 0:
@@ -146,14 +148,14 @@ class Pool:
             self.queue.discard(trial.id)
         self.waiting_auxiliary += sign * (needs.max_slots == 0)
         self._count_single_node(needs, sign)
-        self.shares.change(leaf, asked=sign * needs.max_slots)
+        self.shares.change(leaf, asked=sign * needs.most)
         if sign < 0:
             self.shares.prune(leaf)
 
     def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
         is_over = run.is_over
-        slots = sum(share.slots for share in run.shares if share.worker not in run.released)
+        slots = sum(share.count for share in run.shares if share.worker not in run.released)
         before = self.charges.get(run.id)
         after = None if is_over else Charge(leaf, slots, is_leaving)
         if before == after:

@@ -13,6 +13,7 @@ What can never fit in this pool is set aside: it holds up nobody, and nothing is
 """
 
 from dataclasses import replace
+from math import ceil
 
 from services.scheduler.core.aside import largest_single_node, set_aside
 from services.scheduler.core.backfill import Head
@@ -27,6 +28,7 @@ from services.scheduler.core.preemption.rights import rights_of
 from services.scheduler.core.preemption.victims import Search, held_by
 from services.scheduler.core.queue import Line
 from services.scheduler.core.quotas import limit_of, room_of
+from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TrialId, WorkerId
 
 
@@ -83,7 +85,7 @@ class PoolPlan:
             used=total - self._free_before + self._granted_slots,
             idle=self._free_before - self._granted_slots,
             largest_single_node=largest_single_node(pool),
-            soon=pool.awaiting_slots,
+            soon=ceil(pool.awaiting_slots),
             kind=pool.policy.kind,
         )
 
@@ -99,12 +101,12 @@ class PoolPlan:
     def _serve_first(self, line: Line) -> None:
         trial, leaf = line.keys[self._order.first_of(line)][2], line.leaf
         room = room_of(leaf)
-        if leaf.is_full or line.needs.min_slots > room:
-            self._pass(line, trial, limit_of(leaf, line.needs.min_slots) or "max_slots")
+        if leaf.is_full or line.needs.least > room:
+            self._pass(line, trial, limit_of(leaf, line.needs.least) or "max_slots")
             return
         is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
         for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
-            placement = self.pool.capacity.place(line.ask, slots) if slots <= room else None
+            placement = self.pool.capacity.place(line.ask, slots) if line.needs.count(slots) <= room else None
             if placement is not None:
                 self._grant(line, trial, placement, slots)
                 return
@@ -112,16 +114,16 @@ class PoolPlan:
 
     def _grant(self, line: Line, trial: TrialId, placement: Placement, slots: int) -> None:
         self.grants.append(Grant(trial, self.pool.policy.name, placement))
-        self.pool.capacity.take(placement, line.ask.tenant)
+        self.pool.capacity.take(placement, line.ask)
         if self.pool.later is not None:
-            self.pool.later.take(placement, line.ask.tenant)
-        self._granted_slots += slots
-        self._charge(line, slots)
+            self.pool.later.take(placement, line.ask)
+        self._granted_slots += sum(taken for _, taken in placement)
+        self._charge(line, line.needs.count(slots))
 
-    def _charge(self, line: Line, slots: int) -> None:
+    def _charge(self, line: Line, slots: SlotCount) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
         self._hopes.decide()
-        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.max_slots)
+        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.most)
         self._order.granted(line)
 
     def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
@@ -138,7 +140,7 @@ class PoolPlan:
             self._pass(line, trial, "beyond_pool")
         elif self._keep(line, slots) or (self._preempt(line, trial, slots) and self._keep(line, slots)):
             self.refusals[trial] = "preempting"
-            self._charge(line, slots)
+            self._charge(line, line.needs.least)
         else:
             if self.head.priority is None:
                 self._covered += self.head.reserve(line, trial, slots)
@@ -153,16 +155,15 @@ class PoolPlan:
         if placement is None:
             return False
         self.pool.capacity.withhold(self._free_of(placement))
-        later.take(placement, line.ask.tenant)
+        later.take(placement, line.ask)
         return True
 
     def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
         if later is None or self._hopes.is_vain(line):
             return False
-        rights = rights_of(
-            self.pool, line.leaf, slots, self.cluster.now_ms if self._hopes.are_turns_over else None
-        )
+        now_ms = self.cluster.now_ms if self._hopes.are_turns_over else None
+        rights = rights_of(self.pool, line.leaf, line.needs.least, now_ms)
         if not rights.any:
             return False
         self._hopes.decide()
@@ -178,7 +179,7 @@ class PoolPlan:
             self.pool.shares.leave(charge.leaf, charge.slots)
             held = held_by(self.cluster, victim)
             later.give(held)
-            self._spent.update(worker for worker, _ in held if not self._stands_on(worker))
+            self._spent.update(share.worker for share in held if not self._stands_on(share.worker))
         if not victims:
             self._hopes.give_up(line, rights)
         return bool(victims)
@@ -199,4 +200,8 @@ class PoolPlan:
 
     def _free_of(self, placement: Placement) -> Placement:
         spots = ((worker, wanted, self.pool.capacity.get(worker)) for worker, wanted in placement)
-        return tuple((worker, min(spot.free, wanted)) for worker, wanted, spot in spots if spot and spot.free)
+        return tuple(
+            (worker, min(spot.free, wanted))
+            for worker, wanted, spot in spots
+            if spot and (spot.free or spot.rooms)
+        )

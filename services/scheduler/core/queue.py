@@ -8,6 +8,7 @@ from datetime import datetime
 
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs, Trial
 from shared.ids import ExperimentId, PoolName, TrialId
 
@@ -86,11 +87,11 @@ class Queue:
     def line_of(self, trial: TrialId) -> tuple[Line, Key]:
         return self._of[trial]
 
-    def smaller(self, slots: int) -> int:
+    def smaller(self, slots: SlotCount) -> int:
         """The mask of all shapes that could do with so many slots."""
         mask = 0
         for needs, bit in self.shapes.items():
-            if needs.min_slots <= slots:
+            if needs.least <= slots:
                 mask |= bit
         return mask
 
@@ -102,7 +103,8 @@ class Queue:
     def _open(self, trial: Trial, leaf: Node) -> Line:
         wish = trial.wish
         bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
-        line = Line(leaf, wish.needs, Ask(wish.tenant, wish.needs.kind, wish.needs.single_node), bit)
+        needs = wish.needs
+        line = Line(leaf, needs, Ask(wish.tenant, needs.kind, needs.single_node, needs.part), bit)
         leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
         for node in leaf.upwards():
             node.count_line(bit, +1)

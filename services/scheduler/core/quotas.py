@@ -3,16 +3,17 @@
 from typing import Literal
 
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 
 Limit = Literal["max_slots", "max_trials", "workspace_quota", "tenant_quota"]
 
 
-def room_of(leaf: Node) -> int:
+def room_of(leaf: Node) -> SlotCount:
     """Slots that an experiment may still be given."""
     return min(node.room for node in leaf.upwards())
 
 
-def limit_of(leaf: Node, slots: int) -> Limit | None:
+def limit_of(leaf: Node, slots: SlotCount) -> Limit | None:
     """The nearest limit that such a request runs into; None: none does."""
     if leaf.is_full:
         return "max_trials"

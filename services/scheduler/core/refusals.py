@@ -10,9 +10,10 @@ from services.scheduler.core.indexes import Pool
 from services.scheduler.core.places import ahead
 from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial
 
-Facts = dict[str, int | str]
+Facts = dict[str, int | float | str]
 _NAMED = 3
 """So many workers are named in a sentence."""
 
@@ -48,7 +49,7 @@ def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> 
         return "uploads"
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
     leaf = pool.shares.leaves.get(trial.wish.experiment)
-    limit = limit_of(leaf, needs.min_slots) if leaf else None
+    limit = limit_of(leaf, needs.least) if leaf else None
     if limit is not None:
         return limit
     ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
@@ -95,7 +96,7 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
         case "workspace_quota" | "tenant_quota":
             whose = limit.removesuffix("_quota")
             node = _holder(pool, trial, whose)
-            held = node.held if node else 0
+            held = stored(node.held) if node else 0
             maximum = (node.quota.maximum if node else None) or 0
             facts |= {f"{whose}_slots": held, f"{whose}_maximum": maximum}
             message = f"its {whose} holds {held} of the {maximum} slots that its quota in pool {name} allows"
@@ -159,13 +160,13 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     leaf = pool.shares.leaves.get(wish.experiment)
     total, largest = pool.capacity.total_for(Ask(wish.tenant, wish.needs.kind, wish.needs.single_node))
     facts: Facts = {
-        "slots": wish.needs.min_slots,
+        "slots": stored(wish.needs.least),
         "pool": pool.policy.name,
         "pool_slots": total,
         "free_slots": pool.capacity.free,
         "largest_worker": largest,
         "priority": part.priority,
-        "experiment_slots": leaf.held if leaf else 0,
+        "experiment_slots": stored(leaf.held) if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
     drained = [one for name in cluster.draining if (one := cluster.workers[name]).pool == pool.policy.name]
@@ -184,10 +185,10 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     return facts
 
 
-def _held_by_others(pool: Pool, trial: Trial) -> int:
+def _held_by_others(pool: Pool, trial: Trial) -> int | float:
     own = pool.shares.tenant(trial.wish.tenant)
-    return pool.shares.root.held - (own.held if own else 0)
+    return stored(pool.shares.root.held - (own.held if own else 0))
 
 
-def _count(number: int | str, noun: str) -> str:
+def _count(number: float | str, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

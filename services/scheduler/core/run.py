@@ -6,10 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
-from shared.messages.specs import UNCATEGORIZED, Signal, Wanted
+from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
@@ -71,12 +72,18 @@ _ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One worker's part of a gang; the first of a gang is its chief."""
+    """One worker's part of a gang; the first of a gang is its chief. `part`: how much of its one slot is the run's; 0: all slots."""
 
     worker: WorkerId
     slots: int
     slot_ids: tuple[int, ...] = ()
     address: str = ""
+    part: Thousandths = 0
+
+    @property
+    def count(self) -> SlotCount:
+        """What it counts for."""
+        return count_of(self.slots, self.part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +161,8 @@ class Run:
     asked: Asked | None = None
 
     @property
-    def slots(self) -> int:
-        return sum(share.slots for share in self.shares)
+    def slots(self) -> SlotCount:
+        return sum(share.count for share in self.shares)
 
     @property
     def chief(self) -> WorkerId:

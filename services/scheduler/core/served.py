@@ -1,7 +1,8 @@
-"""How well a holder has been served: what it holds now and what it held lately, over its weight, as exact integers."""
+"""How well a holder has been served: what it holds now and what it held lately, over its weight, in exact numbers."""
 
 from services.scheduler.core.decay import STEP_MS, History
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 
 
 class Served:
@@ -12,7 +13,7 @@ class Served:
         self._integral = history.decay.until(now_ms // STEP_MS * STEP_MS)
         self._present = history.decay.present(now_ms)
 
-    def rank(self, node: Node, held: int) -> tuple[bool, int]:
+    def rank(self, node: Node, held: SlotCount) -> tuple[bool, int]:
         """What is smaller goes first, if it held so much: those below their guarantee, then those with the lesser share."""
         past = self._pasts.get(node.path)
         used = past.at(self._integral) if past else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from services.scheduler.core.decay import History
 from services.scheduler.core.pool import NO_QUOTA, Quota
 from services.scheduler.core.run import Run
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Wish
 from shared.ids import ExperimentId, TenantId
 
@@ -47,12 +48,16 @@ class Node:
         self.lines: dict[object, Line] = {}
         self.priority = 0
         self.max_runs: int | None = None
-        self.held = self.leaving = self.runs = self.asked = self.usable = self.mask = 0
+        self.held: SlotCount = 0
+        self.leaving: SlotCount = 0
+        self.asked: SlotCount = 0
+        self.usable: SlotCount = 0
+        self.runs = self.mask = 0
         self._counts: dict[int, int] = {}
         self._first: int | None = None
 
     @property
-    def room(self) -> int:
+    def room(self) -> SlotCount:
         """Slots that its maximum still allows."""
         maximum = self.quota.maximum
         return NEVER if maximum is None else maximum - self.held
@@ -63,7 +68,7 @@ class Node:
         return self.max_runs is not None and self.runs >= self.max_runs
 
     @property
-    def staying(self) -> int:
+    def staying(self) -> SlotCount:
         """Slots that it will still hold when what is leaving has left."""
         return self.held - self.leaving
 
@@ -105,7 +110,7 @@ class Shares:
         self.leaves: dict[ExperimentId, Node] = {}
         self.quotas: dict[Path, Quota] = {}
         self.history: History | None = None
-        self._undo: list[tuple[Node, int, int, int, int]] | None = None
+        self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
 
     def leaf_of(self, whose: Wish | Run) -> Node:
         """The node of an experiment, made when it is new."""
@@ -142,13 +147,13 @@ class Shares:
         node.quota = quota
         self._spread(node, 0, 0, 0)
 
-    def change(self, leaf: Node, held: int = 0, runs: int = 0, asked: int = 0) -> None:
+    def change(self, leaf: Node, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:
         """Counts slots and runs that an experiment has got, and what it waits for."""
         if self._undo is not None:
             self._undo.append((leaf, held, runs, asked, 0))
         self._spread(leaf, held, runs, asked)
 
-    def leave(self, leaf: Node, slots: int) -> None:
+    def leave(self, leaf: Node, slots: SlotCount) -> None:
         """Counts slots that are on their way back."""
         if self._undo is not None:
             self._undo.append((leaf, 0, 0, 0, slots))
@@ -176,7 +181,7 @@ class Shares:
                 self._spread(leaf, -held, -runs, -asked)
                 self.leave(leaf, -leaving)
 
-    def _spread(self, leaf: Node, held: int, runs: int, asked: int) -> None:
+    def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: Node | None = leaf
         while node is not None:
             node.held += held

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
-from shared.messages.specs import UNCATEGORIZED, SlotKind, Wanted
+from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
 
 
 class RequestState(StrEnum):
@@ -50,12 +51,27 @@ REQUEST = Machine(
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others."""
+    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot."""
 
     min_slots: int = 1
     max_slots: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
+    part: Thousandths = 0
+
+    def count(self, slots: int) -> SlotCount:
+        """What so many slots of it count for: in shares, limits and usage."""
+        return count_of(slots, self.part)
+
+    @property
+    def least(self) -> SlotCount:
+        """What it counts for at least."""
+        return self.count(self.min_slots)
+
+    @property
+    def most(self) -> SlotCount:
+        """What it counts for at most."""
+        return self.count(self.max_slots)
 
     @property
     def is_elastic(self) -> bool:

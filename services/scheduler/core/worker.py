@@ -6,9 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.scheduler.core.labels import Labels
+from services.scheduler.core.parts import Room, Rooms
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
 from shared.machine import Machine
-from shared.messages.specs import SlotKind
+from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 
 class Liveness(StrEnum):
@@ -82,10 +83,11 @@ DRAIN = Machine(
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Slots that an allocation really occupies; `tenant` None is one we know nothing of: it holds the whole worker."""
+    """Slots that an allocation really occupies, or a part of one; `tenant` None is one we know nothing of: it holds the whole worker."""
 
     tenant: TenantId | None
     slot_ids: tuple[int, ...]
+    part: Thousandths = 0
 
 
 @dataclass(slots=True)
@@ -125,6 +127,13 @@ class Worker:
         return tuple(slot for slot in self.slot_ids if slot not in occupied)
 
     @property
+    def rooms(self) -> Rooms:
+        """What is left of slots that are shared; who shares one is of one tenant."""
+        if not any(hold.part for hold in self.held.values()):
+            return ()
+        return tuple(room for slot in sorted(self._occupied()) if (room := self._room(slot)))
+
+    @property
     def owner(self) -> TenantId | None:
         """Whose work is here, where one tenant is served at a time."""
         return next((hold.tenant for hold in self.held.values() if hold.tenant), None)
@@ -133,6 +142,13 @@ class Worker:
     def auxiliary(self) -> int:
         """How many runs without slots are here."""
         return sum(1 for hold in self.held.values() if hold.tenant and not hold.slot_ids)
+
+    def _room(self, slot: int) -> Room | None:
+        holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]
+        tenant = holds[0].tenant
+        if tenant is None or any(hold.tenant != tenant or not hold.part for hold in holds):
+            return None
+        return Room(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))
 
     def _occupied(self) -> set[int]:
         if any(hold.tenant is None for hold in self.held.values()):

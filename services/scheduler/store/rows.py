@@ -7,10 +7,11 @@ from typing import Any
 from services.scheduler.core.holdings import Holding
 from services.scheduler.core.labels import labels_of
 from services.scheduler.core.run import Asked, Exit, Run, RunState, Share
+from services.scheduler.core.slots import count_from, stored
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import Signal, TrialSpec, Wanted
+from shared.messages.specs import Signal, Slots, TrialSpec, Wanted
 
 Row = dict[str, Any]
 
@@ -32,7 +33,7 @@ def wish_of(
         request=request,
         wanted=wanted,
         decide_at=decide_at,
-        needs=Needs(spec.slots.min, spec.slots.max, spec.slots.kind, spec.slots.single_node),
+        needs=needs_of(spec.slots),
         pool=spec.pool,
         max_restarts=spec.max_restarts,
         upload_timeout=timedelta(seconds=spec.upload_timeout_s),
@@ -41,6 +42,10 @@ def wish_of(
         workspace=spec.workspace,
         owner=spec.owner,
     )
+
+
+def needs_of(slots: Slots) -> Needs:
+    return Needs(slots.min, slots.max, slots.kind, slots.single_node, slots.part)
 
 
 def trial_row(trial: Trial) -> Row:
@@ -108,7 +113,13 @@ def run_row(run: Run) -> Row:
         "pool": run.pool,
         "state": run.state,
         "members": [
-            {"worker": s.worker, "slots": s.slots, "slot_ids": s.slot_ids, "address": s.address}
+            {
+                "worker": s.worker,
+                "slots": s.slots,
+                "slot_ids": s.slot_ids,
+                "address": s.address,
+                "part": s.part,
+            }
             for s in run.shares
         ],
         "preempted": run.preempted,
@@ -128,7 +139,8 @@ def run_row(run: Run) -> Row:
 def run_of(row: Any) -> Run:
     """From a row of `run`, with whom its trial belongs to. A run that all members had named is taken as seen by all of them."""
     shares = tuple(
-        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"]) for m in row.members
+        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
+        for m in row.members
     )
     state = RunState(row.state)
     workers = frozenset(share.worker for share in shares)
@@ -188,7 +200,7 @@ def holding_row(holding: Holding) -> Row:
         "owner": holding.owner,
         "experiment": holding.experiment,
         "pool": holding.pool,
-        "slots": holding.slots,
+        "slots": stored(holding.slots),
         "until": holding.until,
     }
 
@@ -204,7 +216,7 @@ def holding_of(row: Any) -> Holding:
         owner=row.owner,
         experiment=ExperimentId(row.experiment),
         pool=PoolName(row.pool),
-        slots=int(row.slots),
+        slots=count_from(row.slots),
         until=row.until,
     )
 

@@ -63,7 +63,7 @@ class World:
         self, number: int, slots: int = 1, wanted: Wanted = Wanted.RUN, version: int = 1, **more: object
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
-        single = bool(more.pop("single_node", False))
+        single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
         wish = Wish(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
@@ -72,7 +72,7 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=Needs(slots, slots, single_node=single),
+            needs=Needs(slots, slots, single_node=single, part=part),
             pool=POOL,
             max_restarts=2,
             upload_timeout=timedelta(minutes=5),

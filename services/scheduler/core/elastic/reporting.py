@@ -21,7 +21,7 @@ def on_paced(cluster: "Cluster", run: "Run", step_s: float) -> None:
         return
     if record.history is None:
         record.history = Paces()
-    record.history.add(run.slots, step_s)
+    record.history.add(int(run.slots), step_s)
 
 
 def on_reported(cluster: "Cluster", trial_id: TrialId, limits: Limits, timing: Timing, noise: Noise) -> None:

@@ -1,7 +1,7 @@
 """Fair share: at every level of tenant > workspace > user > experiment the least served child goes first.
 
 A child's key is (it holds its guarantee already, share / weight, place). Its share is what it holds now and the decayed
-average of what it has held, in exact integers; slots are the one resource, so the dominant share is that of slots, and the
+average of what it has held, in exact numbers; slots are the one resource, so the dominant share is that of slots, and the
 pool's size, which all would be divided by, is left out. Only children with hope are looked at, by their masks.
 """
 
@@ -12,6 +12,7 @@ from services.scheduler.core.order.port import Hope
 from services.scheduler.core.queue import Line, Queue
 from services.scheduler.core.served import Served
 from services.scheduler.core.shares import NEVER, Node, Shares
+from services.scheduler.core.slots import SlotCount
 
 _Key = tuple[bool, int, int]
 _Entry = tuple[_Key, int, Node]
@@ -28,13 +29,14 @@ class FairServing:
         self._heaps: dict[Node, list[_Entry]] = {}
         self._served: dict[Line, int] = {}
         self._over: set[Line] = set()
-        self._within: dict[int, int] = {}
+        self._within: dict[SlotCount, int] = {}
         self._favoured = favoured
         self._on_favoured = set(favoured.leaf.upwards()) if favoured else set()
 
     def next(self, hope: Hope) -> Line | None:
         while True:
-            node, mask, room = self._shares.root, -1, NEVER
+            node, mask = self._shares.root, -1
+            room: SlotCount = NEVER
             while node.children:
                 child = self._least(node, mask, room, hope)
                 if child is None:
@@ -74,7 +76,7 @@ class FairServing:
                 heap = self._heaps[node.parent]
                 heapreplace(heap, (self._key(node), heap[0][1], node))
 
-    def _least(self, node: Node, mask: int, room: int, hope: Hope) -> Node | None:
+    def _least(self, node: Node, mask: int, room: SlotCount, hope: Hope) -> Node | None:
         heap = self._heaps.get(node)
         if heap is None:
             heap = self._heaps[node] = [
@@ -97,7 +99,7 @@ class FairServing:
             return self._favoured
         return min(lines, key=lambda line: line.keys[self.first_of(line)], default=None)
 
-    def _sizes(self, room: int) -> int:
+    def _sizes(self, room: SlotCount) -> int:
         """The shapes that a node with so much room may be given."""
         if room >= NEVER:
             return -1

@@ -18,10 +18,11 @@ from services.scheduler.core.order.port import Hope
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.preemption.rights import is_covered
 from services.scheduler.core.queue import Key, Line, Queue
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.turns import Turns
 from shared.ids import ExperimentId
 
-_Entry = tuple[tuple[int, ...], int, Line]
+_Entry = tuple[tuple[SlotCount, ...], int, Line]
 
 
 class KeyedServing:
@@ -66,7 +67,7 @@ class KeyedServing:
         """The line as it stands now, at the top of the heap."""
         return (self._rank(line, line.keys[self.first_of(line)]), self._heap[0][1], line)
 
-    def _rank(self, line: Line, key: Key) -> tuple[int, ...]:
+    def _rank(self, line: Line, key: Key) -> tuple[SlotCount, ...]:
         if self._policy.quantum is None:
             return key_of(self._policy, line, key)
         experiment: ExperimentId = line.leaf.path[3]  # type: ignore[assignment]
@@ -79,7 +80,7 @@ class KeyedServing:
 def key_of(policy: PoolPolicy, line: Line, key: Key) -> tuple[bool, int, int]:
     """What is smaller goes first."""
     place, submitted_ms, _ = key
-    is_late = not is_covered(policy, line.leaf, line.needs.min_slots)
+    is_late = not is_covered(policy, line.leaf, line.needs.least)
     if policy.order == "fifo":
         return (is_late, 0, place)
     if policy.ageing is None:

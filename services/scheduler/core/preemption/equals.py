@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from services.scheduler.core.served import Served
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Equals:
         """Only runs of at least this priority number; None: all."""
         return self.leaf.priority if self.is_ranked else None
 
-    def includes(self, victim: Node, slots: int) -> bool:
+    def includes(self, victim: Node, slots: SlotCount) -> bool:
         """Whether runs of `victim` with so many slots in all should yield."""
         if self.is_ranked and victim.priority != self.leaf.priority:
             return victim.priority > self.leaf.priority

@@ -16,6 +16,7 @@ from services.scheduler.core.preemption.equals import Equals
 from services.scheduler.core.run import Cause
 from services.scheduler.core.served import Served
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Rights:
     def any(self) -> bool:
         return self.are_at_any_time or self.equals is not None
 
-    def reach(self, victim: Node, slots: int) -> bool:
+    def reach(self, victim: Node, slots: SlotCount) -> bool:
         """Whether runs of `victim` with so many slots in all may be asked to go."""
         is_lower = self.priority is not None and victim.priority > self.priority
         if not self._spares(victim, slots):
@@ -48,14 +49,14 @@ class Rights:
             return is_lower or self.is_covered_as_workspace
         return is_lower or self.is_covered_as_tenant
 
-    def reach_equal(self, victim: Node, slots: int, slots_of_one: int) -> bool:
+    def reach_equal(self, victim: Node, slots: SlotCount, slots_of_one: SlotCount) -> bool:
         """Whether runs of `victim` whose turn is over may be asked. `slots_of_one`: of these, what counts against the one that
         they are compared as."""
         if self.equals is None or not self._spares(victim, slots):
             return False
         return self.equals.includes(victim, slots_of_one)
 
-    def _spares(self, victim: Node, slots: int) -> bool:
+    def _spares(self, victim: Node, slots: SlotCount) -> bool:
         """Whether nobody else falls below a guarantee."""
         if self.leaf.workspace is victim.workspace:
             return True
@@ -70,12 +71,12 @@ class Rights:
         return "workspace_guarantee" if self.leaf.tenant is victim.tenant else "tenant_guarantee"
 
 
-def is_covered(policy: PoolPolicy, leaf: Node, slots: int) -> bool:
+def is_covered(policy: PoolPolicy, leaf: Node, slots: SlotCount) -> bool:
     """Whether a guarantee that this pool gives back on demand covers a request of this experiment for so many slots."""
     return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
 
 
-def rights_of(pool: Pool, leaf: Node, slots: int, turns_ms: int | None = None) -> Rights:
+def rights_of(pool: Pool, leaf: Node, slots: SlotCount, turns_ms: int | None = None) -> Rights:
     """What a request of this experiment for so many slots may ask for. `turns_ms`: now, where turns that are over count."""
     policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
@@ -89,7 +90,7 @@ def rights_of(pool: Pool, leaf: Node, slots: int, turns_ms: int | None = None) -
     )
 
 
-def claim_of(policy: PoolPolicy, tenant: Node) -> int:
+def claim_of(policy: PoolPolicy, tenant: Node) -> SlotCount:
     """The most slots that a guarantee of this tenant, or of one of its workspaces, still covers."""
     if not _gives_back(policy):
         return 0
@@ -108,9 +109,9 @@ def _gives_back(policy: PoolPolicy) -> bool:
     return policy.preemption and policy.order != "fifo"
 
 
-def _covers(node: Node, slots: int) -> bool:
+def _covers(node: Node, slots: SlotCount) -> bool:
     return node.staying + slots <= node.quota.guaranteed
 
 
-def _can_lose(node: Node, slots: int) -> bool:
+def _can_lose(node: Node, slots: SlotCount) -> bool:
     return node.quota.guaranteed == 0 or node.staying - slots >= node.quota.guaranteed

@@ -11,11 +11,14 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import NEVER, Node
+from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
+from services.scheduler.core.worker import Hold
 from shared.ids import RunId, TenantId, WorkerId
+from shared.messages.specs import Thousandths
 
 MILLISECOND = timedelta(milliseconds=1)
-Key = tuple[int, int, WorkerId, int, int]
+Key = tuple[int, int, WorkerId, SlotCount, int]
 """Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
 Turn = tuple[int, int, WorkerId]
 """Importance, falling; when the first turn there is over; the machine."""
@@ -23,20 +26,24 @@ Turn = tuple[int, int, WorkerId]
 
 @dataclass(frozen=True, slots=True)
 class Stander:
-    """A run on a machine. `slots`: its whole gang's; `here`: on this machine. Not to be asked before: `ready_ms`, by who goes before it;
-    `turn_ms`, by its equals."""
+    """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
+    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals."""
 
     run: RunId
     leaf: Node
-    slots: int
-    here: int
+    slots: SlotCount
+    here: SlotCount
     saved_ms: int
     ready_ms: int
     token: int
     turn_ms: int = NEVER
+    part: Thousandths = 0
+    shared: int | None = None
 
 
-def stander_of(policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: int, here: int) -> Stander:
+def stander_of(
+    policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: SlotCount, hold: Hold
+) -> Stander:
     """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
     its equals."""
     granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
@@ -45,7 +52,18 @@ def stander_of(policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: in
     if policy.quantum is not None:
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
     saved_ms = milliseconds(run.saved_at or run.granted_at)
-    return Stander(run.id, leaf, slots, here, saved_ms, ready_ms, run.token, turn_ms)
+    return Stander(
+        run=run.id,
+        leaf=leaf,
+        slots=slots,
+        here=count_of(len(hold.slot_ids), hold.part),
+        saved_ms=saved_ms,
+        ready_ms=ready_ms,
+        token=run.token,
+        turn_ms=turn_ms,
+        part=hold.part,
+        shared=hold.slot_ids[0] if hold.part else None,
+    )
 
 
 class Standing:
@@ -110,7 +128,7 @@ class Standing:
 
     def machines(
         self,
-        limits: Mapping[TenantId | None, int],
+        limits: Mapping[TenantId | None, SlotCount],
         spent: Container[WorkerId],
         now_ms: int,
         floor: int | None,
@@ -143,7 +161,7 @@ class Standing:
             insort(self._in_turn, turn)
 
     def _of(
-        self, owner: TenantId | None, limit: int, spent: Container[WorkerId], now_ms: int
+        self, owner: TenantId | None, limit: SlotCount, spent: Container[WorkerId], now_ms: int
     ) -> Iterator[Key]:
         keys = self._machines[owner]
         if limit == NEVER:

@@ -8,13 +8,15 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from services.scheduler.core.capacity import Ask, Capacity, Placement
+from services.scheduler.core.capacity import Ask, Capacity
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
-from services.scheduler.core.run import Cause
+from services.scheduler.core.preemption.units import Unit, order, units_of
+from services.scheduler.core.run import Cause, Share
 from services.scheduler.core.shares import NEVER
+from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TenantId, WorkerId
 
 LOOK = 16
@@ -49,7 +51,8 @@ class Search:
 
     def _could_do(self) -> bool:
         """Whether it would fit if all that is borrowed came free: what rank alone may take is not reckoned."""
-        if self.rights.priority is not None or self.rights.equals is not None:
+        if self.rights.priority is not None or self.rights.equals is not None or self.later.sharing:
+            # Who gives back a part of a slot may free a whole one.
             return True
         missing = self.slots - self.later.free_for(self.ask)
         if missing <= 0:
@@ -93,20 +96,20 @@ class Search:
         missing = self.slots - spot.free
         if is_foreign:
             return askable if len(askable) == spot.holds else None
-        chosen: list[Stander] = []
-        for one in askable:
+        chosen: list[Unit] = []
+        for unit in units_of(askable, spot.rooms, self.ask):
             if missing <= 0:
                 break
-            if one.here and self._may_lose(one, chosen):
-                chosen.append(one)
-                missing -= one.here
+            if self._may_lose_all(unit.standers, _members(chosen)):
+                chosen.append(unit)
+                missing -= unit.slots
         if missing > 0:
             return None
-        for one in reversed(chosen[:-1]):
-            if missing + one.here <= 0:
-                chosen.remove(one)
-                missing += one.here
-        return chosen
+        for unit in reversed(chosen[:-1]):
+            if missing + unit.slots <= 0:
+                chosen.remove(unit)
+                missing += unit.slots
+        return _members(chosen)
 
     def _on_many(self) -> tuple[Stander, ...]:
         """Machines are cleared, the cheapest first, until the gang has room."""
@@ -129,7 +132,7 @@ class Search:
 
     def _needed(self, chosen: list[Stander]) -> list[Stander]:
         """Spares those without which the gang has room too, the most important first."""
-        needed = sorted(chosen, key=_order)
+        needed = sorted(chosen, key=order)
         for spared in reversed(needed[:-1]):
             rest = [one for one in needed if one is not spared]
             with self.later.tentative():
@@ -158,7 +161,7 @@ class Search:
                     return
                 continue
             vain = 0
-            yield worker, sorted(askable, key=_order)
+            yield worker, sorted(askable, key=order)
 
     def _machines(self) -> Iterator[WorkerId]:
         if not self.rights.are_at_any_time:
@@ -173,9 +176,9 @@ class Search:
         found = self.pool.standing.in_turn(self.cluster.now_ms, self.rights.equals.floor)
         return (worker for worker in found if worker not in self.kept)
 
-    def _limits(self) -> dict[TenantId | None, int]:
+    def _limits(self) -> dict[TenantId | None, SlotCount]:
         """Owners whose machines may hold something to be asked for, and how much each may lose."""
-        limits: dict[TenantId | None, int] = {None: NEVER}
+        limits: dict[TenantId | None, SlotCount] = {None: NEVER}
         if self.rights.priority is not None or self.rights.is_covered_as_workspace:
             limits[self.ask.tenant] = NEVER
         if self.rights.priority is None and not self.rights.is_covered_as_tenant:
@@ -192,9 +195,6 @@ class Search:
     def _may_ask(self, one: Stander) -> bool:
         return one.run not in self.asked and self._reaches(one, [one])
 
-    def _may_lose(self, one: Stander, others: Iterable[Stander]) -> bool:
-        return self._may_lose_all([one], others)
-
     def _may_lose_all(self, fresh: Iterable[Stander], others: Iterable[Stander] = ()) -> bool:
         """Whether their holders stay within their guarantees when all of them go."""
         together = [*others, *fresh]
@@ -210,23 +210,23 @@ class Search:
         slots_of_one = sum(other.slots for other in together if equals.are_one(other.leaf, one.leaf))
         return self.rights.reach_equal(one.leaf, slots, slots_of_one)
 
-    def _held(self, run: RunId) -> Placement:
+    def _held(self, run: RunId) -> tuple[Share, ...]:
         return held_by(self.cluster, run)
 
 
-def held_by(cluster: Cluster, run_id: RunId) -> Placement:
+def held_by(cluster: Cluster, run_id: RunId) -> tuple[Share, ...]:
     """What a run still occupies."""
     run = cluster.runs[run_id]
-    return tuple((share.worker, share.slots) for share in run.shares if share.worker not in run.released)
+    return tuple(share for share in run.shares if share.worker not in run.released)
+
+
+def _members(units: Iterable[Unit]) -> list[Stander]:
+    return [one for unit in units for one in unit.standers]
 
 
 def _is_kin(one: Stander, other: Stander) -> bool:
     """Whether both count against one tenant's guarantee."""
     return one.leaf.tenant is other.leaf.tenant
-
-
-def _order(one: Stander) -> tuple[int, int, int]:
-    return (-one.leaf.priority, -one.saved_ms, -one.token)
 
 
 def _cost(chosen: list[Stander], now_ms: int) -> tuple[int, int, int]:
