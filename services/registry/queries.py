@@ -6,7 +6,6 @@ from uuid import UUID
 from services.registry import events
 from services.registry.core.checkpoint import State
 from services.registry.core.downsample import choose_points
-from services.registry.core.summary import merge_all
 from services.registry.links import Links
 from services.registry.store import checkpoints, logs, models, series, trials
 from services.registry.store.checkpoints import Checkpoint, File
@@ -84,14 +83,13 @@ class Queries:
     async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
         """Each metric of a trial in one row."""
         async with self._units.tenant(ask.tenant) as unit:
-            rows = await series.load_summaries(Driver.of(unit.connection), query.trial_id)
-        merged = merge_all({f"{group}\0{name}": summary} for group, name, summary in rows)
+            found = await series.load_summaries(Driver.of(unit.connection), query.trial_id)
         return TrialSummaries(
             trial_id=query.trial_id,
             metrics=tuple(
                 TrialSummary(
-                    group=key.partition("\0")[0],
-                    name=key.partition("\0")[2],
+                    group=group,
+                    name=name,
                     count=summary.count,
                     min=summary.best(smaller_is_better=True),
                     max=summary.best(smaller_is_better=False),
@@ -99,7 +97,7 @@ class Queries:
                     last=summary.last,
                     last_step=summary.last_step,
                 )
-                for key, summary in sorted(merged.items())
+                for (group, name), summary in sorted(found.items(), key=lambda one: one[0])
             ),
         )
 

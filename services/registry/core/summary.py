@@ -1,7 +1,7 @@
 """What a series amounts to: count, least, greatest, mean, last and best. Merged, never recomputed from all points."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -60,12 +60,3 @@ def merge(earlier: Summary, later: Summary) -> Summary:
         last=newest.last,
         last_step=newest.last_step,
     )
-
-
-def merge_all(summaries: Iterable[Mapping[str, Summary]]) -> dict[str, Summary]:
-    """Return the summaries per name of a trial from those of its runs, oldest run first."""
-    merged: dict[str, Summary] = {}
-    for names in summaries:
-        for name, summary in names.items():
-            merged[name] = merge(merged[name], summary) if name in merged else summary
-    return merged

@@ -1,7 +1,10 @@
-"""Which points of a trial count after a roll-back. Points are superseded, never deleted."""
+"""Which points of a trial count after a roll-back, or where a run repeats steps. Points are superseded, never deleted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 NOTHING = -1
 """The boundary of a run that began from nothing: every step of its predecessors lies beyond it."""
@@ -38,3 +41,31 @@ def plan_boundaries(attempts: Sequence[Attempt]) -> dict[int, int | None]:
 def is_current(step: int, boundary: int | None) -> bool:
     """Return whether a point at this step still counts under its run's boundary."""
     return boundary is None or step <= boundary
+
+
+def choose_newest(steps: NDArray[np.int64], runs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which points of a metric count: of those at one step, the newest run's.
+
+    A script that takes no notice of the checkpoint it could go on from reports early steps again; what it says now
+    counts, and what its predecessor said of the steps that it has not reached yet.
+
+    Args:
+        steps: In rising order; of one run there may be several points at a step, and all count.
+        runs: The numbers of the points' runs, rising within a step.
+    """
+    if not len(steps):
+        return np.ones(0, dtype=np.bool_)
+    ends = np.append(np.flatnonzero(np.diff(steps)), len(steps) - 1)
+    newest = np.repeat(runs[ends], np.diff(ends, prepend=-1))
+    chosen: NDArray[np.bool_] = runs == newest
+    return chosen
+
+
+def is_repeated(spans: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a later run may have reported a step again, from the (first, last) steps of each run, oldest first."""
+    reached = None
+    for first, last in spans:
+        if reached is not None and first <= reached:
+            return True
+        reached = last if reached is None else max(reached, last)
+    return False

@@ -22,6 +22,7 @@ from shared.messages.checkpoints import (
     UploadLinks,
 )
 from shared.messages.files import ConfirmUpload, FileEntry, FileLink, GetCode, GetUploadUrl
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.runs import RunOutcome
 from tests.integration.registry.platform import (
     CLOCK,
@@ -96,6 +97,32 @@ async def test_a_saved_checkpoint_is_what_the_next_run_goes_on_from(around: Plat
     ]
     assert await around.count("SELECT superseded_after FROM registry.runs WHERE id = $1", run.id) == 20
     assert await events(around, "saved", newest) == 1
+
+
+async def test_a_step_that_a_later_run_reports_again_counts_once_as_the_later_says(around: Platform) -> None:
+    """As a script does that takes no notice of its `latest_checkpoint`."""
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, loss=100.0 + step, lr=0.1) for step in range(1, 20)])
+    await save(around, run, 1, 14)
+    following = around.scheduler.grant(run)
+    assert (await around.restore(following)).step == 14
+    await around.reports(following, 1, [report(step, loss=float(step)) for step in range(1, 6)])
+    expected = [*((step, float(step), 2) for step in range(1, 6)), *((s, 100.0 + s, 1) for s in range(6, 15))]
+    series = {one.name: one for one in (await around.ask(GetSeries(trial_id=run.trial))).series}
+    assert [(p.step, p.value, p.run_number) for p in series["loss"].points] == expected
+    assert (series["loss"].count, series["lr"].count) == (14, 14)
+    compared = (await around.ask(CompareTrials(trials=(run.trial,), names=("loss",)))).trials[0].series[0]
+    assert compared == series["loss"]
+    summaries = {one.name: one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics}
+    loss, lr = summaries["loss"], summaries["lr"]
+    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (14, 1.0, 114.0, 114.0, 14)
+    assert loss.mean == pytest.approx(sum(value for _, value, _ in expected) / 14)
+    assert (lr.count, lr.last_step) == (14, 14)
+    await around.reports(following, 6, [report(step, loss=float(step)) for step in range(6, 31)])
+    loss = next(
+        one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics if one.name == "loss"
+    )
+    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (30, 1.0, 30.0, 30.0, 30)
 
 
 async def test_every_member_and_every_repeat_restores_the_same(around: Platform) -> None:

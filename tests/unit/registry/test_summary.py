@@ -4,7 +4,7 @@ import math
 
 from hypothesis import given, strategies as st
 
-from services.registry.core.summary import Summary, merge, merge_all, summarise
+from services.registry.core.summary import Summary, merge, summarise
 
 _points = st.lists(st.tuples(st.integers(0, 20), st.floats(-1e6, 1e6) | st.just(math.nan)), min_size=1)
 
@@ -51,14 +51,6 @@ def test_merging_batches_equals_one_batch(
     merged = merge(first, second)
     assert _exact(merged) == _exact(whole)
     assert math.isclose(merged.total, whole.total, abs_tol=1e-3)
-
-
-def test_runs_are_merged_by_name() -> None:
-    one, two = summarise([(1, 1.0)]), summarise([(2, 5.0)])
-    assert one is not None and two is not None
-    merged = merge_all([{"loss": one}, {"loss": two, "accuracy": two}])
-    assert merged["loss"].count == 2
-    assert merged["accuracy"] == two
 
 
 def _exact(summary: Summary) -> tuple[object, ...]:

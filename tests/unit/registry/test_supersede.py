@@ -2,13 +2,16 @@
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from services.registry.core.supersede import (
     NOTHING,
     Attempt,
+    choose_newest,
     is_current,
+    is_repeated,
     plan_boundaries,
 )
 
@@ -53,3 +56,23 @@ def test_the_step_resumed_from_itself_still_counts() -> None:
     assert is_current(30, 30)
     assert not is_current(31, 30)
     assert not is_current(0, NOTHING)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4))))
+def test_of_a_step_the_newest_run_counts(reported: list[tuple[int, int]]) -> None:
+    points = sorted(reported)
+    newest = {step: max(run for at, run in points if at == step) for step, _ in points}
+    steps, runs = (np.array([point[place] for point in points], dtype=np.int64) for place in (0, 1))
+    assert choose_newest(steps, runs).tolist() == [run == newest[step] for step, run in points]
+
+
+@given(st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=4), max_size=4))
+def test_a_step_reported_twice_is_never_missed(runs: list[list[int]]) -> None:
+    counted = [step for steps in runs for step in set(steps)]
+    if not is_repeated([(min(steps), max(steps)) for steps in runs]):
+        assert len(counted) == len(set(counted))
+
+
+def test_runs_that_follow_on_each_other_repeat_nothing() -> None:
+    assert not is_repeated([(1, 14), (15, 30), (31, 31)])
+    assert is_repeated([(1, 14), (14, 30)])
