@@ -115,7 +115,7 @@ class Site:
     def _fill(self) -> None:
         """Gangs of all sizes, each on machines that serve its tenant alone."""
         workers = [
-            Worker(WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", Liveness.READY, is_heard=True)
+            Worker(WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", liveness=Liveness.READY, is_heard=True)
             for at in range(MACHINES)
         ]  # fmt: skip
         fresh = list(reversed(workers))
