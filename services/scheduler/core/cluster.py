@@ -168,7 +168,9 @@ class Cluster:
         else:
             self.draining.pop(worker.id, None)
         self._touched[worker.id] = None
-        if worker.pool in self.pools:
+        pool = self.pools.get(worker.pool)
+        if pool is not None:
+            pool.await_word(worker)
             self.changes.pools[worker.pool] = None
 
     def refresh(self) -> None:

@@ -17,6 +17,7 @@ from services.scheduler.core.shares import Node, Shares
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turns import Turns
+from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import RunId, TrialId, WorkerId
 
 
@@ -46,6 +47,7 @@ class Pool:
         elastic: What is known of trials that take more than their minimum.
         standing: In pools that take slots back: what could be asked to leave.
         turns: When experiments last yielded; one for all pools.
+        unheard: Workers that were there when the term began and have not spoken since.
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
     """
@@ -64,6 +66,7 @@ class Pool:
     waiting_auxiliary: int = 0
     awaiting_slots: SlotCount = 0
     reserved: Reserved | None = None
+    unheard: set[WorkerId] = field(default_factory=set)
     elastic: Records = field(default_factory=Records)
 
     @property
@@ -111,6 +114,13 @@ class Pool:
         self.shares.history = history
         for charge in self.charges.values():
             history.charge(charge.leaf.path, charge.slots, now_ms)
+
+    def await_word(self, worker: Worker) -> None:
+        """Whether anything is to be planned before this worker has spoken."""
+        if worker.liveness is Liveness.READY and not worker.is_heard:
+            self.unheard.add(worker.id)
+        else:
+            self.unheard.discard(worker.id)
 
     @contextmanager
     def tentative(self) -> Iterator[None]:

@@ -33,7 +33,8 @@ class Plan:
 
 
 def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
-    """Plans the given pools (those that changed), by name; the cluster is left as it was."""
+    """Plans the given pools (those that changed), by name; the cluster is left as it was. One of which a worker that was there
+    before this term is not heard yet has to wait until it is, or is given up: what seems to be missing may only be silent."""
     cluster.refresh()
     grants: list[Grant] = []
     signals: list[Preempt] = []
@@ -43,7 +44,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
     reserved: dict[PoolName, Reserved | None] = {}
     for name in sorted(pools):
         pool = cluster.pools.get(name)
-        if pool is None:
+        if pool is None or pool.unheard:
             continue
         with pool.tentative():
             planned = PoolPlan(cluster, pool)

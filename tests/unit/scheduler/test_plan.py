@@ -259,3 +259,25 @@ def test_a_worker_with_work_of_nobody_we_know_is_full_until_it_drops_it():
     other.worker("b", allocations=())
     other.cycle()
     assert other.running() == {2}
+
+
+def test_a_new_leader_plans_when_all_workers_that_were_there_have_spoken_or_are_given_up():
+    for is_given_up in (False, True):
+        world = World(PoolPolicy(POOL, preemption=True))
+        world.worker("a", 2), world.worker("b", 2)
+        world.want(1, 2), world.cycle()
+        away = next(w for w in world.cluster.workers.values() if not w.held)
+        away.is_heard = False
+        world.cluster.put_worker(away)
+        world.part(2, priority=1)
+        world.want(2, 2, experiment=2)
+        assert world.cycle() == [], "it would ask the first for slots that the silent one has"
+        assert not world.run(1).preempted
+        if is_given_up:
+            world.silence(away.id)
+            assert world.cycle() == []
+            assert world.run(1).preempted
+        else:
+            world.worker(away.id, 2)
+            assert [run.trial for run in world.cycle()] == [trial_id(2)]
+            assert not world.run(1).preempted
