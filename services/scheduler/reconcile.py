@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+from datetime import timedelta
 
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
+from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.wishes import (
     load_known,
     load_late_versions,
@@ -15,10 +17,13 @@ from services.scheduler.store.wishes import (
     load_wishes,
 )
 from services.scheduler.store.workers import WorkerWish, load_worker_wishes
+from shared.clock import Clock
 from shared.db import Database
 from shared.ids import RunId, TrialId
 
 EVERY_S = 5.0
+PRUNE_EVERY_S = 3600.0
+_PRUNE_PAUSE_S = 0.05
 
 
 async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
@@ -28,6 +33,15 @@ async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> N
             await asyncio.wait_for(ended.wait(), EVERY_S)
             return
         await _once(cycle, database)
+
+
+async def prune(database: Database, clock: Clock, keep: timedelta, ended: asyncio.Event) -> None:
+    """Every hour: holdings that ended longer ago than usage is kept go, in small transactions."""
+    while not ended.is_set():
+        async with database.system() as connection:
+            is_more = await drop_holdings(connection, clock.now() - keep)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ended.wait(), _PRUNE_PAUSE_S if is_more else PRUNE_EVERY_S)
 
 
 async def _once(cycle: Cycle, database: Database) -> None:

@@ -18,7 +18,7 @@ from services.scheduler.handlers import Handlers
 from services.scheduler.joining import Joining
 from services.scheduler.pulse import Pulse
 from services.scheduler.queries import Queries
-from services.scheduler.reconcile import reconcile
+from services.scheduler.reconcile import prune, reconcile
 from services.scheduler.settings import PoolSettings, Settings
 from services.scheduler.store.load import load_world
 from services.scheduler.store.policies import save_pool
@@ -50,6 +50,7 @@ class Parts:
     clock: Clock
     issuer: WorkerIssuer
     nats_url: str
+    keep_usage: timedelta
 
 
 async def compose(settings: Settings, process: Process) -> None:
@@ -66,7 +67,8 @@ async def compose(settings: Settings, process: Process) -> None:
     lease = Lease(database, NAME, LEASE, holder, clock)
     issuer = WorkerIssuer.from_json(settings.scheduler.worker_issuer_file.read_text())
     nats_url = settings.scheduler.worker_nats_url or settings.nats.url
-    parts = Parts(database, bus, units, lease, clock, issuer, nats_url)
+    keep_usage = timedelta(days=settings.scheduler.keep_usage_days)
+    parts = Parts(database, bus, units, lease, clock, issuer, nats_url, keep_usage)
     async with database.system() as connection:
         await save_pool(connection, default_policy(settings.scheduler.default_pool))
     stopping = asyncio.Event()
@@ -154,6 +156,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             events.run(over),
             commands.run(over),
             reconcile(cycle, parts.database, over),
+            prune(parts.database, parts.clock, parts.keep_usage, over),
             _end_with(ended, over),
         ]
         try:

@@ -26,10 +26,12 @@ class PoolSettings(Section):
 
 
 class SchedulerSettings(Section):
-    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is where they find the bus."""
+    """`worker_issuer_file` holds the scoped signing key for workers; `worker_nats_url` is where they find the bus; usage of slots can
+    be asked for `keep_usage_days` back."""
 
     worker_issuer_file: Path
     worker_nats_url: str | None = None
+    keep_usage_days: int = Field(400, ge=1)
     default_pool: PoolSettings = PoolSettings()
 
 

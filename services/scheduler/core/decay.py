@@ -88,6 +88,11 @@ class History:
                 past = self.pasts[path[:length]] = Past()
             past.charge(slots, integral)
 
+    def remember(self, path: tuple[object, ...], average: float, now_ms: int) -> None:
+        """The path has held so many slots on average, as records tell that were kept elsewhere."""
+        for length in range(1, len(path) + 1):
+            self.pasts.setdefault(path[:length], Past()).offset += int(average * self.decay.present(now_ms))
+
     def at_rest(self, now_ms: int) -> "History":
         """The same past, with nothing held: for a cluster that is built anew, and charges what it holds."""
         integral = self.decay.until(now_ms)

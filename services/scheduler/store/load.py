@@ -9,7 +9,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import Trial
+from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
@@ -53,6 +56,7 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     cluster.advance_to(now)
     for policy in await load_pools(connection):
         cluster.put_pool(policy)
+        await _load_past(cluster.pools[policy.name], connection, now)
     for pool, path, quota in await load_quotas(connection):
         if pool in cluster.pools:
             cluster.put_quota(pool, path, quota)
@@ -79,6 +83,14 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for kept in await load_worker_wishes(connection):
         heard.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain)
     return world
+
+
+async def _load_past(pool: Pool, connection: AsyncConnection, now: datetime) -> None:
+    history = pool.shares.history
+    if history is not None:
+        averages = await load_averages(connection, pool.policy.name, pool.policy.half_life, now)
+        for path, average in averages:
+            history.remember(path, average, milliseconds(now))
 
 
 async def _load_trials(connection: AsyncConnection) -> list[Trial]:

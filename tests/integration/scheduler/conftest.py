@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from shared.db import Database, migrate
+from shared.settings import PostgresSettings
 from tests.integration.scheduler.platform import Platform, platform
 from tests.integration.servers import Servers, TestDatabase
 
@@ -15,3 +17,13 @@ async def around(
     """What stands round the scheduler, without a scheduler."""
     async with platform(servers, postgres, settings) as found:
         yield found
+
+
+@pytest.fixture
+async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
+    """The scheduler's tables, without a scheduler."""
+    urls = postgres.urls["scheduler"]
+    settings = PostgresSettings(owner_url=urls.owner, tenant_url=urls.tenant, system_url=urls.system)
+    await migrate(settings, "scheduler")
+    async with Database(settings, "scheduler") as opened:
+        yield opened

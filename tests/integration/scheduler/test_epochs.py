@@ -1,6 +1,5 @@
 """A write under another epoch than the lease's changes nothing."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
@@ -9,27 +8,16 @@ from sqlalchemy import text
 from services.scheduler.core.trial import RequestState
 from services.scheduler.store.rows import trial_row
 from services.scheduler.store.save import Rows, save_under
-from shared.db import Database, migrate
+from shared.db import Database
 from shared.errors import Conflict
-from shared.settings import PostgresSettings
-from tests.integration.servers import TestDatabase
 from tests.unit.scheduler.world import World
 
 
-@pytest.fixture
-async def database(postgres: TestDatabase) -> AsyncIterator[Database]:
-    urls = postgres.urls["scheduler"]
-    settings = PostgresSettings(owner_url=urls.owner, tenant_url=urls.tenant, system_url=urls.system)
-    await migrate(settings, "scheduler")
-    async with Database(settings, "scheduler") as opened:
-        async with opened.system() as connection:
-            await connection.execute(
-                text("INSERT INTO scheduler.lease VALUES ('leader', 'me', 7, now() + interval '1 minute')")
-            )
-        yield opened
-
-
 async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(database: Database) -> None:
+    async with database.system() as connection:
+        await connection.execute(
+            text("INSERT INTO scheduler.lease VALUES ('leader', 'me', 7, now() + interval '1 minute')")
+        )
     world = World()
     world.want(1)
     trial = world.trial(1)

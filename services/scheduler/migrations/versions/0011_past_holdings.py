@@ -1,0 +1,12 @@
+"""Holdings are found by their end: a leader adds up past use from them, and the oldest go."""
+
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("CREATE INDEX holding_ended ON scheduler.holding (until)")

@@ -1,0 +1,80 @@
+"""What was used outlives a leader, as long as it counts or can be asked for."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from services.scheduler.core.decay import Decay, History
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.queue import milliseconds
+from services.scheduler.store.load import load_world
+from services.scheduler.store.past import drop_holdings
+from services.scheduler.store.policies import save_pool
+from shared.db import Database
+from shared.ids import PoolName
+
+HOUR = timedelta(hours=1)
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+HELD = [
+    # tenant, workspace, experiment, slots, hours ago: from, until
+    (1, "vision", 11, 4, 3.0, 2.0),
+    (1, "vision", 11, 2, 1.5, 0.5),
+    (1, "speech", 12, 1, 40.0, 0.25),
+    (2, "vision", 21, 8, 2.0, None),
+    (2, "vision", 22, 8, 500.0, 400.0),
+]
+_HOLD = text(
+    "INSERT INTO scheduler.holding (allocation, worker, since, tenant, workspace, owner, experiment, pool, slots, until)"
+    " VALUES (gen_random_uuid(), 'w', :since, :tenant, :workspace, 'ada', :experiment, 'big', :slots, :until)"
+)
+
+
+async def hold(database: Database) -> None:
+    async with database.system() as connection:
+        await connection.execute(text("DELETE FROM scheduler.holding"))
+        for tenant, workspace, experiment, slots, begin, end in HELD:
+            await connection.execute(
+                _HOLD,
+                {
+                    "since": NOW - begin * HOUR,
+                    "tenant": UUID(int=tenant),
+                    "workspace": workspace,
+                    "experiment": UUID(int=experiment),
+                    "slots": slots,
+                    "until": None if end is None else NOW - end * HOUR,
+                },
+            )
+
+
+async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
+    await hold(database)
+    lived = History(Decay(HOUR, milliseconds(NOW - 600 * HOUR)))
+    for tenant, workspace, experiment, slots, begin, end in HELD:
+        path = (UUID(int=tenant), workspace, "ada", UUID(int=experiment))
+        lived.charge(path, slots, milliseconds(NOW - begin * HOUR))
+        lived.charge(path, -slots, milliseconds(NOW - (end or 0.0) * HOUR))
+    async with database.system() as connection:
+        await save_pool(connection, PoolPolicy(PoolName("big"), order="fair_share", half_life=HOUR))
+        world = await load_world(connection, NOW)
+    read = world.cluster.pools[PoolName("big")].shares.history
+    assert read is not None
+    expected = averages(lived)
+    assert averages(read) == {
+        path: pytest.approx(one, abs=0.01) for path, one in expected.items() if one > 0.01
+    }
+
+
+def averages(history: History) -> dict[tuple[object, ...], float]:
+    now_ms = milliseconds(NOW)
+    integral, present = history.decay.until(now_ms), history.decay.present(now_ms)
+    return {path: float(past.at(integral) / present) for path, past in history.pasts.items()}
+
+
+async def test_holdings_go_when_nobody_can_ask_for_them_any_more(database: Database) -> None:
+    await hold(database)
+    async with database.system() as connection:
+        assert await drop_holdings(connection, NOW - HOUR) is False
+        left = await connection.execute(text("SELECT slots FROM scheduler.holding ORDER BY since"))
+        assert [int(row.slots) for row in left] == [1, 8, 2]
