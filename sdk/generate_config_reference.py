@@ -26,6 +26,7 @@ from muster.config import (
     Random,
     Single,
 )
+from muster.config.samplers import Sampler
 from muster.config.section import Section
 from muster.config.sections import (
     CheckpointStorage,
@@ -89,6 +90,7 @@ MEANINGS = {
     "max_concurrent_trials": "How many at once; 0 for as many as there are.",
     "time_metric": "What your script reports beside the metric, such as `epochs`, to tell how far it is.",
     "max_time": "How far a trial goes at most, in `time_metric`.",
+    "sampler": "How points are proposed; see `sampler` below.",
     "divisor": "One in so many goes on at each rung.",
     "num_rungs": "How often it is decided, the end included.",
     "mode": "How early trials are stopped.",
@@ -109,6 +111,7 @@ def generate() -> str:
         parts.append(_section(f"## {title}", section, with_purpose=section is not ExperimentConfig))
     parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
     parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in SEARCHERS]
+    parts.append(_section("### `sampler`", Sampler))
     parts.append(
         "## `hyperparameters`\n\nA mapping of names to constants, to one of these, or to further mappings, as deep as you like.\n"
     )
@@ -216,7 +219,11 @@ def _meanings(section: type[Section]) -> dict[str, str]:
 
 
 def _is_tag(name: str, field: FieldInfo) -> bool:
-    return name in ("name", "type") and get_origin(field.annotation) is Literal
+    return (
+        name in ("name", "type")
+        and get_origin(field.annotation) is Literal
+        and len(get_args(field.annotation)) == 1
+    )
 
 
 def _tag(section: type[Section], name: str) -> str:

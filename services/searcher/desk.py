@@ -57,8 +57,9 @@ class Desk:
             numbers = {trial.id: trial.number for trial in locked.trials}
             causes = [d for d in batch if _trial(d.message) in numbers]
             loaded, turn = await self.begin(unit, locked.experiment, locked.trials)
-            for delivery in causes:
-                apply(turn, numbers[_trial(delivery.message)], delivery.message)
+            told = partial(_tell_all, turn, apply, [(numbers[_trial(d.message)], d.message) for d in causes])
+            # A model takes its time over a proposal.
+            await asyncio.to_thread(told) if loaded.search.learns else told()
             done.append(Done(loaded, await self.decide(unit, turn), causes))
             for trial in numbers:
                 del by_trial[trial]
@@ -120,6 +121,11 @@ class Desk:
     async def _tell(self, worker: WorkerId, verdict: Verdict) -> None:
         faults.point(BEFORE_VERDICT)
         await self.bus.tell(verdict, worker)
+
+
+def _tell_all(turn: Turn, apply: Apply[E], messages: Iterable[tuple[int, E]]) -> None:
+    for number, message in messages:
+        apply(turn, number, message)
 
 
 def _verdict(run: RunId, judged: Judged) -> Verdict:

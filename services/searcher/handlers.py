@@ -1,5 +1,6 @@
 """One function per message type: what the searcher does when something was committed, granted, stored or wished."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,10 @@ from services.searcher import events
 from services.searcher.core.entities import Closed, Ended, Experiment
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
-from services.searcher.core.search import Search
+from services.searcher.core.samplers import check_space
 from services.searcher.core.turn import Turn
 from services.searcher.desk import Desk, Done
-from services.searcher.searches import Loaded
+from services.searcher.searches import begin_search
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
 from shared.bus import Delivery, Unit
@@ -115,16 +116,17 @@ class EventHandlers:
         experiment = Experiment(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
+            check_space(config)
         except Rejected as error:
             await self._reject(unit, delivery, experiment, error)
             return None
         submission = _submission(delivery, config)
         if not await entities.insert_submission(unit.connection, submission, experiment):
             return None
-        loaded = Loaded(submission, config, Search(config, submission.seed))
+        loaded = await begin_search(submission, config)
         self.desk.searches.lend_new(unit, loaded)
         turn = Turn(config, experiment, (), loaded.search, unit.now)
-        turn.begin()
+        await asyncio.to_thread(turn.begin) if loaded.search.learns else turn.begin()
         return Done(loaded, turn.decide(), (delivery,))
 
     async def _reject(

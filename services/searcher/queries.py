@@ -1,11 +1,13 @@
 """What other services ask of the searcher."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
 
 from muster.config import load_config
+from services.searcher.core.samplers import check_space
 from services.searcher.store import entities
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
@@ -40,7 +42,7 @@ class Queries:
 
     async def on_validate(self, _: Ask, query: ValidateConfig) -> Accepted:
         """Raise Rejected with the place, or accept."""
-        load_config(query.config)
+        await asyncio.to_thread(check_space, load_config(query.config))
         return Accepted()
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:

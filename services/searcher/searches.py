@@ -1,5 +1,6 @@
 """Searches in memory, by (experiment, journal position); what is missing is read from the journal."""
 
+import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -46,7 +47,8 @@ class Searches:
             lent[experiment.id] = loaded
         if loaded.position < experiment.position:
             tail = await entities.load_journal(unit.connection, experiment.id, loaded.position)
-            loaded.position = fold(loaded.search, (entry for entry, _ in tail))
+            # In a thread: a long journal, and a sampler that learns, take longer than others should wait.
+            loaded.position = await asyncio.to_thread(fold, loaded.search, [entry for entry, _ in tail])
         return loaded
 
     def lend_new(self, unit: Unit, loaded: Loaded) -> None:
@@ -72,4 +74,9 @@ class Searches:
 async def _begin(unit: Unit, experiment_id: ExperimentId) -> Loaded:
     submission = await entities.load_submission(unit.connection, experiment_id)
     config = load_config(submission.config)
-    return Loaded(submission, config, Search(config, submission.seed))
+    return await begin_search(submission, config)
+
+
+async def begin_search(submission: Submission, config: ExperimentConfig) -> Loaded:
+    """Return a search at its beginning; the first one with a model imports it. Raises Rejected where its space has no point."""
+    return Loaded(submission, config, await asyncio.to_thread(Search, config, submission.seed))

@@ -12,9 +12,8 @@ from random import Random
 
 from pydantic import JsonValue
 
-from muster.config import Categorical, Double, ExperimentConfig, Int, Log, Parameter, searched
+from muster.config import Categorical, Double, ExperimentConfig, Int, Log, Parameter, Point, searched
 from services.searcher.core.results import time_metric
-from services.searcher.core.sampling import Point
 from shared.errors import Broken
 
 

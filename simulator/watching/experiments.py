@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from muster.config import Point
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Experiment
-from services.searcher.core.sampling import Point
 from shared.ids import ExperimentId
 from simulator.searching.submission import Submission
 from simulator.watching.watch import Watch

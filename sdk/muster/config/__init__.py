@@ -1,5 +1,7 @@
 """The experiment config: one schema for SDK, CLI and every service; start at `load_config`."""
 
+from muster.config.conditions import Path, Point, active, holds, parents_first, put
+from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
 from muster.config.load import Source, load_config
 from muster.config.searchers import (
@@ -22,6 +24,7 @@ from muster.config.space import (
     Space,
     leaves,
     searched,
+    stepped,
 )
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "AsyncHalving",
     "Categorical",
     "Const",
+    "Constraint",
     "Double",
     "ExperimentConfig",
     "Grid",
@@ -37,12 +41,19 @@ __all__ = [
     "Leaf",
     "Log",
     "Parameter",
+    "Path",
+    "Point",
     "Random",
     "Searcher",
     "Single",
     "Source",
     "Space",
+    "active",
+    "holds",
     "leaves",
     "load_config",
+    "parents_first",
+    "put",
     "searched",
+    "stepped",
 ]

@@ -8,6 +8,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from muster.config.conditions import check_conditions
+from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.searchers import Grid, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
@@ -19,7 +21,7 @@ from muster.config.sections import (
     Resources,
     RetentionPolicy,
 )
-from muster.config.space import Hyperparameter, grid_size, searched
+from muster.config.space import Hyperparameter, grid_size, leaves, searched
 
 MAX_GRID_POINTS = 100_000
 
@@ -29,6 +31,7 @@ _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _CADENCE = "your script decides when it validates and checkpoints"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
+Expression = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
 class ExperimentConfig(Section):
@@ -43,6 +46,8 @@ class ExperimentConfig(Section):
         data: Handed to user code unread.
         entrypoint: A string runs under `sh -c`, a list is executed as it stands.
         hyperparameters: The search space; see `muster.config.space`.
+        constraints: Expressions that every point meets, such as `batch_size * width <= 65536`; one that speaks of a parameter
+            that takes no part is met.
         max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
         checkpoint_policy: Which checkpoints after validations count: those that beat the experiment's
             best, all, or none.
@@ -79,6 +84,7 @@ class ExperimentConfig(Section):
     data: dict[str, JsonValue] = Field(default_factory=dict)
     entrypoint: str | tuple[str, ...]
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
+    constraints: tuple[Expression, ...] = Field(default=(), max_length=64, strict=False)
     searcher: Searcher
     resources: Resources = Resources()
     max_restarts: int = Field(default=5, ge=0, le=10_000)
@@ -115,8 +121,17 @@ class ExperimentConfig(Section):
         if (self.workspace is None) != (self.project is None):
             lacking = "project" if self.project is None else "workspace"
             raise refusal(f"workspace and project come together: '{lacking}' is missing", lacking)
+        check_conditions(self.hyperparameters)
+        self.read_constraints()
         self._check_space()
         return self
+
+    def read_constraints(self) -> tuple[Constraint, ...]:
+        """Return the constraints, ready to be asked."""
+        known = frozenset(path for path, _ in leaves(self.hyperparameters))
+        return tuple(
+            read_constraint(text, known, "constraints", index) for index, text in enumerate(self.constraints)
+        )
 
     def _check_space(self) -> None:
         varied = searched(self.hyperparameters)
@@ -143,7 +158,7 @@ class ExperimentConfig(Section):
         for path, parameter in searched(self.hyperparameters):
             if (size := grid_size(parameter)) is None:
                 raise refusal(
-                    "a grid needs a 'count' here: how many values to try",
+                    "a grid needs a 'count' (or a 'step') here: how many values to try",
                     "hyperparameters", *path, "count",
                 )  # fmt: skip
             sizes.append(size)
@@ -159,11 +174,3 @@ class ExperimentConfig(Section):
         values = self.model_dump(mode="json")
         text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-    def planned_trials(self) -> int:
-        """Return how many trials the search asks for, if none is replaced."""
-        if isinstance(self.searcher, Single):
-            return 1
-        if isinstance(self.searcher, Grid):
-            return math.prod(grid_size(parameter) or 1 for _, parameter in searched(self.hyperparameters))
-        return self.searcher.max_trials

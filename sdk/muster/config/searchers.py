@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from muster.config.samplers import RANDOM, Sampler
 from muster.config.section import Section
 
 MAX_TRIALS = 100_000
@@ -51,11 +52,17 @@ class Single(_Common):
     name: Literal["single"]
 
 
-class Random(_Many):
-    """`max_trials` points drawn independently."""
+class _Sampled(_Many):
+    """Keys of every searcher that asks for points."""
+
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
+    sampler: Sampler = RANDOM
+
+
+class Random(_Sampled):
+    """`max_trials` points, each run to its end; drawn at random, or as `sampler` proposes."""
 
     name: Literal["random"]
-    max_trials: int = Field(ge=1, le=MAX_TRIALS)
 
 
 class Grid(_Many):
@@ -64,13 +71,12 @@ class Grid(_Many):
     name: Literal["grid"]
 
 
-class _Asha(_Many):
+class _Asha(_Sampled):
     """Keys of the halving searchers: `max_time` is the most that a trial gets, counted in `time_metric`."""
 
     refused: ClassVar[Mapping[str, str]] = _ASHA_REFUSED
     ignored: ClassVar[Mapping[str, object]] = _ASHA_IGNORED
 
-    max_trials: int = Field(ge=1, le=MAX_TRIALS)
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
     divisor: float = Field(default=4, gt=1, le=1024)

@@ -19,47 +19,70 @@ MAX_COUNT = 100_000
 MAX_VALUES = 10_000
 
 
-class Const(Section):
+class _Leaf(Section):
+    """What every parameter may have.
+
+    Attributes:
+        when: Other parameters by their path (`outer.inner`), and the value, or list of values, of each with which this one takes
+            part. Where it does not, it is missing from the trial's hyperparameters.
+    """
+
+    when: dict[str, JsonValue] | None = Field(default=None, min_length=1)
+
+
+class Const(_Leaf):
     """The same value for every trial; a bare scalar or list is one too."""
 
     type: Literal["const"] = "const"
     val: JsonValue
 
 
-class Categorical(Section):
+class Categorical(_Leaf):
     """One of `vals`, each equally likely."""
 
     type: Literal["categorical"]
     vals: tuple[JsonValue, ...] = Field(min_length=1, max_length=MAX_VALUES, strict=False)
 
 
-class Int(Section):
-    """A whole number, both ends included."""
+class Int(_Leaf):
+    """A whole number, both ends included.
+
+    Attributes:
+        step: Only `minval` and every so many beyond it.
+    """
 
     type: Literal["int"]
     minval: int
     maxval: int
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    step: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
     def _is_a_range(self) -> "Int":
+        _check_step(self)
         return _checked_range(self)
 
 
-class Double(Section):
-    """A real number, evenly spread."""
+class Double(_Leaf):
+    """A real number, evenly spread.
+
+    Attributes:
+        step: Only `minval` and every so much beyond it.
+    """
 
     type: Literal["double"]
     minval: float
     maxval: float
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
+    step: float | None = Field(default=None, gt=0)
 
     @model_validator(mode="after")
     def _is_a_range(self) -> "Double":
+        _check_step(self)
         return _checked_range(self)
 
 
-class Log(Section):
+class Log(_Leaf):
     """`base` to a power evenly spread between the exponents `minval` and `maxval`."""
 
     type: Literal["log"]
@@ -148,8 +171,18 @@ def searched(space: Space) -> list[Leaf]:
     return [(path, parameter) for path, parameter in leaves(space) if not isinstance(parameter, Const)]
 
 
+def stepped(parameter: Int | Double) -> int | None:
+    """Return how many values a parameter with a `step` has; None without one."""
+    if parameter.step is None:
+        return None
+    # As many as fit, and the last one where rounding alone keeps it out.
+    return int((parameter.maxval - parameter.minval) / parameter.step + 1e-9) + 1
+
+
 def grid_size(parameter: Parameter) -> int | None:
     """Return how many values `parameter` has in a grid, or None where a `count` is missing."""
+    if isinstance(parameter, Int | Double) and parameter.step is not None:
+        return stepped(parameter)
     if isinstance(parameter, Const):
         return 1
     if isinstance(parameter, Categorical):
@@ -169,6 +202,15 @@ def _checked_range(parameter: Ranged) -> Ranged:
             hint="give a single value as a constant: the bare value",
         )
     return parameter
+
+
+def _check_step(parameter: Int | Double) -> None:
+    if parameter.step is None:
+        return
+    if parameter.count is not None:
+        raise refusal("'count' and 'step' both say which values there are", "count", hint="give one of them")
+    if parameter.minval < parameter.maxval < parameter.minval + parameter.step:
+        raise refusal(f"the step ({parameter.step:g}) leads beyond maxval ({parameter.maxval:g})", "step")
 
 
 def _is_power(base: float, exponent: float) -> bool:

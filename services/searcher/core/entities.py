@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from muster.config import Point
 from services.searcher.core.machines import (
     EXPERIMENT,
     TRIAL,
@@ -11,7 +12,6 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
-from services.searcher.core.sampling import Point
 from shared.ids import ExperimentId, TrialId, derived_id
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted

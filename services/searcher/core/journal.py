@@ -7,17 +7,18 @@ event to a `Search`; `fold` rebuilds a search from its journal; `replay` compare
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
 from services.searcher.core.method import Ending, Ruling
+from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Proposal, Search
 from shared.errors import Broken
 
 Facts = dict[str, JsonValue]
-Kind = Literal["started", "judged", "ended", "paused", "resumed", "stopping", "finished"]
+Kind = Literal["started", "judged", "ended", "observed", "paused", "resumed", "stopping", "finished"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,10 @@ class Journal:
         self._append("ended", {"trial": trial, "ending": ending.value, **_created(proposals)})
         return proposals
 
+    def observe(self, trial: int, value: float | None) -> None:
+        self.search.observe(trial, value)
+        self._append("observed", {"trial": trial, "value": value})
+
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
         self._append(kind, {})
@@ -86,8 +91,9 @@ class Journal:
 
 
 def recompute(search: Search, entry: Entry) -> Facts:
-    """Tell `search` the event of `entry`, and return the decision that it makes now."""
+    """Tell `search` the event of `entry`, and return the decision that it makes now, given the points of the one before."""
     facts = entry.facts
+    search.remember(_suggestions(facts))
     match entry.kind:
         case "started":
             return _created(search.start())
@@ -101,6 +107,10 @@ def recompute(search: Search, entry: Entry) -> Facts:
             return _ruled(ruling)
         case "ended":
             return _created(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
+        case "observed":
+            search.observe(
+                _whole(facts, "trial"), None if facts["value"] is None else _number(facts, "value")
+            )
         case "paused" | "stopping":
             search.pause()
         case "resumed":
@@ -132,10 +142,21 @@ def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Dif
 
 def _created(proposals: list[Proposal]) -> Facts:
     created: list[JsonValue] = [
-        {"trial": each.number, "hyperparameters": each.point, "seed": each.seed, "decide_at": each.decide_at}
+        {
+            "trial": each.number,
+            "hyperparameters": each.point,
+            "seed": each.seed,
+            "decide_at": each.decide_at,
+            **({"memo": each.memo} if each.memo else {}),
+        }
         for each in proposals
     ]
     return {"created": created}
+
+
+def _suggestions(facts: Facts) -> dict[int, Suggestion]:
+    created: Any = facts.get("created", ())
+    return {each["trial"]: Suggestion(each["hyperparameters"], each.get("memo", {})) for each in created}
 
 
 def _ruled(ruling: Ruling) -> Facts:

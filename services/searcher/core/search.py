@@ -1,29 +1,44 @@
 """One experiment's search: a fold over its journal, which hands out trials as concurrency allows.
 
-`Search` is the mutable index that the events of `journal.py` advance. It holds no trial's parameters:
-trial n's point follows from config, seed and n alone.
+`Search` is the mutable index that the events of `journal.py` advance: a method that judges trials, and a sampler that proposes
+their points.
 """
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig, Grid, Single
+from pydantic import JsonValue
+
+from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig, Grid, Point, Single
 from services.searcher.core.asha import Bracket, Tournament
 from services.searcher.core.halving import initial_trials, plan_brackets, rung_targets
 from services.searcher.core.independent import Independent
 from services.searcher.core.method import Branch, Ending, Ruling, SearchMethod
-from services.searcher.core.sampling import GridPoints, Point, Stream, sample
+from services.searcher.core.samplers import Observation, Sampler, Suggestion, make_sampler
+from services.searcher.core.samplers.drawing import Stream
+from services.searcher.core.samplers.independent import Counted
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A trial to be made and wanted now."""
+    """A trial to be made and wanted now; `memo` is what the sampler is given with the point when the search is rebuilt."""
 
     number: int
     point: Point
     seed: int
     decide_at: float | None
+    memo: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The last result of a trial that a rung counted."""
+
+    value: float
+    time: float
+    at_top: bool
 
 
 class Search:
@@ -34,13 +49,16 @@ class Search:
 
     def __init__(self, config: ExperimentConfig, seed: int) -> None:
         self._config = config
-        self._points = Points(config, seed)
-        self._method = make_method(config)
+        self._seed = seed
+        self._sampler = make_sampler(config, seed)
+        self._method = make_method(config, self._sampler)
         self._limit = _concurrency(config)
         self._waiting: deque[Branch] = deque()
         self._open: set[int] = set()
         self._created = 0
         self._is_active = True
+        self._given: dict[int, Suggestion] = {}
+        self._judged: dict[int, Reached] = {}
 
     @property
     def is_exhausted(self) -> bool:
@@ -51,6 +69,11 @@ class Search:
     def created(self) -> int:
         return self._created
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is to be told what every trial came to."""
+        return self._sampler.learns
+
     def start(self) -> list[Proposal]:
         """Return the first trials."""
         self._waiting.extend(self._method.plan_start())
@@ -58,7 +81,26 @@ class Search:
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
-        return self._method.on_result(trial, self._ranked(value), time)
+        ranked = self._ranked(value)
+        ruling = self._method.on_result(trial, ranked, time)
+        if self.learns and ruling.counted:
+            self._judged[trial] = Reached(ranked, time, ruling.at_top)
+        return ruling
+
+    def observe(self, trial: int, value: float | None) -> None:
+        """Take in the best that a trial has come to, None where it failed; what was judged on the way says how far it got."""
+        reached = self._judged.pop(trial, None)
+        if value is None:
+            observation = Observation(None)
+        elif reached is not None and not reached.at_top:
+            observation = Observation(reached.value, reached.time)
+        else:
+            observation = Observation(self._ranked(value))
+        self._sampler.observe(trial, observation)
+
+    def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
+        """Make these trials with the points that they were given once, as soon as it is their turn."""
+        self._given.update(suggestions)
 
     def on_ended(self, trial: int, ending: Ending) -> list[Proposal]:
         """Take in that a trial's request closed for good; return the trials that take its place."""
@@ -91,8 +133,16 @@ class Search:
         self._created += 1
         self._open.add(self._created)
         decide_at = self._method.on_created(self._created, branch)
-        point, seed = self._points.of(self._created)
-        return Proposal(self._created, point, seed, decide_at)
+        suggestion = self._suggested(self._created)
+        seed = Stream(self._seed, self._created).seed()
+        return Proposal(self._created, suggestion.point, seed, decide_at, suggestion.memo)
+
+    def _suggested(self, trial: int) -> Suggestion:
+        given = self._given.pop(trial, None)
+        if given is None or not self._sampler.remembers:
+            return self._sampler.propose(trial)
+        self._sampler.take(trial, given)
+        return given
 
     def _ranked(self, value: float) -> float:
         if not math.isfinite(value):
@@ -100,23 +150,7 @@ class Search:
         return value if self._config.searcher.smaller_is_better else -value
 
 
-class Points:
-    """Trial n's hyperparameters and seed, for any n; a grid is walked from its last point backwards."""
-
-    def __init__(self, config: ExperimentConfig, seed: int) -> None:
-        self._space = config.hyperparameters
-        self._seed = seed
-        self._grid = GridPoints(self._space) if isinstance(config.searcher, Grid) else None
-
-    def of(self, trial: int) -> tuple[Point, int]:
-        stream = Stream(self._seed, trial)
-        own_seed = stream.seed()
-        if self._grid is not None:
-            return self._grid[len(self._grid) - trial], own_seed
-        return sample(self._space, stream), own_seed
-
-
-def make_method(config: ExperimentConfig) -> SearchMethod:
+def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
     """Return the method that the config names, at its beginning."""
     searcher = config.searcher
     if isinstance(searcher, Single):
@@ -128,8 +162,10 @@ def make_method(config: ExperimentConfig) -> SearchMethod:
         return Bracket(targets, searcher.max_trials, initial, searcher.divisor)
     if isinstance(searcher, AdaptiveAsha):
         return _tournament(searcher)
-    total = len(GridPoints(config.hyperparameters)) if isinstance(searcher, Grid) else searcher.max_trials
-    return Independent(total, initial=concurrent or total)
+    if isinstance(searcher, Grid):
+        assert isinstance(sampler, Counted)
+        return Independent(sampler.total, initial=concurrent or sampler.total)
+    return Independent(searcher.max_trials, initial=concurrent or searcher.max_trials)
 
 
 def _tournament(searcher: AdaptiveAsha) -> Tournament:

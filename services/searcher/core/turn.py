@@ -235,6 +235,9 @@ class Turn:
     def _finalise(self, trial: Trial, closed: Closed) -> None:
         trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
         self._changes.tell(trial)
+        if self._journal.search.learns:
+            is_good = trial.state in (TrialState.COMPLETED, TrialState.STOPPED)
+            self._journal.observe(trial.number, trial.best.value if is_good and trial.best else None)
         self._finish_if_over(trial)
 
     def _fail(self, reason: str) -> None:

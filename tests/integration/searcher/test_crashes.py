@@ -80,10 +80,11 @@ async def test_killed_and_started_again(
             assert {(spec.workspace, spec.owner) for spec in specs} == {("w", "me")}
 
 
+@pytest.mark.parametrize("sampler", ["random", "tpe"])
 async def test_two_replicas_share_one_search(
-    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+    sampler: str, neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
 ) -> None:
-    config = document(ASHA)
+    config = document({**ASHA, "sampler": sampler})
     async with searcher(settings("searcher")), searcher(settings("searcher")):
         experiment = await neighbours.submit(config)
         over = await Train(neighbours, experiment, loss).until_over()

@@ -17,6 +17,12 @@ GRID: dict[str, object] = {
     "a": {"type": "int", "minval": 1, "maxval": 3, "count": 3},
     "b": {"type": "categorical", "vals": ["x", "y"]},
 }
+MIXED: dict[str, object] = {
+    "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1},
+    "optimizer": {"type": "categorical", "vals": ["sgd", "adam"]},
+    "momentum": {"type": "double", "minval": 0, "maxval": 0.9, "step": 0.1, "when": {"optimizer": "sgd"}},
+    "net": {"width": {"type": "int", "minval": 8, "maxval": 64, "step": 8}},
+}
 METHODS: dict[str, tuple[dict[str, object], int, int, dict[str, object] | None]] = {
     "single": ({"name": "single"}, 1, 1, None),
     "random": ({"name": "random", "max_trials": 13, "max_concurrent_trials": 4}, 13, 4, None),
@@ -29,6 +35,10 @@ METHODS: dict[str, tuple[dict[str, object], int, int, dict[str, object] | None]]
     "adaptive_asha conservative": (adaptive(max_trials=30, mode="conservative"), 30, 5, None),
     "adaptive_asha with one slot": (adaptive(max_trials=20, mode="conservative", concurrent=1), 20, 1, None),
     "adaptive_asha of brackets": (adaptive(bracket_rungs=[1, 2, 2]), 16, 5, None),
+    **{
+        f"async_halving with {sampler}": (asha(sampler=sampler), 16, 4, MIXED)
+        for sampler in ("quasi_random", "tpe", "nsga2")
+    },
 }
 Chaos = st.builds(random.Random, st.integers(0, 10**6))
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from muster.config import load_config
-from services.searcher.core.sampling import Point
+from muster.config import Point, load_config
 from simulator.searching.learning import Landscape, Learning
 
 CONFIG = load_config(

@@ -1,18 +1,28 @@
-"""Points of a search space: drawn at random, or counted off a grid.
+"""Numbers and values: what is drawn for a parameter at random, and what a grid takes of it.
 
 Every trial draws from a stream of its own, named by the experiment's seed and the trial's number. So a
 point depends on nothing that happened before, and no generator's state has to be kept.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Protocol, assert_never
 
 from pydantic import JsonValue
 
-from muster.config import Categorical, Const, Double, Int, Log, Parameter, Space, leaves, searched
-
-Point = dict[str, JsonValue]
+from muster.config import (
+    Categorical,
+    Const,
+    Double,
+    Int,
+    Log,
+    Parameter,
+    Point,
+    Space,
+    active,
+    leaves,
+    put,
+    stepped,
+)
 
 _MASK = 2**64 - 1
 _GOLDEN_GAMMA = 0x9E3779B97F4A7C15
@@ -43,33 +53,12 @@ class Stream:
         return _mix(self._state)
 
 
-def sample(space: Space, generator: Generator) -> Point:
-    """Return a random point; one number is drawn per parameter that varies, in the order of `leaves`."""
+def draw_point(space: Space, generator: Generator) -> Point:
+    """Return a random point; one number is drawn per parameter that varies, in the order of `leaves`, whether it takes part or not."""
     point: Point = {}
     for path, parameter in leaves(space):
-        _set(point, path, parameter.val if isinstance(parameter, Const) else _draw(parameter, generator))
-    return point
-
-
-class GridPoints:
-    """The cartesian product of the parameters' grid values, in the order of `leaves`, the last fastest."""
-
-    def __init__(self, space: Space) -> None:
-        self._constants = [(path, leaf.val) for path, leaf in leaves(space) if isinstance(leaf, Const)]
-        self._axes = [(path, grid_values(leaf)) for path, leaf in searched(space)]
-
-    def __len__(self) -> int:
-        return math.prod(len(values) for _, values in self._axes)
-
-    def __getitem__(self, index: int) -> Point:
-        """Return point `index`, 0 to len - 1."""
-        point: Point = {}
-        for path, value in self._constants:
-            _set(point, path, value)
-        for path, values in reversed(self._axes):
-            index, digit = divmod(index, len(values))
-            _set(point, path, values[digit])
-        return point
+        put(point, path, parameter.val if isinstance(parameter, Const) else _draw(parameter, generator))
+    return active(space, point)
 
 
 def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
@@ -83,6 +72,8 @@ def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
             return [parameter.val]
         case Categorical():
             return parameter.vals
+        case Int() | Double() if (steps := stepped(parameter)) is not None:
+            return [_nth_step(parameter, index) for index in range(steps)]
         case Int():
             count = min(parameter.count or 1, parameter.maxval - parameter.minval + 1)
             return [_rounded_step(parameter.minval, parameter.maxval, i, count) for i in range(count)]
@@ -101,6 +92,8 @@ def _draw(parameter: Categorical | Int | Double | Log, generator: Generator) -> 
     match parameter:
         case Categorical():
             return parameter.vals[int(part * len(parameter.vals))]
+        case Int() | Double() if (steps := stepped(parameter)) is not None:
+            return _nth_step(parameter, min(int(part * steps), steps - 1))
         case Int():
             width = parameter.maxval - parameter.minval + 1
             return parameter.minval + min(int(part * width), width - 1)
@@ -109,6 +102,12 @@ def _draw(parameter: Categorical | Int | Double | Log, generator: Generator) -> 
         case Log():
             return float(parameter.base ** _between(parameter.minval, parameter.maxval, part))
     assert_never(parameter)
+
+
+def _nth_step(parameter: Int | Double, index: int) -> int | float:
+    value = parameter.minval + index * (parameter.step or 0)
+    # Steps of 0.1 are meant as 0.3 and not as 0.30000000000000004.
+    return value if isinstance(parameter, Int) else min(round(value, 12), parameter.maxval)
 
 
 def _between(low: float, high: float, part: float) -> float:
@@ -129,15 +128,6 @@ def _rounded_step(low: int, high: int, index: int, count: int) -> int:
         doubled, unit = low * (count - 1) + index * (high - low), count - 1
     magnitude = (2 * abs(doubled) + unit) // (2 * unit)
     return magnitude if doubled >= 0 else -magnitude
-
-
-def _set(point: Point, path: tuple[str, ...], value: JsonValue) -> None:
-    node = point
-    for name in path[:-1]:
-        below = node.setdefault(name, {})
-        assert isinstance(below, dict)
-        node = below
-    node[path[-1]] = value
 
 
 def _mix(word: int) -> int:

@@ -6,7 +6,9 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from muster.config import Categorical, Double, Int, Log, load_config
-from services.searcher.core.sampling import GridPoints, Stream, grid_values, sample
+from services.searcher.core.samplers.domain import Domain
+from services.searcher.core.samplers.drawing import Stream, draw_point, grid_values
+from services.searcher.core.samplers.independent import GridPoints
 
 Space = Mapping[str, Any]
 SPACE: Space = {
@@ -29,7 +31,7 @@ def space(given_space: Space = SPACE) -> dict[str, Any]:
 
 @given(seed=st.integers(0, 2**31 - 1), trial=st.integers(1, 10_000))
 def test_points_lie_in_the_space(seed: int, trial: int) -> None:
-    point: dict[str, Any] = dict(sample(space(), Stream(seed, trial)))
+    point: dict[str, Any] = dict(draw_point(space(), Stream(seed, trial)))
     assert 1e-4 <= point["lr"] <= 1e-1
     assert point["batch"] == 32
     assert point["net"]["width"] in (1, 2, 3, 4)
@@ -41,7 +43,7 @@ def test_a_seed_means_the_same_points_on_every_machine() -> None:
     # Vectors of this generator: a change of them changes every search that people have run.
     stream = Stream(0, 1)
     assert [stream.seed() for _ in range(3)] == [1401122455, 1505841538, 831342762]
-    assert sample(space(), Stream(7, 3)) == {
+    assert draw_point(space(), Stream(7, 3)) == {
         "act": "tanh",
         "batch": 32,
         "lr": 0.00017158971860356645,
@@ -53,11 +55,11 @@ def test_the_order_in_which_names_were_written_changes_nothing() -> None:
     def turned(value: Any) -> Any:
         return {k: turned(v) for k, v in reversed(value.items())} if isinstance(value, dict) else value
 
-    assert sample(space(turned(SPACE)), Stream(5, 9)) == sample(space(), Stream(5, 9))
+    assert draw_point(space(turned(SPACE)), Stream(5, 9)) == draw_point(space(), Stream(5, 9))
 
 
 def test_draws_are_spread_evenly() -> None:
-    points: list[Any] = [sample(space(), Stream(3, trial)) for trial in range(1, 4001)]
+    points: list[Any] = [draw_point(space(), Stream(3, trial)) for trial in range(1, 4001)]
     widths = [point["net"]["width"] for point in points]
     assert all(abs(widths.count(width) - 1000) < 120 for width in (1, 2, 3, 4))
 
@@ -87,15 +89,12 @@ def test_grid_values() -> None:
 
 
 def test_a_grid_has_every_combination_once_and_names_in_order() -> None:
-    points = GridPoints(
-        space(
-            {
-                "b": {"type": "int", "minval": 1, "maxval": 2, "count": 2},
-                "a": {"x": {"type": "categorical", "vals": ["p", "q", "r"]}},
-                "c": 5,
-            }
-        )
-    )
+    given_space = {
+        "b": {"type": "int", "minval": 1, "maxval": 2, "count": 2},
+        "a": {"x": {"type": "categorical", "vals": ["p", "q", "r"]}},
+        "c": 5,
+    }
+    points = GridPoints(Domain(space(given_space), ()))
     everything = [points[index] for index in range(len(points))]
     assert everything[:3] == [
         {"a": {"x": "p"}, "b": 1, "c": 5},
@@ -103,3 +102,14 @@ def test_a_grid_has_every_combination_once_and_names_in_order() -> None:
         {"a": {"x": "q"}, "b": 1, "c": 5},
     ]
     assert len({str(sorted(point.items())) for point in everything}) == 6
+
+
+def test_steps_are_the_only_values() -> None:
+    stepped: Space = {
+        "units": {"type": "int", "minval": 8, "maxval": 30, "step": 8},
+        "drop": {"type": "double", "minval": 0, "maxval": 0.5, "step": 0.1},
+    }
+    points: list[Any] = [draw_point(space(stepped), Stream(1, trial)) for trial in range(1, 400)]
+    assert {point["units"] for point in points} == {8, 16, 24}
+    assert {point["drop"] for point in points} == {0.0, 0.1, 0.2, 0.3, 0.4, 0.5}
+    assert len(GridPoints(Domain(space(stepped), ()))) == 18

@@ -1,0 +1,48 @@
+"""`searcher.sampler` of the config: how points are proposed."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from muster.config.section import Section, refusal
+
+SamplerName = Literal["random", "quasi_random", "tpe", "gp", "cmaes", "nsga2"]
+_STARTING = ("tpe", "gp", "cmaes")
+
+
+class Sampler(Section):
+    """How points are proposed; a bare name is one too. Those after `quasi_random` learn from what trials came to (Optuna 5).
+
+    Attributes:
+        name: `random`; `quasi_random` (scrambled Sobol: evener than chance); `tpe` (tree-structured Parzen estimator: a good first
+            choice, conditions included); `gp` (Gaussian process: the fewest trials, for up to some hundreds); `cmaes` (numbers
+            only, many trials); `nsga2` (genetic, many trials).
+        startup_trials: So many random trials come before the model; of `tpe`, `gp` and `cmaes`.
+        population_size: Of `nsga2`, and of `cmaes` if set.
+    """
+
+    name: SamplerName = "random"
+    startup_trials: int | None = Field(default=None, ge=1, le=10_000)
+    population_size: int | None = Field(default=None, ge=2, le=10_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_a_name(cls, value: object) -> object:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _takes_its_keys(self) -> "Sampler":
+        if self.startup_trials is not None and self.name not in _STARTING:
+            raise refusal(f"the sampler '{self.name}' has no startup_trials", "startup_trials")
+        if self.population_size is not None and self.name not in ("nsga2", "cmaes"):
+            raise refusal(f"the sampler '{self.name}' has no population_size", "population_size")
+        return self
+
+
+RANDOM = Sampler()
+
+
+def options(sampler: Sampler) -> Mapping[str, int]:
+    """Return the keys that are set, but for the name."""
+    return sampler.model_dump(exclude={"name"}, exclude_none=True)

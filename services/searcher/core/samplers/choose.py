@@ -1,0 +1,27 @@
+"""From the config's words to a sampler at its beginning."""
+
+from muster.config import ExperimentConfig, Grid, Single
+from services.searcher.core.samplers.domain import Domain
+from services.searcher.core.samplers.independent import Counted, Drawn, GridPoints
+from services.searcher.core.samplers.port import Sampler
+
+
+def check_space(config: ExperimentConfig) -> None:
+    """Raises Rejected, naming the constraint to widen, where the space seems to have no point."""
+    domain = Domain.of(config)
+    if isinstance(config.searcher, Grid):
+        GridPoints(domain)
+    else:
+        domain.check()
+
+
+def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
+    """Return the sampler that the config names. Optuna is imported by the first search that needs it: it takes half a second."""
+    domain, searcher = Domain.of(config), config.searcher
+    if isinstance(searcher, Grid):
+        return Counted(GridPoints(domain))
+    if isinstance(searcher, Single) or searcher.sampler.name == "random":
+        return Drawn(domain, seed)
+    from services.searcher.core.samplers.modelled import Modelled
+
+    return Modelled(domain, searcher.sampler, seed)

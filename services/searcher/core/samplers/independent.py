@@ -1,0 +1,96 @@
+"""Samplers that learn nothing: points drawn at random, and those of a grid."""
+
+import json
+import math
+from array import array
+
+from muster.config import Point, active, leaves, put
+from services.searcher.core.samplers.domain import Domain
+from services.searcher.core.samplers.drawing import Stream, grid_values
+from services.searcher.core.samplers.port import Observation, Suggestion
+from shared.errors import Rejected
+
+
+class _Unlearning:
+    """Its points follow from trial numbers alone."""
+
+    learns = False
+    remembers = False
+
+    def take(self, trial: int, suggestion: Suggestion) -> None:
+        """Nothing follows from it."""
+
+    def observe(self, trial: int, observation: Observation) -> None:
+        """Nothing follows from it."""
+
+
+class Drawn(_Unlearning):
+    """`random`: trial n draws from a stream of its own, named by the experiment's seed and n."""
+
+    def __init__(self, domain: Domain, seed: int) -> None:
+        self._domain, self._seed = domain, seed
+
+    def propose(self, trial: int) -> Suggestion:
+        stream = Stream(self._seed, trial)
+        stream.seed()  # The trial's own seed is the first number of its stream.
+        return Suggestion(self._domain.draw(stream))
+
+
+class Counted(_Unlearning):
+    """The points of a grid, walked from the last one backwards."""
+
+    def __init__(self, points: "GridPoints") -> None:
+        self._points = points
+
+    @property
+    def total(self) -> int:
+        """How many points there are."""
+        return len(self._points)
+
+    def propose(self, trial: int) -> Suggestion:
+        return Suggestion(self._points[len(self._points) - trial])
+
+
+class GridPoints:
+    """The cartesian product of the parameters' grid values, in the order of `leaves`, the last fastest.
+
+    Points that differ only in parameters that take no part are one; those that miss a constraint are none. Raises Rejected where
+    none is left.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._space = domain.space
+        self._axes = [(path, grid_values(parameter)) for path, parameter in leaves(domain.space)]
+        self._size = math.prod(len(values) for _, values in self._axes)
+        self._kept: array[int] | None = None
+        if domain.constraints or any(parameter.when for _, parameter in leaves(domain.space)):
+            self._kept = self._admitted(domain)
+            if not self._kept:
+                raise Rejected(
+                    "space_empty", "no point of the grid meets all of the constraints", "constraints"
+                )
+
+    def __len__(self) -> int:
+        return self._size if self._kept is None else len(self._kept)
+
+    def __getitem__(self, index: int) -> Point:
+        """Return point `index`, 0 to len - 1."""
+        return active(self._space, self._at(index if self._kept is None else self._kept[index]))
+
+    def _admitted(self, domain: Domain) -> "array[int]":
+        seen: set[str] = set()
+        kept = array("Q")
+        for index in range(self._size):
+            point = active(self._space, self._at(index))
+            name = json.dumps(point, sort_keys=True)
+            if name not in seen and domain.admits(point):
+                seen.add(name)
+                kept.append(index)
+        return kept
+
+    def _at(self, index: int) -> Point:
+        point: Point = {}
+        for path, values in reversed(self._axes):
+            index, digit = divmod(index, len(values))
+            put(point, path, values[digit])
+        return point

@@ -1,0 +1,51 @@
+"""The port of every sampler: where in the space the next trial is to look."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from muster.config import Point
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A point, and what the sampler must be given with it to go on from there (the journal keeps both)."""
+
+    point: Point
+    memo: dict[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a trial came to: `value` is smaller where better, None where it failed; `time` is how far it was judged when the search
+    stopped it, None where it ran to its end."""
+
+    value: float | None
+    time: float | None = None
+
+
+class Sampler(Protocol):
+    """Equal sequences of calls give equal suggestions; `take` in place of `propose` changes none of those that follow."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether observations change what it proposes."""
+        ...
+
+    @property
+    def remembers(self) -> bool:
+        """Whether it must be given back what it has proposed; else it proposes the same again."""
+        ...
+
+    def propose(self, trial: int) -> Suggestion:
+        """Return a point for a new trial, while those without an observation are pending."""
+        ...
+
+    def take(self, trial: int, suggestion: Suggestion) -> None:
+        """Take in what was proposed for a trial before."""
+        ...
+
+    def observe(self, trial: int, observation: Observation) -> None:
+        """Take in what a trial came to, once for each."""
+        ...
