@@ -18,9 +18,8 @@ from shared.bus import Ask, Bus
 from shared.clock import Clock
 from shared.errors import Transient
 from shared.ids import WorkerId
-from shared.messages.allocations import Measured, ObservedAllocation, ObservedSet, Seen
+from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
 
-MOST_STEP_S = 86_400.0
 PULSE_S = 0.5
 """Three echoes before one counts as missing (`liveness.ECHO_GAP_S`)."""
 
@@ -158,11 +157,6 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         rendezvous=allocation.rendezvous,
         step=allocation.step,
         checkpoints=allocation.checkpoints,
-        step_s=_step_s(allocation.measured),
+        measured=allocation.measured,
         exit=exited,
     )
-
-
-def _step_s(measured: Measured | None) -> float | None:
-    """Seconds of a step. They come from what user code has said: nonsense is as good as nothing."""
-    return measured.step_s if measured and 0 < measured.step_s < MOST_STEP_S else None

@@ -76,6 +76,22 @@ class Started:
     TAG: ClassVar[str] = "started"
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What `muster.elastic` has measured: seconds of a step with `per_rank` samples on each rank, what batches may be, and the gradient's
+    squared norm and its variance at `first_batch` samples."""
+
+    TAG: ClassVar[str] = "measured"
+    step_s: float
+    per_rank: int
+    first_batch: int
+    last_batch: int
+    least_per_rank: int
+    most_per_rank: int
+    grad_sqr: float
+    grad_var: float
+
+
 # --- worker → rank ---------------------------------------------------------------------------------------------
 
 
@@ -227,7 +243,7 @@ class Ready:
     version: int = VERSION
 
 
-RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started)
+RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started, Measured)
 WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided)
 DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
 PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
