@@ -110,6 +110,7 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         max_preemptions=settings.max_preemptions,
         quantum=timedelta(seconds=settings.quantum_s) if settings.quantum_s else None,
         elastic=settings.elastic,
+        defragment=settings.defragment,
     )
 
 

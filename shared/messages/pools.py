@@ -46,6 +46,7 @@ class PoolRules(Record):
     min_run_s: float = 0.0
     max_preemptions: int | None = None
     quantum_s: float | None = None
+    defragment: bool = False
 
 
 class EditPool(Command, owner="scheduler", verb="edit_pool"):

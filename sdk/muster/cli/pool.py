@@ -89,6 +89,10 @@ def set_pool(
             "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
         ),
     ] = None,
+    defragment: Annotated[
+        bool | None,
+        typer.Option("--defragment/--no-defragment", help="Move runs so that free slots come together."),
+    ] = None,
     quantum: Annotated[
         str | None,
         typer.Option(
@@ -112,6 +116,7 @@ def set_pool(
         "no_max_preemptions": max_preemptions == NONE or None,
         "quantum_s": None if quantum in (None, NONE) else seconds_of(quantum, "--quantum"),
         "no_quantum": quantum == NONE or None,
+        "defragment": defragment,
     }
     with connect() as client:
         changes = {name: value for name, value in given.items() if value is not None}
@@ -203,6 +208,7 @@ def _facts(found: "Pool") -> list[tuple[str, object]]:
             "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} a trial",
         ),
         ("quantum", _time(rules.quantum_s)),
+        ("defragment", rules.defragment),
     ]
 
 

@@ -493,6 +493,9 @@ class PoolRules(Resource):
         default=None,
         description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
     )
+    defragment: bool = Field(
+        default=False, description="Runs are moved so that free slots come together for a waiting request."
+    )
 
 
 class Pool(Resource):

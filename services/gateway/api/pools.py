@@ -38,6 +38,9 @@ class PoolRules(Resource):
         default=None,
         description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
     )
+    defragment: bool = Field(
+        default=False, description="Runs are moved so that free slots come together for a waiting request."
+    )
 
 
 class Pool(Resource):
@@ -84,6 +87,7 @@ class EditPoolRequest(Request):
     no_max_preemptions: bool = Field(default=False, description="True takes `max_preemptions` away.")
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     no_quantum: bool = Field(default=False, description="True takes `quantum_s` away.")
+    defragment: bool | None = None
 
 
 class Limit(Resource):

@@ -84,7 +84,7 @@ class Pool:
         """Whether time alone may change what is planned."""
         if self.is_lending:
             return True
-        is_timed = self.policy.min_run > timedelta(0) or self.policy.quantum is not None
+        is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
 
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:

@@ -31,6 +31,7 @@ class PoolPolicy:
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
         quantum: A run that has had its slots for so long yields them to a waiting request of equal right
             (`preemption/turns`); None: to nobody.
+        defragment: Runs are moved so that slots that are free in all come together for a waiting request (`preemption/moves`).
         elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
         half_life: After this long, past use counts half (`fair_share` only).
     """
@@ -49,13 +50,14 @@ class PoolPolicy:
     min_run: timedelta = timedelta(0)
     max_preemptions: int | None = None
     quantum: timedelta | None = None
+    defragment: bool = False
     half_life: timedelta = timedelta(days=1)
     elastic: bool = False
 
     @property
     def takes_back(self) -> bool:
         """Whether a run may be asked for its slots."""
-        return self.preemption or self.elastic or self.quantum is not None
+        return self.preemption or self.elastic or self.defragment or self.quantum is not None
 
 
 @dataclass(frozen=True, slots=True)

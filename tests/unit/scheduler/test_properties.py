@@ -51,6 +51,7 @@ POLICIES = st.builds(
     min_run=st.sampled_from([timedelta(0), timedelta(seconds=15)]),
     max_preemptions=st.none() | st.integers(0, 2),
     quantum=st.none() | st.just(timedelta(seconds=20)),
+    defragment=st.booleans(),
 )
 
 

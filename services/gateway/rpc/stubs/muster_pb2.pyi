@@ -320,7 +320,7 @@ class EditExperimentRequest(_message.Message):
     def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class EditPoolRequest(_message.Message):
-    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "no_max_preemptions", "quantum_s", "no_quantum")
+    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
     POOL_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
@@ -334,6 +334,7 @@ class EditPoolRequest(_message.Message):
     NO_MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
     NO_QUANTUM_FIELD_NUMBER: _ClassVar[int]
+    DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
     pool: str
     order: PoolOrder
     preemption: bool
@@ -347,7 +348,8 @@ class EditPoolRequest(_message.Message):
     no_max_preemptions: bool
     quantum_s: float
     no_quantum: bool
-    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ...) -> None: ...
+    defragment: bool
+    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -1216,7 +1218,7 @@ class PoolRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ...) -> None: ...
 
 class PoolRules(_message.Message):
-    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s")
+    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
     ELASTIC_FIELD_NUMBER: _ClassVar[int]
@@ -1226,6 +1228,7 @@ class PoolRules(_message.Message):
     MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
     MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
+    DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
     order: PoolOrder
     preemption: bool
     elastic: bool
@@ -1235,7 +1238,8 @@ class PoolRules(_message.Message):
     min_run_s: float
     max_preemptions: int
     quantum_s: float
-    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ...) -> None: ...
+    defragment: bool
+    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
 class PutCodeRequest(_message.Message):
     __slots__ = ("sha256", "data")

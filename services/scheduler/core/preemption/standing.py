@@ -47,7 +47,7 @@ def stander_of(
     """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
     its equals."""
     granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
-    if policy.preemption and (policy.max_preemptions is None or trial.preemptions < policy.max_preemptions):
+    if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
         ready_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None:
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
