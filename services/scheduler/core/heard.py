@@ -84,6 +84,16 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
     _finish_drain(cluster, worker)
 
 
+def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
+    """What still runs there of runs that have ended, or whose allocation was another."""
+    return tuple(
+        one
+        for one in heard.allocations
+        if one.exit is None
+        and ((run := cluster.runs.get(one.run)) is None or run.is_ended or run.token != one.token)
+    )
+
+
 def on_joined(cluster: Cluster, worker_id: WorkerId, pool: PoolName) -> None:
     """A worker has got credentials; it takes work once it is heard."""
     if worker_id not in cluster.workers:

@@ -1,6 +1,6 @@
 """Workers' join tokens, credentials, drains and removals, and pool limits: what queries and handlers write beside the cycle."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from sqlalchemy import text
@@ -21,7 +21,7 @@ _REGISTER = text(
     "INSERT INTO scheduler.worker AS w (worker, pool, address, liveness, user_key, credentials_until)"
     " VALUES (:worker, :pool, :address, 'joined', :key, :until)"
     " ON CONFLICT (worker) DO UPDATE SET user_key = excluded.user_key, credentials_until = excluded.credentials_until"
-    " WHERE NOT w.is_removed RETURNING worker"
+    " WHERE NOT w.is_removed AND (NOT :is_alive OR w.user_key = excluded.user_key) RETURNING worker"
 )
 _RENEW = text(
     "UPDATE scheduler.worker SET credentials_until = :until"
@@ -59,6 +59,17 @@ class JoinToken:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A worker that has spent its token; `key` proves it from now on, with credentials `until` then."""
+
+    worker: WorkerId
+    pool: PoolName
+    address: str
+    key: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerWish:
     """What handlers have kept of a worker."""
 
@@ -89,11 +100,9 @@ async def spend_join_token(
     return (await connection.execute(_SPEND, facts)).one_or_none() is not None
 
 
-async def register_worker(
-    connection: AsyncConnection, worker: WorkerId, pool: PoolName, address: str, key: str, until: datetime
-) -> bool:
-    """False: a worker of that name was removed, and its name is not used again."""
-    facts = {"worker": worker, "pool": pool, "address": address, "key": key, "until": until}
+async def register_worker(connection: AsyncConnection, joined: Joined, is_alive: bool) -> bool:
+    """False: a worker of that name was removed, and its name is not used again; or it is alive and has another key."""
+    facts = {**asdict(joined), "is_alive": is_alive}
     return (await connection.execute(_REGISTER, facts)).one_or_none() is not None
 
 

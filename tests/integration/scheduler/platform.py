@@ -78,6 +78,7 @@ class FakeWorker:
     id: WorkerId
     bus: Bus
     slots: int = 1
+    pool: PoolName = POOL
     heartbeat_s: float = 0.5
     starts: bool = True
     labels: dict[str, str] = field(default_factory=dict)
@@ -164,7 +165,7 @@ class FakeWorker:
             incarnation=self.incarnation,
             sequence=self.sequence,
             epoch=self.epoch,
-            pool=POOL,
+            pool=self.pool,
             address="127.0.0.1",
             slots=tuple(Slot(id=number, kind="cpu") for number in range(self.slots)),
             allocations=tuple(self.has.values()),
