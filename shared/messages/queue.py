@@ -114,6 +114,15 @@ class WayOut(Record):
     pool: PoolName | None = None
 
 
+class ExpectedStart(Record):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`. `runs`: ended ones it is reckoned from."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int
+
+
 class Explanation(BaseModel):
     """Why a trial waits or runs: a stable code, a sentence, and the facts as data.
 
@@ -122,6 +131,7 @@ class Explanation(BaseModel):
         holders: The largest of its tenant's own `own_runs` runs that hold what it waits for.
         other_runs, other_slots: What other tenants hold of that.
         given_back: Set when its present or last run was asked for its slots.
+        expected_start: None where it is not known: too few runs have ended, or it waits for more than runs' ends.
     """
 
     trial_id: TrialId
@@ -137,6 +147,7 @@ class Explanation(BaseModel):
     other_slots: int = 0
     given_back: GivenBack | None = None
     ways_out: tuple[WayOut, ...] = ()
+    expected_start: ExpectedStart | None = None
 
 
 class Explain(Query[Explanation], owner="scheduler", name="explain"):

@@ -253,6 +253,15 @@ class WayOut(Resource):
     pool: str | None = None
 
 
+class ExpectedStart(Resource):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+
+
 class Explanation(Resource):
     """An answer to "why is my trial waiting"; others' work appears as numbers only."""
 
@@ -273,6 +282,9 @@ class Explanation(Resource):
         default=None, description="Set when its present or last run was asked for its slots."
     )
     ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
+    expected_start: ExpectedStart | None = Field(
+        default=None, description="Missing where too few runs have ended to tell."
+    )
 
 
 class EventKind(StrEnum):

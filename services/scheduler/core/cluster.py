@@ -13,6 +13,7 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.facts import Fact
+from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy, Quota
@@ -44,6 +45,7 @@ class Cluster:
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.turns = Turns()
+        self.lengths = Lengths()
         self._touched: dict[WorkerId, None] = {}
         self.now_ms = 0
         self.changes = Changes()
@@ -102,15 +104,14 @@ class Cluster:
         self.trials[name] = trial
         self._count_waiting(trial, +1)
         self.turns.follow(trial)
-        live = self.live.get(experiment)
-        if live is None:
-            live = self.live[experiment] = {}
+        live = self.live.setdefault(experiment, {})
         if trial.is_closed:
             live.pop(name, None)
             for pool in self.pools.values():
                 pool.elastic.forget(name)
             if not live:
                 del self.live[experiment]
+                self.lengths.forget(self.pools, experiment)
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None

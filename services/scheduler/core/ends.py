@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Closed, Ended
+from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, combined, judge_exit, judge_loss
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
@@ -69,6 +70,8 @@ def _end(
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
     run = renewed(run, state=RUN.next(run.state, RunTrigger.ENDED), is_stale=is_stale, ended_at=now)
     cluster.put_run(run)
+    if run.slots:
+        cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))
     promised = cluster.pools[run.pool].elastic.resizing.get(trial.id)
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
         ending = replace(ending, reason=_resized(run.slots, promised))

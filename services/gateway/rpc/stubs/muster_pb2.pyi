@@ -375,6 +375,18 @@ class Event(_message.Message):
     resource: _struct_pb2.Struct
     def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[EventKind, str]] = ..., change: _Optional[str] = ..., entity: _Optional[str] = ..., experiment: _Optional[str] = ..., version: _Optional[int] = ..., resource: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
+class ExpectedStart(_message.Message):
+    __slots__ = ("earliest", "expected", "latest", "runs")
+    EARLIEST_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    LATEST_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    earliest: _timestamp_pb2.Timestamp
+    expected: _timestamp_pb2.Timestamp
+    latest: _timestamp_pb2.Timestamp
+    runs: int
+    def __init__(self, earliest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., runs: _Optional[int] = ...) -> None: ...
+
 class Experiment(_message.Message):
     __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -554,7 +566,7 @@ class ExperimentTrialCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., planned: _Optional[int] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out")
+    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out", "expected_start")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -568,6 +580,7 @@ class Explanation(_message.Message):
     OTHER_SLOTS_FIELD_NUMBER: _ClassVar[int]
     GIVEN_BACK_FIELD_NUMBER: _ClassVar[int]
     WAYS_OUT_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_START_FIELD_NUMBER: _ClassVar[int]
     trial: str
     state: str
     code: str
@@ -581,7 +594,8 @@ class Explanation(_message.Message):
     other_slots: int
     given_back: GivenBack
     ways_out: _containers.RepeatedCompositeFieldContainer[WayOut]
-    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ...) -> None: ...
+    expected_start: ExpectedStart
+    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class FileDownload(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256", "url")
