@@ -9,6 +9,8 @@ ENV_TRIAL = "MUSTER_TRIAL"
 ENV_TOKEN = "MUSTER_TOKEN"
 ENV_RANK = "MUSTER_RANK"
 ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
+ENV_SLOT_PART = "MUSTER_SLOT_PART"
+"""How much of its one slot is the process's, such as 0.5; not set where its slots are whole."""
 DECISION_WAIT_S = 2.0
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

@@ -279,6 +279,7 @@ class Platform:
         **spec: Any,
     ) -> None:
         share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
+        needs = Slots(min=slots, max=slots, part=spec.pop("part", 0))
         await self.tell(
             TrialWanted(
                 trial_id=trial,
@@ -293,7 +294,7 @@ class Platform:
                     entrypoint="python train.py",
                     seed=1,
                     metric="loss",
-                    slots=Slots(min=slots, max=slots),
+                    slots=needs,
                     share=share,
                     **spec,
                 ),

@@ -87,6 +87,38 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     assert platform.restores == [second.run_id]
 
 
+async def test_two_halves_run_on_one_slot_at_the_same_time(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster, os, time
+trial = muster.trial()
+print("mine is", trial.slot_part, os.environ["MUSTER_SLOT_PART"])
+step = 0
+while not trial.should_stop():
+    step += 1
+    trial.report(step, loss=float(step))
+    time.sleep(0.01)
+"""
+    code = platform.add_code(_code(tmp_path, script))
+    half = (Member(worker="w1", slots=1, slot_ids=(0,), part=500),)
+    runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
+    await platform.desire("w1", *runs)
+    await eventually(lambda: all(len(platform.steps(run)) > 3 for run in runs))
+    at = [len(platform.steps(run)) for run in runs]
+    await eventually(
+        lambda: all(len(platform.steps(run)) > before for run, before in zip(runs, at, strict=True))
+    )
+    assert [_state(platform, run) for run in runs] == ["running", "running"]
+    assert all("mine is 0.5 0.5" in platform.text(run) for run in runs)
+    await platform.desire(
+        "w1", *(run.model_copy(update={"wanted": Signal.STOP, "spec": None}) for run in runs)
+    )
+    await eventually(lambda: all(_state(platform, run) == "exited" for run in runs))
+    ended = [platform.of("w1", run) for run in runs]
+    assert [one.acknowledged for one in ended if one] == [Signal.STOP, Signal.STOP]
+
+
 async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
     run = platform.allocation("signal", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
     await platform.desire("w1", run)
