@@ -111,14 +111,13 @@ def logs(
 ) -> None:
     """Print what the trials wrote."""
     from muster.cli.output import emit_each
-    from muster.cli.views import NO_LINES, print_log_line
+    from muster.cli.views import no_lines, print_log_line
     from muster.client import connect
 
     with connect() as client:
         read = client.experiments.follow_logs if follow else client.experiments.logs
-        emit_each(
-            read(experiment, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line, NO_LINES
-        )
+        lines = read(experiment, rank=rank, contains=contains, stream=stream, tail=tail)
+        emit_each(lines, print_log_line, no_lines(rank, contains, stream))
 
 
 @verb(app, "metrics")
