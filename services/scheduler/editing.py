@@ -62,7 +62,7 @@ class Editing:
             there_is = ", ".join(sorted(cluster.pools))
             raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
         for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
-            reach = reach_of(pool.capacity, pool.policy, trial.tenant, trial.needs)
+            reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
             if reach.is_final and trial.needs.min_slots > reach.slots:
                 raise Rejected(
                     "slots_unsatisfiable",

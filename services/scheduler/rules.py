@@ -21,6 +21,8 @@ def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
         max_preemptions=rules.max_preemptions,
         quantum=None if rules.quantum_s is None else timedelta(seconds=rules.quantum_s),
         defragment=rules.defragment,
+        topology=rules.topology,
+        placement=rules.placement,
     )
 
 
@@ -37,4 +39,6 @@ def rules_of(policy: PoolPolicy) -> PoolRules:
         max_preemptions=policy.max_preemptions,
         quantum_s=None if policy.quantum is None else policy.quantum.total_seconds(),
         defragment=policy.defragment,
+        topology=policy.topology,
+        placement=policy.placement,
     )

@@ -111,6 +111,8 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         quantum=timedelta(seconds=settings.quantum_s) if settings.quantum_s else None,
         elastic=settings.elastic,
         defragment=settings.defragment,
+        topology=settings.topology,
+        placement=settings.placement,
     )
 
 

@@ -24,6 +24,8 @@ class PoolSettings(Section):
     quantum_s: float | None = Field(None, ge=10)
     defragment: bool = False
     elastic: bool = False
+    topology: tuple[str, ...] = ()
+    placement: Literal["best_fit", "spread"] = "best_fit"
 
 
 class SchedulerSettings(Section):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
-from shared.ids import ExperimentId, PoolName, TrialId
+from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record
 from shared.messages.specs import SlotKind, Thousandths
 
@@ -159,11 +159,14 @@ class Placeable(BaseModel):
 
 
 class ValidatePlacement(Query[Placeable], owner="scheduler", name="validate"):
-    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, …) with the place in the config."""
+    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, `labels_unknown`, …) with the place in the config."""
 
     pool: PoolName
     min_slots: int
     max_slots: int
     kind: SlotKind | None = None
     single_node: bool = False
+    required_labels: dict[str, str] = Field(default_factory=dict)
+    preferred_labels: dict[str, str] = Field(default_factory=dict)
+    excluded_workers: tuple[WorkerId, ...] = ()
     priority: int | None = None

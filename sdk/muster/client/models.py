@@ -485,6 +485,13 @@ class PoolOrder(StrEnum):
     FAIR_SHARE = "fair_share"
 
 
+class PoolPlacement(StrEnum):
+    """What fits on one machine goes to the fullest that will do, or to the emptiest."""
+
+    BEST_FIT = "best_fit"
+    SPREAD = "spread"
+
+
 class PoolRules(Resource):
     """How a pool is shared."""
 
@@ -507,6 +514,13 @@ class PoolRules(Resource):
     )
     defragment: bool = Field(
         default=False, description="Runs are moved so that free slots come together for a waiting request."
+    )
+    topology: list[str] = Field(
+        default=[],
+        description="Keys of labels from narrow to wide, such as rack and zone: gangs stay within one domain where they can.",
+    )
+    placement: PoolPlacement = Field(
+        default=PoolPlacement.BEST_FIT, description="Which of the machines that will do is taken."
     )
 
 

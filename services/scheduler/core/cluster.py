@@ -15,7 +15,7 @@ from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
-from services.scheduler.core.indexes import Pool
+from services.scheduler.core.indexes import Pool, capacity_of
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
@@ -73,7 +73,7 @@ class Cluster:
         """A new pool, or a new policy of one; what waits and runs stays."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            pool = self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive), self.turns)
+            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
         pool.rule(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
@@ -264,7 +264,7 @@ class Cluster:
                 holds=len(worker.held),
                 rooms=worker.rooms,
             )
-        pool.capacity.set(worker.id, spot)
+        pool.capacity.see(worker.id, worker.labels, spot)
         if pool.later is not None:
             self._index_later(pool, pool.later, worker, spot)
 
@@ -284,7 +284,7 @@ class Cluster:
                     lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
                     spot = spot._replace(free=spot.free + lent)
                 standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, hold))
-        later.set(worker.id, spot)
+        later.see(worker.id, worker.labels, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
 
 

@@ -90,8 +90,8 @@ class Pool:
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:
         """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
         self.policy = policy
-        self.capacity = Capacity(policy.exclusive)
-        self.later = Capacity(policy.exclusive) if policy.takes_back else None
+        self.capacity = capacity_of(policy)
+        self.later = capacity_of(policy) if policy.takes_back else None
         self.standing = Standing()
         history = self.shares.history
         if policy.order != "fair_share":
@@ -197,3 +197,8 @@ class Pool:
             self.single_node[needs.max_slots] = count
             if not count:
                 del self.single_node[needs.max_slots]
+
+
+def capacity_of(policy: PoolPolicy) -> Capacity:
+    """An empty index that places as the policy says."""
+    return Capacity(policy.exclusive, policy.topology, policy.placement == "spread")

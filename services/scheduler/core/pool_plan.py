@@ -10,7 +10,7 @@ Lines are taken in the pool's order. Of each:
    can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
    whatever passes it elsewhere meanwhile (backfill).
 
-What can never fit in this pool is set aside: it holds up nobody, and nothing is asked for it.
+What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
 """
 
 from dataclasses import replace
@@ -132,7 +132,8 @@ class PoolPlan:
     def _charge(self, line: Line, slots: SlotCount) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
         self._hopes.decide()
-        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.most)
+        asked = 0 if line.bit & self._aside else line.needs.most
+        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-asked)
         self._order.granted(line)
 
     def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
@@ -152,7 +153,8 @@ class PoolPlan:
             self._charge(line, line.needs.least)
         else:
             if self.head.priority is None:
-                self._covered += self.head.reserve(line, trial, slots)
+                ready = self.head.reserve(line, trial, slots)
+                self._covered += 0 if line.bit & self._aside else ready
             self._pass(line, trial, "slots")
 
     def _keep(self, line: Line, slots: int) -> bool:

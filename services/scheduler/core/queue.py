@@ -116,7 +116,7 @@ class Queue:
 
 def ask_of(tenant: TenantId, needs: Needs) -> Ask:
     """What a request with these needs asks of the machines."""
-    return Ask(tenant, needs.kind, needs.single_node, needs.part)
+    return Ask(tenant, needs.kind, needs.single_node, needs.part, needs.where)
 
 
 def milliseconds(moment: datetime) -> int:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from services.scheduler.core.labels import Where
 from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
@@ -51,13 +52,15 @@ REQUEST = Machine(
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot."""
+    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot;
+    `where` None: on any machine."""
 
     min_slots: int = 1
     max_slots: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
     part: Thousandths = 0
+    where: Where | None = None
 
     def count(self, slots: int) -> SlotCount:
         """What so many slots of it count for: in shares, limits and usage."""

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+import orjson
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -40,7 +41,7 @@ _BEHIND = text(
 )
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
-    " provided_kind = :kind, provider_version = :version WHERE name = :pool AND provider_version < :version"
+    " provided_kind = :kind, provided_labels = CAST(:labels AS jsonb), provider_version = :version WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
 _DROP_OLD_TOKENS = text(
@@ -136,6 +137,7 @@ async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> Non
         "max_slots": limit.maximum * limit.slots_per_instance,
         "per_worker": limit.slots_per_instance,
         "kind": limit.slot_kind,
+        "labels": orjson.dumps(limit.labels).decode(),
         "version": limit.version,
     }
     await connection.execute(_LIMIT, row)

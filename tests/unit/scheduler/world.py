@@ -64,6 +64,7 @@ class World:
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
         single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
+        where = more.pop("where", None)
         wish = Wish(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
@@ -72,7 +73,7 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=Needs(slots, slots, single_node=single, part=part),
+            needs=Needs(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
             upload_timeout=timedelta(minutes=5),

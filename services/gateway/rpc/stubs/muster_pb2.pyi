@@ -56,6 +56,12 @@ class PoolOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POOL_ORDER_PRIORITY: _ClassVar[PoolOrder]
     POOL_ORDER_FAIR_SHARE: _ClassVar[PoolOrder]
 
+class PoolPlacement(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    POOL_PLACEMENT_UNSPECIFIED: _ClassVar[PoolPlacement]
+    POOL_PLACEMENT_BEST_FIT: _ClassVar[PoolPlacement]
+    POOL_PLACEMENT_SPREAD: _ClassVar[PoolPlacement]
+
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
@@ -120,6 +126,9 @@ POOL_ORDER_UNSPECIFIED: PoolOrder
 POOL_ORDER_FIFO: PoolOrder
 POOL_ORDER_PRIORITY: PoolOrder
 POOL_ORDER_FAIR_SHARE: PoolOrder
+POOL_PLACEMENT_UNSPECIFIED: PoolPlacement
+POOL_PLACEMENT_BEST_FIT: PoolPlacement
+POOL_PLACEMENT_SPREAD: PoolPlacement
 ROLE_UNSPECIFIED: Role
 ROLE_ADMIN: Role
 ROLE_EDITOR: Role
@@ -320,7 +329,7 @@ class EditExperimentRequest(_message.Message):
     def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class EditPoolRequest(_message.Message):
-    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
+    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "topology", "no_topology", "placement", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
     POOL_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
@@ -331,6 +340,9 @@ class EditPoolRequest(_message.Message):
     HALF_LIFE_S_FIELD_NUMBER: _ClassVar[int]
     MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
     MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    NO_TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    PLACEMENT_FIELD_NUMBER: _ClassVar[int]
     NO_MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
     NO_QUANTUM_FIELD_NUMBER: _ClassVar[int]
@@ -345,11 +357,14 @@ class EditPoolRequest(_message.Message):
     half_life_s: float
     min_run_s: float
     max_preemptions: int
+    topology: _containers.RepeatedScalarFieldContainer[str]
+    no_topology: bool
+    placement: PoolPlacement
     no_max_preemptions: bool
     quantum_s: float
     no_quantum: bool
     defragment: bool
-    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
+    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -1232,7 +1247,7 @@ class PoolRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ...) -> None: ...
 
 class PoolRules(_message.Message):
-    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment")
+    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment", "topology", "placement")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
     ELASTIC_FIELD_NUMBER: _ClassVar[int]
@@ -1243,6 +1258,8 @@ class PoolRules(_message.Message):
     MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
     DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    PLACEMENT_FIELD_NUMBER: _ClassVar[int]
     order: PoolOrder
     preemption: bool
     elastic: bool
@@ -1253,7 +1270,9 @@ class PoolRules(_message.Message):
     max_preemptions: int
     quantum_s: float
     defragment: bool
-    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ...) -> None: ...
+    topology: _containers.RepeatedScalarFieldContainer[str]
+    placement: PoolPlacement
+    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ...) -> None: ...
 
 class PutCodeRequest(_message.Message):
     __slots__ = ("sha256", "data")
