@@ -166,16 +166,17 @@ def _steering(name: str, said: str, help: str) -> None:
 
         with connect() as client:
             found = getattr(client.experiments, name)(experiment)
-        emit(found, lambda: note("experiment {} {}; it is now [bold]{}[/]", found.number, said, found.state))
+        emit(found, lambda: note("experiment {} " + said, found.number, found.state))
 
     steer.__doc__ = help
     verb(app, name)(steer)
 
 
-_steering("pause", "was asked to pause", "Let the trials save and give their slots back.")
-_steering("resume", "was asked to go on", "Let a paused experiment go on.")
-_steering("cancel", "was asked to end", "End an experiment; its trials may save a last checkpoint.")
-_steering("kill", "was told to end at once", "End an experiment at once.")
+_NOW = "; it is now [bold]{}[/]"
+_steering("pause", "was asked to pause" + _NOW, "Let the trials save and give their slots back.")
+_steering("resume", "was asked to go on" + _NOW, "Let a paused experiment go on.")
+_steering("cancel", "was asked to end" + _NOW, "End an experiment; its trials may save a last checkpoint.")
+_steering("kill", "was told to end at once" + _NOW, "End an experiment at once.")
 _steering("archive", "is out of the lists", "Hide an ended experiment from lists.")
 _steering("unarchive", "is back in the lists", "Show an archived experiment in lists again.")
 

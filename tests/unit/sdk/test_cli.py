@@ -243,6 +243,18 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         assert "--json" in shell(command, "--help").out
 
 
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        ("pause", "experiment 31 was asked to pause; it is now paused"),
+        ("archive", "experiment 31 is out of the lists"),
+    ],
+)
+def test_steering_says_what_came_of_it(shell: Shell, verb: str, said: str) -> None:
+    shell.answers["POST /v1/experiments/31/archive"] = httpx.Response(200, json=EXPERIMENT)
+    assert shell("experiment", verb, "31").err == said + "\n"
+
+
 def test_every_command_says_in_the_list_what_it_does(shell: Shell) -> None:
     named = {entry.name for entry in entry_points(group="muster.commands")}
     assert named <= set(KNOWN_HELP)
