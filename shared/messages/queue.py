@@ -33,6 +33,8 @@ class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
     weight: float | None = None
     max_slots: int | None = None
     no_max_slots: bool = False
+    max_trials: int | None = None
+    no_max_trials: bool = False
     pool: PoolName | None = None
 
 
@@ -45,6 +47,7 @@ class RequestRanked(Event, entity="request", happened="ranked", key="experiment_
     priority: int
     weight: float
     max_slots: int | None = None
+    max_trials: int | None = None
     pool: PoolName | None = None
 
 

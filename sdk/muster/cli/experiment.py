@@ -268,7 +268,8 @@ def _trial_count(found: "Experiment") -> str:
 
 
 def _place(found: "ExperimentDetail") -> str:
-    most = "" if found.max_slots is None else f", max_slots {found.max_slots}"
+    caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
+    most = "".join(f", {name} {most}" for name, most in caps if most is not None)
     priority = "the pool's" if found.priority is None else found.priority
     return f"pool {found.pool}, priority {priority}, weight {found.weight:g}{most}"
 

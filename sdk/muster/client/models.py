@@ -388,6 +388,7 @@ class ExperimentDetail(Experiment):
     max_slots: int | None = Field(
         default=None, description="The most that its trials may hold together, now."
     )
+    max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
     pool: str = Field(default="default", description="Where its next runs go.")
 
 

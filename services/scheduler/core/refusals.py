@@ -91,7 +91,7 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
             return Refusal("max_slots_reached", message, facts)
         case "max_trials":
             most = facts["max_trials"]
-            message = f"its experiment runs {_count(most, 'trial')}, as many as max_concurrent_trials allows"
+            message = f"its experiment runs {_count(most, 'trial')}, as many as max_trials allows"
             return Refusal("max_trials_reached", message, facts)
         case "workspace_quota" | "tenant_quota":
             whose = limit.removesuffix("_quota")

@@ -394,7 +394,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditExperiment(self, request, context):
-        """Changes an experiment's priority, weight, pool or cap of slots; what is left out stays.
+        """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
         REST: PATCH /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
