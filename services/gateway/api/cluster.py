@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from muster.config.labels import MOST_LABELS, LabelWord
 from services.gateway.api.base import (
     JsonObject,
     PageRequest,
@@ -57,6 +58,21 @@ class DrainWorkerRequest(Request):
     worker: Reference
     reclaim: bool = Field(
         default=False, description="True asks its runs to save and go; false waits until they have ended."
+    )
+
+
+class WorkersRequest(Request):
+    """The workers of one pool, or of all, that have all of these labels."""
+
+    labels: Annotated[dict[LabelWord, LabelWord], Field(min_length=1, max_length=MOST_LABELS)]
+    pool: Annotated[str | None, Field(max_length=100)] = None
+
+
+class DrainWorkersRequest(WorkersRequest):
+    """Workers that are to take no more work."""
+
+    reclaim: bool = Field(
+        default=False, description="True asks their runs to save and go; false waits until they have ended."
     )
 
 

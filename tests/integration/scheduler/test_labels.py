@@ -67,7 +67,7 @@ async def test_a_request_goes_where_its_labels_say(around: Platform) -> None:
 
 
 async def test_a_gang_stays_in_one_rack_once_the_pool_knows_racks(around: Platform) -> None:
-    racks = {"g1": "r1", "g2": "r2", "g3": "r2", "g4": "r3"}
+    racks = {"g1": "k1", "g2": "k2", "g3": "k2", "g4": "k3"}
     async with (
         around.scheduler(),
         around.worker("g1", labels={"rack": racks["g1"]}),

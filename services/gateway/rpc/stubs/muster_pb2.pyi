@@ -312,6 +312,23 @@ class DrainWorkerRequest(_message.Message):
     reclaim: bool
     def __init__(self, worker: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
 
+class DrainWorkersRequest(_message.Message):
+    __slots__ = ("labels", "pool", "reclaim")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    RECLAIM_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.ScalarMap[str, str]
+    pool: str
+    reclaim: bool
+    def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
+
 class EditExperimentRequest(_message.Message):
     __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "max_trials", "no_max_trials", "pool")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -1612,3 +1629,18 @@ class WorkerRequest(_message.Message):
     WORKER_FIELD_NUMBER: _ClassVar[int]
     worker: str
     def __init__(self, worker: _Optional[str] = ...) -> None: ...
+
+class WorkersRequest(_message.Message):
+    __slots__ = ("labels", "pool")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.ScalarMap[str, str]
+    pool: str
+    def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
