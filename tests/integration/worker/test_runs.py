@@ -184,6 +184,8 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         assert ended is not None
         assert (ended.exit_code, ended.fault) == (exit_code, "user")
         await eventually(lambda one=one, text=text: text in platform.text(one))  # type: ignore[misc]
+    named = "(ModuleNotFoundError: No module named 'nothing_of_that_name'): see its log"
+    assert named in (platform.of("w1", run).reason or "")  # type: ignore[union-attr]
 
 
 async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
