@@ -23,7 +23,6 @@ from muster.config import (
     Grid,
     Int,
     Log,
-    MedianStopping,
     Random,
     Single,
 )
@@ -73,7 +72,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`profiling`", Profiling),
     ("`retention_policy`", RetentionPolicy),
 )
-SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha, MedianStopping)
+SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha)
 PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 
@@ -192,8 +191,6 @@ def _limits(limits: Iterable[object]) -> Iterator[str]:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "**required**"
-    if field.default_factory_takes_validated_data:
-        return "see right"
     value = (
         field.default
         if field.default is not PydanticUndefined

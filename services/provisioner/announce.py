@@ -36,7 +36,6 @@ def provided(one: Provider) -> ProviderChanged:
         slot_kind=one.slot_kind,
         instances=one.instances,
         fault=one.fault,
-        labels=one.labels,
     )
 
 

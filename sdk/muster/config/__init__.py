@@ -8,11 +8,9 @@ from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,
     Grid,
-    MedianStopping,
     Random,
     Searcher,
     Single,
-    Timed,
 )
 from muster.config.space import (
     Categorical,
@@ -42,7 +40,6 @@ __all__ = [
     "Int",
     "Leaf",
     "Log",
-    "MedianStopping",
     "Parameter",
     "Path",
     "Point",
@@ -51,7 +48,6 @@ __all__ = [
     "Single",
     "Source",
     "Space",
-    "Timed",
     "active",
     "holds",
     "leaves",
