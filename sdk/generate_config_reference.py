@@ -23,6 +23,7 @@ from muster.config import (
     Grid,
     Int,
     Log,
+    MedianStopping,
     Random,
     Single,
 )
@@ -72,7 +73,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`profiling`", Profiling),
     ("`retention_policy`", RetentionPolicy),
 )
-SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha)
+SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha, MedianStopping)
 PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 
@@ -191,6 +192,8 @@ def _limits(limits: Iterable[object]) -> Iterator[str]:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "**required**"
+    if field.default_factory_takes_validated_data:
+        return "see right"
     value = (
         field.default
         if field.default is not PydanticUndefined

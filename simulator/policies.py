@@ -19,6 +19,7 @@ def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
         min_run=timedelta(seconds=policy.min_run_s),
         max_preemptions=policy.max_preemptions,
         half_life=timedelta(hours=policy.half_life_h),
+        defragment=policy.defragment,
         quantum=None if policy.quantum_s is None else timedelta(seconds=policy.quantum_s),
     )
 

@@ -16,7 +16,7 @@ from muster.config.sections import Optimizations
 from muster.errors import Rejected
 from shared.ids import WorkerId
 from shared.messages.allocations import DesiredAllocation
-from shared.messages.specs import SlotKind, TrialSpec
+from shared.messages.specs import WHOLE_SLOT, SlotKind, TrialSpec
 from worker.core.gang import Meeting, horovod_environment, horovod_hosts, parse_address
 from worker.core.run import LocalRun
 from worker.places import RunPlaces
@@ -207,6 +207,8 @@ def _environment(
         wire.ENV_LOCAL_RANK: str(local),
     }
     mine = allocation.members[run.seat.index]
+    if mine.part:
+        environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
     if machine.kind != "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(slot) for slot in mine.slot_ids)
     else:

@@ -12,11 +12,12 @@ from typing import Literal
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.outages import Outages
-from worker.core.lines import Level, cut_lines, guess_level
+from worker.core.lines import Level, cut_lines, find_error, guess_level
 from worker.journal import Journal
 
 POLL_S = 0.25
 READ_BYTES = 128 * 1024
+LAST_BYTES = 16 * 1024
 READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
 WARNINGS = 20
@@ -71,6 +72,15 @@ class LogTail:
         """Make the outputs, so that a rank finds its own also when the disk has no room for a new file."""
         for output in self._outputs:
             output.path.touch()
+
+    def last_error(self, rank: int) -> str:
+        """The error that a rank's last traceback names; empty without one."""
+        for output in self._outputs:
+            if (output.rank, output.stream) == (rank, "stderr"):
+                with suppress(OSError), output.path.open("rb") as source:
+                    source.seek(max(0, output.path.stat().st_size - LAST_BYTES))
+                    return find_error(source.read())
+        return ""
 
     async def run(self) -> None:
         """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""

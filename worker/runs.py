@@ -9,7 +9,12 @@ import structlog
 
 from muster import wire
 from shared.ids import AllocationId
-from shared.messages.allocations import DesiredAllocation, DesiredSet, Measured, ObservedAllocation
+from shared.messages.allocations import (
+    DesiredAllocation,
+    DesiredSet,
+    Measured,
+    ObservedAllocation,
+)
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
 from shared.outages import Outages
@@ -251,5 +256,4 @@ def _measured(context: RunContext) -> Measured | None:
     slots = spec_of(context.kept.allocation).slots
     if slots.min == slots.max:
         return None
-    step_s = context.session.pace.step_s()
-    return None if step_s is None else Measured(step_s=step_s)
+    return context.session.pace.measured()

@@ -90,7 +90,8 @@ class Supervisor:
             return
         if fault := self._fault_of(context.run, process):
             self.update(context, core.on_doomed(context.run, fault))
-        ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic())
+        said = context.tail.last_error(rank) if process.exit_code else ""
+        ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), said)
         self.update(context, ended)
 
     def on_acknowledged(self, context: RunContext, signal: str) -> None:

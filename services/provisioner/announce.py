@@ -36,6 +36,7 @@ def provided(one: Provider) -> ProviderChanged:
         slot_kind=one.slot_kind,
         instances=one.instances,
         fault=one.fault,
+        labels=one.labels,
     )
 
 

@@ -172,7 +172,7 @@ class Reconciler:
         told = self._told(instances)
         return provider.version == 0 or any(getattr(provider, name) != told[name] for name in told)
 
-    def _told(self, instances: int) -> dict[str, int | str]:
+    def _told(self, instances: int) -> dict[str, int | str | dict[str, str]]:
         policy = self.means.policy
         return {
             "driver": policy.driver,
@@ -180,6 +180,7 @@ class Reconciler:
             "maximum": policy.maximum,
             "slots_per_instance": policy.slots_per_instance,
             "slot_kind": policy.kind,
+            "labels": dict(policy.labels),
             "instances": instances,
         }
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import structlog
 
+from muster.config.labels import read_labels
 from services.provisioner import store
 from services.provisioner.core.sizing import Policy
 from services.provisioner.drivers.local import LocalDriver, Site
@@ -40,7 +41,11 @@ async def compose(settings: Settings, process: Process) -> None:
         directory=own.directory.absolute(),
         command=own.worker_command,
         # Where the bus is now: a worker that joined before may know an address of a platform's earlier life.
-        environment={**worker_environment(environment), "MUSTER_NATS__URL": settings.nats.url},
+        environment={
+            **worker_environment(environment),
+            "MUSTER_NATS__URL": settings.nats.url,
+            "MUSTER_WORKER__LABELS": own.labels,
+        },
         gateway_url=own.gateway_url,
         address=own.address,
         devices=gpus if policy.kind != "cpu" else (),
@@ -99,6 +104,7 @@ def policy_of(own: ProvisionerSection, gpus: int, cores: int) -> Policy:
         idle_timeout=timedelta(seconds=own.idle_timeout_s),
         join_timeout=timedelta(seconds=own.join_timeout_s),
         price_per_hour=own.price_per_hour,
+        labels=read_labels(own.labels),
     )
 
 

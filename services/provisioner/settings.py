@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from muster.config.labels import read_labels
 from shared.settings import PostgresSettings, Section, ServiceSettings
 
 WORKER_COMMAND = (sys.executable, "-P", "-m", "worker")
@@ -24,6 +25,7 @@ class ProvisionerSection(Section):
         slot_kind: `auto` takes GPUs where they are, else cores.
         idle_timeout_s: After this time without work, a worker above the minimum goes.
         join_timeout_s: A worker that has not joined after this time is given up.
+        labels: What its workers are labelled with, by commas: `rack=r7,zone=a`.
         price_per_hour: Of one worker; for the cost ledger.
         worker_command: What is started as a worker.
     """
@@ -37,9 +39,16 @@ class ProvisionerSection(Section):
     slot_kind: Literal["auto", "cuda", "rocm", "cpu"] = "auto"
     idle_timeout_s: float = Field(120.0, gt=0)
     join_timeout_s: float = Field(300.0, gt=0)
+    labels: str = ""
     price_per_hour: float = Field(0.0, ge=0)
     address: str = "127.0.0.1"
     worker_command: tuple[str, ...] = WORKER_COMMAND
+
+    @field_validator("labels")
+    @classmethod
+    def _are_labels(cls, text: str) -> str:
+        read_labels(text)
+        return text
 
 
 class Settings(ServiceSettings):

@@ -22,7 +22,7 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.dialects.postgresql import JSONB, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.provisioner.core.instance import Instance, State
@@ -68,6 +68,7 @@ provider = Table(
     Column("maximum", Integer),
     Column("slots_per_instance", Integer),
     Column("slot_kind", Text),
+    Column("labels", JSONB),
     Column("instances", Integer),
     Column("fault", Text),
     Column("failures", Integer),
@@ -93,6 +94,7 @@ class Provider:
     maximum: int
     slots_per_instance: int
     slot_kind: SlotKind | None
+    labels: dict[str, str]
     instances: int
     fault: str | None
     failures: int
@@ -120,6 +122,7 @@ async def seed_provider(connection: AsyncConnection, policy: Policy) -> None:
         "maximum": policy.maximum,
         "slots_per_instance": policy.slots_per_instance,
         "slot_kind": policy.kind,
+        "labels": dict(policy.labels),
         "instances": 0,
     }
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
@@ -252,6 +255,7 @@ def _provider_of(row: Row[Any]) -> Provider:
         maximum=row.maximum,
         slots_per_instance=row.slots_per_instance,
         slot_kind=row.slot_kind,
+        labels=dict(row.labels),
         instances=row.instances,
         fault=row.fault,
         failures=row.failures,

@@ -52,6 +52,12 @@ class Editing:
                 f"max_slots {wish.max_slots} is below 1",
                 hint="pause the experiment to give all its slots back",
             )
+        if wish.max_trials is not None and wish.max_trials < 1:
+            raise Rejected(
+                "bad_max_trials",
+                f"max_trials {wish.max_trials} is below 1",
+                hint="pause the experiment to have none of its trials run",
+            )
         if wish.pool is not None:
             self._check_pool(wish.experiment_id, wish.pool)
 
@@ -62,7 +68,7 @@ class Editing:
             there_is = ", ".join(sorted(cluster.pools))
             raise Rejected("pool_unknown", f"pool {name} does not exist", hint=f"there is {there_is}")
         for trial in (cluster.trials[trial].wish for trial in cluster.live.get(experiment, {})):
-            reach = reach_of(pool.capacity, pool.policy, trial.tenant, trial.needs)
+            reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.tenant, trial.needs)
             if reach.is_final and trial.needs.min_slots > reach.slots:
                 raise Rejected(
                     "slots_unsatisfiable",
@@ -72,9 +78,11 @@ class Editing:
                 )
 
     async def _edit(self, unit: Unit, wish: EditExperiment) -> RequestRanked:
-        if wish.no_max_slots:
-            await parts.lift_cap(unit.connection, wish.experiment_id)
-        changes = wish.model_dump(include={"priority", "weight", "max_slots", "pool"})
+        if wish.no_max_slots or wish.no_max_trials:
+            await parts.lift_caps(
+                unit.connection, wish.experiment_id, slots=wish.no_max_slots, trials=wish.no_max_trials
+            )
+        changes = wish.model_dump(include={"priority", "weight", "max_slots", "max_trials", "pool"})
         part = await edit_part(unit.connection, wish.experiment_id, changes)
         if part is None:
             raise NotFound(f"experiment {wish.experiment_id}")
@@ -103,5 +111,6 @@ def ranked(experiment: ExperimentId, part: Part, version: int) -> RequestRanked:
         priority=part.priority,
         weight=part.weight,
         max_slots=part.max_slots,
+        max_trials=part.max_trials,
         pool=part.pool,
     )

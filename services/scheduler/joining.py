@@ -5,9 +5,13 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import structlog
+
 from services.scheduler.core import heard
+from services.scheduler.core.worker import Liveness
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.workers import (
+    Joined,
     JoinToken,
     has_pool,
     register_worker,
@@ -25,6 +29,7 @@ from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
 
 LIFE = timedelta(hours=24)
 MOST_TOKEN_LIFE_S = 7 * 24 * 3600.0
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +61,27 @@ class Joining:
         async with self.database.system() as connection:
             if not await spend_join_token(connection, spent, query.worker, query.user_key, now):
                 raise Rejected("bad_join_token", "the join token is wrong, used, or has run out", "token")
-            until = now + LIFE
-            known = await register_worker(
-                connection, query.worker, query.pool, query.address, query.user_key, until
-            )
+            is_alive = self._is_alive(query.worker)
+            joined = Joined(query.worker, query.pool, query.address, query.user_key, now + LIFE)
+            known = await register_worker(connection, joined, is_alive)
+            if not known and is_alive:
+                _log.warning("a second worker of one name was refused", worker=query.worker)
+                raise Rejected(
+                    "worker_known",
+                    f"worker {query.worker} is running, on a machine that joined before",
+                    "worker",
+                    "give every machine a name of its own, or stop the other first",
+                )
             if not known:
                 raise Rejected(
                     "worker_gone", f"worker {query.worker} was removed; take another name", "worker"
                 )
         self.cycle.push(lambda cycle: heard.on_joined(cycle.cluster, query.worker, query.pool))
         return self._credentials(query.worker, query.user_key, now)
+
+    def _is_alive(self, name: WorkerId) -> bool:
+        worker = self.cycle.cluster.workers.get(name)
+        return worker is not None and worker.liveness is Liveness.READY
 
     async def renew(self, ask: Ask, query: Renew) -> Credentials:
         now = self.clock.now()

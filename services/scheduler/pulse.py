@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from uuid import UUID
+from typing import NoReturn
+
+import structlog
 
 from muster.config.labels import MOST_LABELS, is_label
 from services.scheduler.core import heard
@@ -12,26 +13,18 @@ from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.labels import labels_of
 from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.run import Exit
+from services.scheduler.core.voices import Claim, Doubt, Voices
 from services.scheduler.cycle import Cycle
 from services.scheduler.dispatch import Dispatch
 from shared.bus import Ask, Bus
 from shared.clock import Clock
-from shared.errors import Transient
+from shared.errors import Rejected, Transient
 from shared.ids import WorkerId
-from shared.messages.allocations import Measured, ObservedAllocation, ObservedSet, Seen
+from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
 
-MOST_STEP_S = 86_400.0
 PULSE_S = 0.5
 """Three echoes before one counts as missing (`liveness.ECHO_GAP_S`)."""
-
-
-@dataclass(slots=True)
-class _Line:
-    """The last set taken from a worker; sets of an earlier life of its daemon, and older ones, are not taken."""
-
-    incarnation: UUID
-    sequence: int
-    past: set[UUID] = field(default_factory=set)
+_log = structlog.get_logger()
 
 
 class Pulse:
@@ -42,7 +35,9 @@ class Pulse:
         self._cycle = cycle
         self._clock = clock
         self.silence = Silence(clock.monotonic())
-        self._lines: dict[WorkerId, _Line] = {}
+        self._voices = Voices()
+        self._refused: set[tuple[WorkerId, str]] = set()
+        self._stale: set[int] = set()
         self._dispatch = dispatch
         for worker in cycle.cluster.workers.values():
             if worker.liveness == "ready":
@@ -58,13 +53,19 @@ class Pulse:
         return Seen(epoch=self._cycle.term.epoch)
 
     def hear(self, observed: ObservedSet) -> None:
-        """Takes an observed set, unless a newer one was taken before."""
-        if not self._is_next(observed):
+        """Takes an observed set, unless a newer one was taken before. Raises Rejected when what it says of the worker cannot be."""
+        worker = self._cycle.cluster.workers.get(observed.worker)
+        pool = self._cycle.cluster.pools.get(observed.pool)
+        taken = self._voices.take(_claim_of(observed), worker, pool.policy.kind if pool else None)
+        if isinstance(taken, Doubt):
+            self._refuse(observed.worker, taken)
+        if not taken:
             return
         self.silence.on_heard(observed.worker, self._clock.monotonic())
         told = _heard_of(observed)
 
         def apply(cycle: Cycle) -> None:
+            self._tell_stale(told)
             heard.on_heard(cycle.cluster, told, cycle.clock.now())
             self._dispatch.compare(told.worker, told.allocations)
 
@@ -98,18 +99,20 @@ class Pulse:
             reason = f"worker {worker} was not heard for {LEASE_S:g} s"
             self._cycle.push(lambda cycle, worker=worker, reason=reason: _silence(cycle, worker, reason))  # type: ignore[misc]
 
-    def _is_next(self, observed: ObservedSet) -> bool:
-        line = self._lines.get(observed.worker)
-        if line is None or line.incarnation != observed.incarnation:
-            past = {*line.past, line.incarnation} if line else set()
-            if observed.incarnation in past:
-                return False
-            self._lines[observed.worker] = _Line(observed.incarnation, observed.sequence, past)
-            return True
-        if observed.sequence <= line.sequence:
-            return False
-        line.sequence = observed.sequence
-        return True
+    def _refuse(self, worker: WorkerId, doubt: Doubt) -> NoReturn:
+        if (worker, doubt.code) not in self._refused:
+            self._refused.add((worker, doubt.code))
+            _log.warning("a worker's word was refused", worker=worker, code=doubt.code, reason=doubt.message)
+        raise Rejected(doubt.code, doubt.message)
+
+    def _tell_stale(self, told: Heard) -> None:
+        """What a worker still has although its token has passed; it is told to drop it."""
+        for observed in heard.stale_of(self._cycle.cluster, told):
+            if observed.token not in self._stale:
+                self._stale.add(observed.token)
+                _log.warning(
+                    "a worker has an allocation that was given up", worker=told.worker, token=observed.token
+                )
 
 
 def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
@@ -117,8 +120,13 @@ def _silence(cycle: Cycle, worker: WorkerId, reason: str) -> None:
         heard.on_silent(cycle.cluster, worker, reason, cycle.clock.now())
 
 
+def _claim_of(observed: ObservedSet) -> Claim:
+    slots = tuple((slot.id, slot.kind) for slot in observed.slots)
+    return Claim(observed.worker, observed.pool, observed.incarnation, observed.sequence, slots)
+
+
 def _heard_of(observed: ObservedSet) -> Heard:
-    slot_ids = tuple(dict.fromkeys(slot.id for slot in observed.slots))
+    slot_ids = tuple(slot.id for slot in observed.slots)
     labels = {key: value for key, value in observed.labels.items() if is_label(key, value)}
     allocations = tuple(_observed_of(allocation) for allocation in observed.allocations)
     return Heard(
@@ -158,11 +166,6 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         rendezvous=allocation.rendezvous,
         step=allocation.step,
         checkpoints=allocation.checkpoints,
-        step_s=_step_s(allocation.measured),
+        measured=allocation.measured,
         exit=exited,
     )
-
-
-def _step_s(measured: Measured | None) -> float | None:
-    """Seconds of a step. They come from what user code has said: nonsense is as good as nothing."""
-    return measured.step_s if measured and 0 < measured.step_s < MOST_STEP_S else None

@@ -3,11 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.scheduler.core.elastic.advice import lending_warnings
-from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
-from services.scheduler.core.trial import Needs
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.explaining import Explaining
@@ -17,11 +13,12 @@ from services.scheduler.pulse import Pulse
 from services.scheduler.rules import rules_of
 from services.scheduler.store.runs import load_allocation
 from services.scheduler.store.usage import load_usage
+from services.scheduler.validating import validate_placement
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
 from shared.db import Database
-from shared.errors import NotFound, Rejected
+from shared.errors import NotFound
 from shared.ids import PoolName, RunId
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
@@ -72,34 +69,7 @@ class Queries:
         return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
 
     async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
-        """Could this ever be placed: in what stands, or in what the provider may bring the pool to."""
-        if query.priority is not None and not FIRST_PRIORITY <= query.priority <= LAST_PRIORITY:
-            raise Rejected(
-                "bad_priority",
-                f"priority {query.priority} is not between {FIRST_PRIORITY} and {LAST_PRIORITY}",
-                "resources.priority",
-            )
-        pool = self.cycle.cluster.pools.get(query.pool)
-        if pool is None:
-            known = ", ".join(sorted(self.cycle.cluster.pools))
-            raise Rejected(
-                "pool_unknown",
-                f"pool {query.pool} does not exist",
-                "resources.resource_pool",
-                f"there is {known}" if known else None,
-            )
-        needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node)
-        reach = reach_of(pool.capacity, pool.policy, ask.tenant, needs)
-        if query.min_slots <= reach.slots:
-            return Placeable(warnings=lending_warnings(pool.policy, needs, reach))
-        message = f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
-        if reach.is_final and query.kind and not reach.slots:
-            hint = "ask for another kind, or choose another pool with resources.resource_pool"
-            raise Rejected("slots_unsatisfiable", message, "resources.slot_kind", hint)
-        if reach.is_final:
-            hint = "ask for fewer slots, or choose a larger pool with resources.resource_pool"
-            raise Rejected("slots_unsatisfiable", message, "resources.slots_per_trial", hint)
-        return Placeable(warnings=(f"{message} now; the trial will wait until it has grown",))
+        return validate_placement(self.cycle.cluster, ask.tenant, query)
 
     async def allocation(self, ask: Ask, query: GetAllocation) -> AllocationFacts:
         cluster = self.cycle.cluster

@@ -20,6 +20,9 @@ def ruled(policy: PoolPolicy, rules: PoolRules) -> PoolPolicy:
         min_run=timedelta(seconds=rules.min_run_s),
         max_preemptions=rules.max_preemptions,
         quantum=None if rules.quantum_s is None else timedelta(seconds=rules.quantum_s),
+        defragment=rules.defragment,
+        topology=rules.topology,
+        placement=rules.placement,
     )
 
 
@@ -35,4 +38,7 @@ def rules_of(policy: PoolPolicy) -> PoolRules:
         min_run_s=policy.min_run.total_seconds(),
         max_preemptions=policy.max_preemptions,
         quantum_s=None if policy.quantum is None else policy.quantum.total_seconds(),
+        defragment=policy.defragment,
+        topology=policy.topology,
+        placement=policy.placement,
     )

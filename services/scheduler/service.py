@@ -28,7 +28,7 @@ from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.errors import Conflict, Transient
-from shared.garbage import collect_rarely, uncollected
+from shared.garbage import uncollected
 from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
@@ -110,13 +110,15 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
         max_preemptions=settings.max_preemptions,
         quantum=timedelta(seconds=settings.quantum_s) if settings.quantum_s else None,
         elastic=settings.elastic,
+        defragment=settings.defragment,
+        topology=settings.topology,
+        placement=settings.placement,
     )
 
 
 async def _begin(parts: Parts, epoch: int) -> Term:
     """Reads the world as it stands under our epoch."""
     # The world of an earlier term goes now; what is read lives as long as this one.
-    collect_rarely()
     gc.unfreeze()
     gc.collect()
     with uncollected():

@@ -22,7 +22,10 @@ class PoolSettings(Section):
     min_run_s: float = Field(0.0, ge=0)
     max_preemptions: int | None = Field(None, ge=0)
     quantum_s: float | None = Field(None, ge=10)
+    defragment: bool = False
     elastic: bool = False
+    topology: tuple[str, ...] = ()
+    placement: Literal["best_fit", "spread"] = "best_fit"
 
 
 class SchedulerSettings(Section):

@@ -1,9 +1,10 @@
 """From the core's entities to messages: what the searcher says of experiments and trials."""
 
+from muster.config.sections import Resources
 from services.searcher.core.entities import Experiment, Mark, Trial, trial_id
 from services.searcher.core.results import time_metric
 from services.searcher.searches import Loaded
-from shared.ids import ExperimentId, PoolName
+from shared.ids import ExperimentId, PoolName, WorkerId
 from shared.messages.experiments import (
     BestTrial,
     ExperimentChanged,
@@ -89,7 +90,6 @@ def trial_wanted(loaded: Loaded, trial: Trial) -> TrialWanted:
 def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
     config, submission = loaded.config, loaded.submission
     resources, searcher = config.resources, config.searcher
-    least, most = resources.slot_range
     return TrialSpec(
         experiment_number=submission.number,
         experiment_name=submission.name,
@@ -105,7 +105,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         metric=searcher.metric,
         smaller_is_better=searcher.smaller_is_better,
         time_metric=time_metric(config),
-        slots=Slots(min=least, max=most, kind=resources.slot_kind, single_node=resources.is_single_node),
+        slots=_slots(resources),
         pool=PoolName(resources.resource_pool or "default"),
         share=Share(priority=resources.priority, weight=resources.weight, max_slots=resources.max_slots),
         max_restarts=config.max_restarts,
@@ -113,6 +113,19 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         upload_timeout_s=float(config.upload_timeout),
         optimizations=config.optimizations.model_dump(mode="json"),
         start_checkpoint=submission.start_checkpoint,
+    )
+
+
+def _slots(resources: Resources) -> Slots:
+    least, most = resources.slot_range
+    return Slots(
+        min=least,
+        max=most,
+        kind=resources.slot_kind,
+        single_node=resources.is_single_node,
+        required_labels=resources.required_labels,
+        preferred_labels=resources.preferred_labels,
+        excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
 
 

@@ -9,6 +9,9 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 from shared.messages.base import Record, ToWorker, WorkerRequest
 from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
 
+MOST_SAMPLES = 1 << 31
+MOST_STEP_S = 86_400.0
+
 
 class DesiredAllocation(Record):
     """What the worker should have running. `spec` is carried until the worker's reply names the allocation."""
@@ -39,10 +42,23 @@ class DesiredSet(ToWorker, kind="desired"):
     allocations: tuple[DesiredAllocation, ...]
 
 
-class Measured(Record):
-    """How an elastic run trains: seconds of a step, rounded, so that the same is said again while little changes."""
+class Batches(Record):
+    """What the script of an elastic run has said of its batches, and measured of its gradient: its squared norm, and its variance at `first` samples."""
 
-    step_s: float
+    per_slot: int = Field(ge=1, le=MOST_SAMPLES)
+    first: int = Field(ge=1, le=MOST_SAMPLES)
+    last: int = Field(ge=1, le=MOST_SAMPLES)
+    least_per_slot: int = Field(ge=1, le=MOST_SAMPLES)
+    most_per_slot: int = Field(ge=1, le=MOST_SAMPLES)
+    grad_sqr: float = Field(ge=0, le=1e30, allow_inf_nan=False)
+    grad_var: float = Field(ge=0, le=1e30, allow_inf_nan=False)
+
+
+class Measured(Record):
+    """How an elastic run trains: seconds of a step; the same is said again while little changes. It comes from user code: the worker checks it."""
+
+    step_s: float = Field(gt=0, le=MOST_STEP_S, allow_inf_nan=False)
+    batches: Batches | None = None
 
 
 class ObservedAllocation(Record):

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.base import Event, Query, Record
@@ -51,6 +51,7 @@ class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     slot_kind: SlotKind | None = None
     instances: int
     fault: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
 
 
 class Price(Record):

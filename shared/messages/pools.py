@@ -35,7 +35,7 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
 
 
 class PoolRules(Record):
-    """How a pool is shared: who goes first, who may be asked for slots, and how soon."""
+    """How a pool is shared: who goes first, who may be asked for slots, and how soon; and on which machines runs go."""
 
     order: Literal["fifo", "priority", "fair_share"] = "priority"
     preemption: bool = False
@@ -46,6 +46,9 @@ class PoolRules(Record):
     min_run_s: float = 0.0
     max_preemptions: int | None = None
     quantum_s: float | None = None
+    defragment: bool = False
+    topology: tuple[str, ...] = ()
+    placement: Literal["best_fit", "spread"] = "best_fit"
 
 
 class EditPool(Command, owner="scheduler", verb="edit_pool"):

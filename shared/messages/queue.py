@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
-from shared.ids import ExperimentId, PoolName, TrialId
+from shared.ids import ExperimentId, PoolName, TrialId, WorkerId
 from shared.messages.base import Command, Event, Query, Record
 from shared.messages.specs import SlotKind, Thousandths
 
@@ -33,6 +33,8 @@ class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):
     weight: float | None = None
     max_slots: int | None = None
     no_max_slots: bool = False
+    max_trials: int | None = None
+    no_max_trials: bool = False
     pool: PoolName | None = None
 
 
@@ -45,6 +47,7 @@ class RequestRanked(Event, entity="request", happened="ranked", key="experiment_
     priority: int
     weight: float
     max_slots: int | None = None
+    max_trials: int | None = None
     pool: PoolName | None = None
 
 
@@ -114,6 +117,15 @@ class WayOut(Record):
     pool: PoolName | None = None
 
 
+class ExpectedStart(Record):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`. `runs`: ended ones it is reckoned from."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int
+
+
 class Explanation(BaseModel):
     """Why a trial waits or runs: a stable code, a sentence, and the facts as data.
 
@@ -122,6 +134,7 @@ class Explanation(BaseModel):
         holders: The largest of its tenant's own `own_runs` runs that hold what it waits for.
         other_runs, other_slots: What other tenants hold of that.
         given_back: Set when its present or last run was asked for its slots.
+        expected_start: None where it is not known: too few runs have ended, or it waits for more than runs' ends.
     """
 
     trial_id: TrialId
@@ -137,6 +150,7 @@ class Explanation(BaseModel):
     other_slots: int = 0
     given_back: GivenBack | None = None
     ways_out: tuple[WayOut, ...] = ()
+    expected_start: ExpectedStart | None = None
 
 
 class Explain(Query[Explanation], owner="scheduler", name="explain"):
@@ -148,11 +162,14 @@ class Placeable(BaseModel):
 
 
 class ValidatePlacement(Query[Placeable], owner="scheduler", name="validate"):
-    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, …) with the place in the config."""
+    """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, `labels_unknown`, …) with the place in the config."""
 
     pool: PoolName
     min_slots: int
     max_slots: int
     kind: SlotKind | None = None
     single_node: bool = False
+    required_labels: dict[str, str] = Field(default_factory=dict)
+    preferred_labels: dict[str, str] = Field(default_factory=dict)
+    excluded_workers: tuple[WorkerId, ...] = ()
     priority: int | None = None

@@ -40,13 +40,16 @@ class Signal(StrEnum):
 
 class Slots(Record):
     """How many slots a run takes: `min < max` makes it elastic; 0 is a run without slots. `part`: it takes so much of one slot,
-    which it shares with others of its tenant; 0: whole slots."""
+    which it shares with others of its tenant; 0: whole slots. Labels and workers say on which machines."""
 
     min: int = 1
     max: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
     part: Thousandths = 0
+    required_labels: dict[str, str] = Field(default_factory=dict)
+    preferred_labels: dict[str, str] = Field(default_factory=dict)
+    excluded_workers: tuple[WorkerId, ...] = ()
 
 
 class Share(Record):

@@ -74,6 +74,7 @@ class Policy(Strict):
     max_preemptions: Annotated[int, Field(ge=0)] | None = None
     half_life_h: Length = 24.0
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
+    defragment: bool = False
 
 
 class Trial(Strict):

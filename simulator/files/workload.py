@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig, load_config
+from muster.config import ExperimentConfig, Timed, load_config
 from muster.errors import Rejected
 from simulator.files.reading import read_config
 from simulator.files.schema import Experiment, Trial, Workload
@@ -80,7 +80,7 @@ def _config(experiment: Experiment, folder: Path, place: str) -> ExperimentConfi
 
 def _max_time(config: ExperimentConfig) -> int | None:
     searcher = config.searcher
-    return searcher.max_time if isinstance(searcher, AsyncHalving | AdaptiveAsha) else None
+    return searcher.max_time if isinstance(searcher, Timed) else None
 
 
 def _items(trial: Trial) -> list[Item]:

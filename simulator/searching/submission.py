@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
+from services.scheduler.core.labels import where_of
 from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
+from shared.ids import WorkerId
 from simulator.searching.learning import Landscape, Learning
 from simulator.trials import Item, SteppedWork
 
@@ -48,7 +50,10 @@ class Submission:
         """What one trial asks for."""
         resources = self.config.resources
         least, most = resources.slot_range
-        return Needs(least, most, resources.slot_kind, resources.is_single_node)
+        where = where_of(
+            resources.required_labels, resources.preferred_labels, map(WorkerId, resources.excluded_workers)
+        )
+        return Needs(least, most, resources.slot_kind, resources.is_single_node, where=where)
 
     def item(self, trial: Trial, now_ms: int) -> Item:
         """What a trial that the search made now has to do."""

@@ -23,6 +23,8 @@ class PriorityNeverInverted(Invariant):
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for signal in planned.signals:
+            if signal.because == "defragment":
+                continue
             self._judge_signal(
                 cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial], signal.because == "turn"
             )

@@ -62,7 +62,9 @@ def world(
     """A world of five machines, a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
     minutes."""
     chance = Random(f"{seed}/world")
-    policy = policy or replace(_policy(chance), quantum=Random(f"{seed}/turns").choice(QUANTA))
+    policy = policy or replace(
+        _policy(chance), quantum=Random(f"{seed}/turns").choice(QUANTA), defragment=seed % 3 == 0
+    )
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,

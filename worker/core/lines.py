@@ -7,8 +7,10 @@ from typing import Literal
 Level = Literal["debug", "info", "warning", "error"]
 
 MAX_LINE_BYTES = 16 * 1024
+MAX_ERROR_CHARACTERS = 200
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
 _LEVEL = re.compile(r"\b(DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
+_TRACEBACK = b"Traceback (most recent call last):"
 _NAMES: dict[str, Level] = {
     "DEBUG": "debug",
     "INFO": "info",
@@ -56,6 +58,15 @@ def clean_line(raw: bytes) -> str:
     text = raw.decode("utf-8", errors="replace").rstrip("\r")
     shown = text.rsplit("\r", 1)[-1]
     return _ANSI.sub("", shown).replace("\x00", "\ufffd")
+
+
+def find_error(output: bytes) -> str:
+    """The error that the last traceback of an output ends with, its first line; empty without one."""
+    _, traceback, rest = output.rpartition(_TRACEBACK)
+    if not traceback:
+        return ""
+    lines = (clean_line(line) for line in rest.splitlines()[1:])
+    return next((line[:MAX_ERROR_CHARACTERS] for line in lines if line and not line[0].isspace()), "")
 
 
 def guess_level(text: str) -> Level | None:

@@ -42,6 +42,7 @@ class LocalRun:
         exits: Exit codes of local ranks, by rank, in the order they ended.
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
         doomed: Whether this machine cannot carry it any further (full disk, no scheduler for too long).
+        said: The error that the first rank that failed ended with, as it named it itself.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
     """
 
@@ -68,6 +69,7 @@ class LocalRun:
     doomed: bool = False
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
+    said: str = ""
     last_exit_at: float | None = None
     exit_code: int | None = None
     fault: Fault | None = None
@@ -151,12 +153,13 @@ def on_acknowledged(run: LocalRun, signal: Signal) -> LocalRun:
     return replace(run, acknowledged=signal)
 
 
-def on_exit(run: LocalRun, rank: int, code: int, now: float) -> LocalRun:
-    """A local rank ended; the last one ends the run here."""
+def on_exit(run: LocalRun, rank: int, code: int, now: float, said: str = "") -> LocalRun:
+    """A local rank ended, `said` is the error that it named; the last one ends the run here."""
     if any(rank == seen for seen, _ in run.exits):
         return run
+    is_first_failure = code != 0 and all(earlier == 0 for _, earlier in run.exits)
     exits = (*run.exits, (rank, code))
-    ended = replace(run, exits=exits, last_exit_at=now)
+    ended = replace(run, exits=exits, last_exit_at=now, said=said if is_first_failure else run.said)
     if len(exits) < run.seat.ranks:
         return ended
     return _conclude(ended)
@@ -189,20 +192,21 @@ def _conclude(run: LocalRun) -> LocalRun:
     reason = run.reason
     if code and not run.forced and fault is None:
         fault = "user"
-        reason = describe_exit(code)
+        reason = describe_exit(code, run.said)
     exit_code = None if fault == "machine" else code
     return replace(run, state=_ended(run.state), exit_code=exit_code, fault=fault, reason=reason)
 
 
-def describe_exit(code: int) -> str:
-    """An exit code in words."""
+def describe_exit(code: int, said: str = "") -> str:
+    """An exit code in words, with the error that the rank named last."""
     if code == _OUT_OF_MEMORY:
         return "a process of the trial was killed (signal 9), as the kernel does when memory runs out"
     if code < 0:
         return f"a process of the trial was ended by signal {-code}"
     if code == 127:
         return "the entrypoint was not found (exit code 127): see the trial's log"
-    return f"the trial's code ended with exit code {code}: see its log"
+    named = f" ({said})" if said else ""
+    return f"the trial's code ended with exit code {code}{named}: see its log"
 
 
 def _ended(state: RunState) -> RunState:

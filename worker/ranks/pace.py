@@ -1,22 +1,31 @@
-"""How long a step takes, from what rank 0 reports: what the scheduler lends elastic trials slots by."""
+"""How an elastic run trains: what the scheduler lends slots by. Its script tells (`muster.elastic`), or it shows in what rank 0 reports."""
 
 from collections import deque
+from contextlib import suppress
 from statistics import median
+
+from pydantic import ValidationError
+
+from muster import wire
+from shared.messages.allocations import MOST_STEP_S, Batches, Measured
 
 STRETCH_MS = 1000
 STRETCHES = 15
+LEAST_STEP_S = 1e-9
 LEAST_STRETCHES = 3
 NEWS = 0.05
 """What has changed by less is no news: a number that is told anew is learnt anew."""
 
 
 class Pace:
-    """The seconds of a step: the median of the newest stretches of at least a second, so that a checkpoint now and then does not count."""
+    """What is known of one run. The seconds of a step that nobody told are the median of the newest stretches of at least a second, so that
+    a checkpoint now and then does not count."""
 
     def __init__(self) -> None:
         self._began: tuple[int, int] | None = None
         self._stretches: deque[float] = deque(maxlen=STRETCHES)
-        self._told: float | None = None
+        self._shown: Measured | None = None
+        self._told: Measured | None = None
 
     def on_report(self, step: int, time_ms: int) -> None:
         """Rank 0 was at `step`. Of several reports that are read at once the last will do."""
@@ -28,11 +37,46 @@ class Pace:
             self._stretches.append(passed_ms / 1000 / steps)
             self._began = step, time_ms
 
-    def step_s(self) -> float | None:
-        """Seconds of a step; None: not enough was heard yet."""
-        if len(self._stretches) < LEAST_STRETCHES:
-            return None
-        now = median(self._stretches)
-        if self._told is None or abs(now - self._told) > NEWS * self._told:
-            self._told = now
-        return self._told
+    def on_measured(self, frame: wire.Measured) -> None:
+        """The script has measured itself. What is no news, and nonsense from user code, changes nothing."""
+        with suppress(ValidationError):
+            self._told = _newer(self._told, _read(frame))
+
+    def measured(self) -> Measured | None:
+        """What the script has told, else what it has shown; None: not enough was heard yet."""
+        if self._told is None and len(self._stretches) >= LEAST_STRETCHES:
+            step_s = min(max(median(self._stretches), LEAST_STEP_S), MOST_STEP_S)
+            self._shown = _newer(self._shown, Measured(step_s=step_s))
+        return self._told or self._shown
+
+
+def _read(frame: wire.Measured) -> Measured:
+    batches = Batches(
+        per_slot=frame.per_rank,
+        first=frame.first_batch,
+        last=frame.last_batch,
+        least_per_slot=frame.least_per_rank,
+        most_per_slot=frame.most_per_rank,
+        grad_sqr=frame.grad_sqr,
+        grad_var=frame.grad_var,
+    )
+    return Measured(step_s=frame.step_s, batches=batches)
+
+
+def _newer(before: Measured | None, now: Measured) -> Measured:
+    return now if before is None or _is_news(before, now) else before
+
+
+def _is_news(before: Measured, now: Measured) -> bool:
+    if abs(now.step_s - before.step_s) > NEWS * before.step_s:
+        return True
+    old, new = before.batches, now.batches
+    if old is None or new is None:
+        return old != new
+    same_noise = {"grad_sqr": old.grad_sqr, "grad_var": old.grad_var}
+    return abs(_noisiness(new) - _noisiness(old)) > NEWS or new.model_copy(update=same_noise) != old
+
+
+def _noisiness(batches: Batches) -> float:
+    """The part of the gradient's square that is noise: all that its gain with larger batches depends on."""
+    return batches.grad_var / ((batches.grad_sqr + batches.grad_var) or 1.0)

@@ -49,7 +49,7 @@ class RankSession:
     Attributes:
         validations: How many the run has reported.
         step: The step of the newest report.
-        pace: How long a step takes.
+        pace: How the run trains.
         checkpoints: Number of the newest announced checkpoint.
         signal: What the ranks are asked now.
         decide_at: When the next decision is.
@@ -202,6 +202,8 @@ class RankSession:
                 self.checkpoints = frame.number
             case wire.Acknowledge():
                 self._events.on_acknowledged(frame.signal)
+            case wire.Measured():
+                self.pace.on_measured(frame)
             case wire.Started():
                 self._events.on_started()
 

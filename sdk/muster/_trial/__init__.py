@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from muster import _clock, wire
 from muster._output import outlive_full_disk
-from muster._trial import alone
+from muster._trial import alone, devices
 from muster._trial.channel import Channel
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.values import (
@@ -59,6 +59,7 @@ class Trial:
         size: Number of ranks of the gang.
         local_rank: This process's number on its machine: the GPU to take.
         seed: The trial's seed, equal on all ranks and for every run of the trial.
+        slot_part: How much of its slot is the trial's: below 1 it shares the slot with other trials.
         data: The config's `data` section.
         latest_checkpoint: A directory to resume from, or None for a fresh start.
     """
@@ -76,6 +77,7 @@ class Trial:
         self.rank = gang.rank if gang else surroundings.rank
         self.local_rank = gang.local_rank if gang else surroundings.local_rank
         self.size = gang.size if gang else 1
+        self.slot_part = surroundings.slot_part
         self.latest_checkpoint = (
             Path(description.latest_checkpoint) if description.latest_checkpoint else None
         )
@@ -230,6 +232,7 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     if not surroundings.trial_path:
         return _start_alone(surroundings, defaults)
     outlive_full_disk()
+    devices.keep_to(surroundings.slot_part)
     description = wire.read_trial_file(surroundings.trial_path)
     description.hparams.update(
         {name: value for name, value in defaults.items() if name not in description.hparams}

@@ -73,6 +73,12 @@ class Channel:
         with self._lock:
             self._keep(self._checkpoints, checkpoint.number, wire.encode(checkpoint), urgent=True)
 
+    def measure(self, measured: wire.Measured) -> None:
+        """Say how the training gets on; it is not kept, since it is said again."""
+        with self._lock:
+            if not self.closed and os.getpid() == self._pid:
+                self._send(wire.encode(measured), urgent=False)
+
     def acknowledge(self, signal: str) -> None:
         """Say, once per signal, that user code was told to stop."""
         with self._lock:

@@ -55,6 +55,11 @@ class Gang:
         """Rank 0's number, on every rank."""
         return self._broadcast(f"muster.{name}", value, 0)[0]
 
+    def mean(self, name: str, value: float) -> float:
+        """The ranks' mean of a number."""
+        mine = self._torch.tensor([value], dtype=self._torch.float64)
+        return float(self._hvd.allreduce(mine, name=f"muster.{name}").item())
+
     def gather_files(self, folder: Path, is_written: bool) -> bool:
         """Return when every rank has written; rank 0's folder then holds what ranks on other machines wrote into theirs.
 

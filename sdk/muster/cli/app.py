@@ -33,6 +33,8 @@ KNOWN_HELP = {
     "status": "Show what runs on this machine, and its memory.",
     "deadletters": "List, show, send again or drop messages that no handler could take.",
     "keys": "Make the keys that services and workers sign in with.",
+    "republish": "Have services say again how their entities are, for a consumer that is new.",
+    "simulate": "Try a scheduling policy on a workload, in virtual time.",
 }
 EPILOG = (
     "Every command takes --json and --debug. Exit codes: 0 done, 1 the experiment failed, 2 wrong command line, "

@@ -1,14 +1,28 @@
 """`muster worker`: the machines."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
 from muster.cli.output import emit, note, table
+from muster.errors import Rejected
 
-Worker = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muster.client.models import Worker as WorkerView
+
+Worker = Annotated[
+    str | None, typer.Argument(metavar="[WORKER]", help="Its id, as `muster worker list` shows it.")
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="KEY=VALUE", help="All workers that have it; several: that have all of them."
+    ),
+]
 
 workers = noun("Look at the workers, and drain them.")
 
@@ -40,38 +54,70 @@ def list_workers(pool: PoolName = None) -> None:
 
 @verb(workers, "drain")
 def drain(
-    worker: Worker,
+    worker: Worker = None,
+    label: Label = None,
+    pool: PoolName = None,
     reclaim: Annotated[
         bool,
-        typer.Option("--reclaim", help="Ask its runs to save and go elsewhere, instead of waiting for them."),
+        typer.Option("--reclaim", help="Ask the runs to save and go elsewhere, instead of waiting for them."),
     ] = False,
 ) -> None:
-    """Give a worker no more work, for maintenance."""
+    """Give a worker no more work, for maintenance; or all that have a label."""
     from muster.client import connect
 
+    labels = _labels_of(worker, label)
     with connect() as client:
-        found = client.cluster.drain(worker, reclaim)
-    if found.state == "lost":
-        left = "it is lost: nothing runs there"
-    elif not found.used_slots:
-        left = "nothing runs there"
-    else:
-        how = (
-            "were asked to save and go"
-            if reclaim
-            else "end by themselves; --reclaim would ask for their slots"
-        )
-        left = f"the runs on {found.used_slots} of its {found.slots} slots {how}"
-    said = "worker [bold]{}[/] takes no more work: {}. `muster worker undrain {}` takes it back"
-    emit(found, lambda: note(said, found.id, left, found.id))
+        if labels:
+            found = client.cluster.drain_labelled(labels, pool, reclaim)
+            emit(found, lambda: _say_drained(found, reclaim))
+            return
+        one = client.cluster.drain(worker or "", reclaim)
+    emit(one, lambda: _say_drained([one], reclaim))
 
 
 @verb(workers, "undrain")
-def undrain(worker: Worker) -> None:
-    """Give a worker work again."""
+def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -> None:
+    """Give a worker work again; or all that have a label."""
     from muster.client import connect
 
+    labels = _labels_of(worker, label)
     with connect() as client:
-        found = client.cluster.undrain(worker)
-    said = "worker [bold]{}[/] takes work again" if found.state == "ready" else "worker [bold]{}[/] is {}"
-    emit(found, lambda: note(said, found.id, found.state))
+        if labels:
+            found = client.cluster.undrain_labelled(labels, pool)
+            emit(found, lambda: _say_undrained(found))
+            return
+        one = client.cluster.undrain(worker or "")
+    emit(one, lambda: _say_undrained([one]))
+
+
+def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:
+    """Raises Rejected: neither a worker is named nor labels, or both, or what is given is no label."""
+    if (worker is None) == (not label):
+        raise Rejected("bad_usage", "name either a worker or labels", hint="give WORKER, or --label rack=r7")
+    from muster.config.labels import read_labels
+
+    try:
+        return read_labels(",".join(label or ()))
+    except ValueError as error:
+        raise Rejected("bad_label", str(error), "--label") from error
+
+
+def _say_drained(workers: "Sequence[WorkerView]", reclaim: bool) -> None:
+    said = "worker [bold]{}[/] takes no more work: {}. `muster worker undrain {}` takes it back"
+    for one in workers:
+        note(said, one.id, _left(one, reclaim), one.id)
+
+
+def _left(found: "WorkerView", reclaim: bool) -> str:
+    if found.state == "lost":
+        return "it is lost: nothing runs there"
+    if not found.used_slots:
+        return "nothing runs there"
+    how = "were asked to save and go" if reclaim else "end by themselves; --reclaim would ask for their slots"
+    return f"the runs on {found.used_slots} of its {found.slots} slots {how}"
+
+
+def _say_undrained(workers: "Sequence[WorkerView]") -> None:
+    for one in workers:
+        said = "worker [bold]{}[/] takes work again" if one.state == "ready" else "worker [bold]{}[/] is {}"
+        note(said, one.id, one.state)

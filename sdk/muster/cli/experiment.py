@@ -111,14 +111,13 @@ def logs(
 ) -> None:
     """Print what the trials wrote."""
     from muster.cli.output import emit_each
-    from muster.cli.views import NO_LINES, print_log_line
+    from muster.cli.views import no_lines, print_log_line
     from muster.client import connect
 
     with connect() as client:
         read = client.experiments.follow_logs if follow else client.experiments.logs
-        emit_each(
-            read(experiment, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line, NO_LINES
-        )
+        lines = read(experiment, rank=rank, contains=contains, stream=stream, tail=tail)
+        emit_each(lines, print_log_line, no_lines(rank, contains, stream))
 
 
 @verb(app, "metrics")
@@ -167,16 +166,17 @@ def _steering(name: str, said: str, help: str) -> None:
 
         with connect() as client:
             found = getattr(client.experiments, name)(experiment)
-        emit(found, lambda: note("experiment {} {}; it is now [bold]{}[/]", found.number, said, found.state))
+        emit(found, lambda: note("experiment {} " + said, found.number, found.state))
 
     steer.__doc__ = help
     verb(app, name)(steer)
 
 
-_steering("pause", "was asked to pause", "Let the trials save and give their slots back.")
-_steering("resume", "was asked to go on", "Let a paused experiment go on.")
-_steering("cancel", "was asked to end", "End an experiment; its trials may save a last checkpoint.")
-_steering("kill", "was told to end at once", "End an experiment at once.")
+_NOW = "; it is now [bold]{}[/]"
+_steering("pause", "was asked to pause" + _NOW, "Let the trials save and give their slots back.")
+_steering("resume", "was asked to go on" + _NOW, "Let a paused experiment go on.")
+_steering("cancel", "was asked to end" + _NOW, "End an experiment; its trials may save a last checkpoint.")
+_steering("kill", "was told to end at once" + _NOW, "End an experiment at once.")
 _steering("archive", "is out of the lists", "Hide an ended experiment from lists.")
 _steering("unarchive", "is back in the lists", "Show an archived experiment in lists again.")
 
@@ -268,7 +268,8 @@ def _trial_count(found: "Experiment") -> str:
 
 
 def _place(found: "ExperimentDetail") -> str:
-    most = "" if found.max_slots is None else f", max_slots {found.max_slots}"
+    caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
+    most = "".join(f", {name} {most}" for name, most in caps if most is not None)
     priority = "the pool's" if found.priority is None else found.priority
     return f"pool {found.pool}, priority {priority}, weight {found.weight:g}{most}"
 

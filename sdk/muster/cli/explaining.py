@@ -2,9 +2,12 @@
 
 from typing import TYPE_CHECKING
 
+from muster._clock import now_ms
 from muster.cli.output import facts, table, when
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from muster.client.models import Explanation, Holder
 
 
@@ -15,6 +18,7 @@ def show(found: "Explanation") -> None:
             ("state", found.state),
             ("why", found.message),
             ("place", found.position),
+            ("starts", _starts(found)),
             ("held by", _held_by(found)),
             ("gave back", _given_back(found)),
             ("code", found.code),
@@ -24,6 +28,25 @@ def show(found: "Explanation") -> None:
         print()
         rows = [(one.message, one.command) for one in found.ways_out]
         table(("what would help", "how"), rows, "")
+
+
+def _starts(found: "Explanation") -> str | None:
+    start = found.expected_start
+    if start is None:
+        return "not known yet" if found.state == "waiting" else None
+    return (
+        f"in about {_until(start.expected)}; 8 times of 10 in {_until(start.earliest)} to {_until(start.latest)}"
+        f"\n(from how long {start.runs} ended runs held their slots; who may arrive meanwhile is not known)"
+    )
+
+
+def _until(moment: "datetime") -> str:
+    seconds = max(0.0, moment.timestamp() - now_ms() / 1000)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86400:.1f} d"
 
 
 def _held_by(found: "Explanation") -> str:

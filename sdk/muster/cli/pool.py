@@ -89,11 +89,27 @@ def set_pool(
             "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
         ),
     ] = None,
+    defragment: Annotated[
+        bool | None,
+        typer.Option("--defragment/--no-defragment", help="Move runs so that free slots come together."),
+    ] = None,
     quantum: Annotated[
         str | None,
         typer.Option(
             "--quantum", metavar="TIME", help=f"After it, a run yields to waiting equals; {NONE}: never."
         ),
+    ] = None,
+    topology: Annotated[
+        str | None,
+        typer.Option(
+            "--topology",
+            metavar="KEYS",
+            help=f"Label keys from narrow to wide, such as rack,zone: gangs stay within one; {NONE}: anywhere.",
+        ),
+    ] = None,
+    placement: Annotated[
+        Literal["best_fit", "spread"] | None,
+        typer.Option("--placement", help="Take the fullest machine that will do, or the emptiest."),
     ] = None,
 ) -> None:
     """Change a pool's rules, at once for all that waits and runs in it."""
@@ -112,6 +128,10 @@ def set_pool(
         "no_max_preemptions": max_preemptions == NONE or None,
         "quantum_s": None if quantum in (None, NONE) else seconds_of(quantum, "--quantum"),
         "no_quantum": quantum == NONE or None,
+        "defragment": defragment,
+        "topology": None if topology in (None, NONE) else [key.strip() for key in topology.split(",")],
+        "no_topology": topology == NONE or None,
+        "placement": placement,
     }
     with connect() as client:
         changes = {name: value for name, value in given.items() if value is not None}
@@ -203,6 +223,9 @@ def _facts(found: "Pool") -> list[tuple[str, object]]:
             "no limit" if rules.max_preemptions is None else f"at most {rules.max_preemptions} a trial",
         ),
         ("quantum", _time(rules.quantum_s)),
+        ("defragment", rules.defragment),
+        ("topology", ", ".join(rules.topology) or NONE),
+        ("placement", rules.placement.replace("_", " ")),
     ]
 
 

@@ -82,9 +82,22 @@ def limit(
     """Change how many slots the experiment's trials may hold together."""
     from muster.client import connect
 
-    most = _read_slots(max_slots)
+    most = _read_most(max_slots, "slots")
     with connect() as client:
         _changed(client.experiments.edit(experiment, max_slots=most, no_max_slots=most is None))
+
+
+@verb(app, "trials")
+def trials(
+    experiment: Number,
+    max_trials: Annotated[str, typer.Argument(metavar="TRIALS", help=f"A number, or {NO_LIMIT}.")],
+) -> None:
+    """Change how many of the experiment's trials run at once."""
+    from muster.client import connect
+
+    most = _read_most(max_trials, "trials")
+    with connect() as client:
+        _changed(client.experiments.edit(experiment, max_trials=most, no_max_trials=most is None))
 
 
 @verb(app, "move")
@@ -99,20 +112,21 @@ def move(
         _changed(client.experiments.edit(experiment, pool=pool))
 
 
-def _read_slots(given: str) -> int | None:
+def _read_most(given: str, what: str) -> int | None:
     if given == NO_LIMIT:
         return None
     if not given.isdecimal():
         raise Rejected(
-            "bad_max_slots",
-            f"{given!r} is no number of slots",
-            "SLOTS",
+            f"bad_max_{what}",
+            f"{given!r} is no number of {what}",
+            what.upper(),
             f"give a number above 0, or {NO_LIMIT}",
         )
     return int(given)
 
 
 def _changed(found: "ExperimentDetail") -> None:
-    most = "no limit" if found.max_slots is None else f"max_slots {found.max_slots}"
+    caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
+    most = ", ".join(f"{name} {most}" for name, most in caps if most is not None) or "no limit"
     said = "experiment [bold]{}[/] is in pool [bold]{}[/] with priority {}, weight {}, {}"
     emit(found, lambda: note(said, found.number, found.pool, found.priority, number(found.weight), most))

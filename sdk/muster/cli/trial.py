@@ -62,14 +62,13 @@ def logs(
     tail: Tail = None,
 ) -> None:
     """Print what a trial wrote."""
-    from muster.cli.views import NO_LINES, print_log_line
+    from muster.cli.views import no_lines, print_log_line
     from muster.client import connect
 
     with connect() as client:
         read = client.trials.follow_logs if follow else client.trials.logs
-        emit_each(
-            read(trial, rank=rank, contains=contains, stream=stream, tail=tail), print_log_line, NO_LINES
-        )
+        lines = read(trial, rank=rank, contains=contains, stream=stream, tail=tail)
+        emit_each(lines, print_log_line, no_lines(rank, contains, stream))
 
 
 @verb(app, "metrics")

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from muster.client.models import MetricSeries, Trial
 
-NO_LINES = "no such lines in the log"
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
 LEVEL_STYLES = {"warning": "yellow", "error": "red"}
@@ -73,6 +72,11 @@ def sketch(values: Sequence[float], width: int = COURSE_WIDTH) -> str:
     least, greatest = min(values), max(values)
     span = greatest - least
     return "".join(BARS[round((value - least) / span * (len(BARS) - 1)) if span else 3] for value in values)
+
+
+def no_lines(*filters: object) -> str:
+    """What stands in place of a log's lines when there are none: because of a filter, or none were written."""
+    return "no such lines in the log" if any(one is not None for one in filters) else "the log is empty"
 
 
 def print_log_line(line: "BaseModel") -> None:

@@ -1,6 +1,6 @@
 """Workers, pools, instances and the queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -32,6 +32,18 @@ class Cluster:
     def undrain(self, worker: Reference) -> models.Worker:
         """Give a worker work again."""
         return self._transport.post(models.Worker, f"/v1/workers/{segment(worker)}/undrain")
+
+    def drain_labelled(
+        self, labels: Mapping[str, str], pool: str | None = None, reclaim: bool = False
+    ) -> list[models.Worker]:
+        """Give all workers with these labels no more work; one that joins later, labelled so, takes work."""
+        body: dict[str, JsonValue] = {"labels": dict(labels), "pool": pool, "reclaim": reclaim}
+        return self._transport.post(models.WorkerPage, "/v1/workers/drain", body).items
+
+    def undrain_labelled(self, labels: Mapping[str, str], pool: str | None = None) -> list[models.Worker]:
+        """Give all workers with these labels work again."""
+        body: dict[str, JsonValue] = {"labels": dict(labels), "pool": pool}
+        return self._transport.post(models.WorkerPage, "/v1/workers/undrain", body).items
 
     def pools(self) -> Items[models.Pool]:
         """Return the pools by name."""

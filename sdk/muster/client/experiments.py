@@ -114,13 +114,21 @@ class Experiments:
         weight: float | None = None,
         max_slots: int | None = None,
         no_max_slots: bool = False,
+        max_trials: int | None = None,
+        no_max_trials: bool = False,
         pool: str | None = None,
     ) -> models.ExperimentDetail:
-        """Change an experiment's part in the queue; what is None stays, and `no_max_slots` takes the cap away."""
-        given = {"priority": priority, "weight": weight, "max_slots": max_slots, "pool": pool}
+        """Change an experiment's part in the queue; what is None stays, and `no_…` takes a cap away."""
+        given = {
+            "priority": priority,
+            "weight": weight,
+            "max_slots": max_slots,
+            "max_trials": max_trials,
+            "pool": pool,
+        }
         body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
-        if no_max_slots:
-            body["no_max_slots"] = True
+        lifted = {"no_max_slots": no_max_slots, "no_max_trials": no_max_trials}
+        body |= {name: True for name, is_lifted in lifted.items() if is_lifted}
         return self._transport.patch(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}", body)
 
     def archive(self, experiment: Reference) -> models.Experiment:

@@ -253,6 +253,15 @@ class WayOut(Resource):
     pool: str | None = None
 
 
+class ExpectedStart(Resource):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+
+
 class Explanation(Resource):
     """An answer to "why is my trial waiting"; others' work appears as numbers only."""
 
@@ -273,6 +282,9 @@ class Explanation(Resource):
         default=None, description="Set when its present or last run was asked for its slots."
     )
     ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
+    expected_start: ExpectedStart | None = Field(
+        default=None, description="Missing where too few runs have ended to tell."
+    )
 
 
 class EventKind(StrEnum):
@@ -376,6 +388,7 @@ class ExperimentDetail(Experiment):
     max_slots: int | None = Field(
         default=None, description="The most that its trials may hold together, now."
     )
+    max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
     pool: str = Field(default="default", description="Where its next runs go.")
 
 
@@ -473,6 +486,13 @@ class PoolOrder(StrEnum):
     FAIR_SHARE = "fair_share"
 
 
+class PoolPlacement(StrEnum):
+    """What fits on one machine goes to the fullest that will do, or to the emptiest."""
+
+    BEST_FIT = "best_fit"
+    SPREAD = "spread"
+
+
 class PoolRules(Resource):
     """How a pool is shared."""
 
@@ -492,6 +512,16 @@ class PoolRules(Resource):
     quantum_s: float | None = Field(
         default=None,
         description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
+    )
+    defragment: bool = Field(
+        default=False, description="Runs are moved so that free slots come together for a waiting request."
+    )
+    topology: list[str] = Field(
+        default=[],
+        description="Keys of labels from narrow to wide, such as rack and zone: gangs stay within one domain where they can.",
+    )
+    placement: PoolPlacement = Field(
+        default=PoolPlacement.BEST_FIT, description="Which of the machines that will do is taken."
     )
 
 

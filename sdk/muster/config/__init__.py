@@ -8,9 +8,11 @@ from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,
     Grid,
+    MedianStopping,
     Random,
     Searcher,
     Single,
+    Timed,
 )
 from muster.config.space import (
     Categorical,
@@ -40,6 +42,7 @@ __all__ = [
     "Int",
     "Leaf",
     "Log",
+    "MedianStopping",
     "Parameter",
     "Path",
     "Point",
@@ -48,6 +51,7 @@ __all__ = [
     "Single",
     "Source",
     "Space",
+    "Timed",
     "active",
     "holds",
     "leaves",

@@ -71,14 +71,17 @@ class Grid(_Many):
     name: Literal["grid"]
 
 
-class _Asha(_Sampled):
-    """Keys of the halving searchers: `max_time` is the most that a trial gets, counted in `time_metric`."""
-
-    refused: ClassVar[Mapping[str, str]] = _ASHA_REFUSED
-    ignored: ClassVar[Mapping[str, object]] = _ASHA_IGNORED
+class Timed(_Sampled):
+    """Keys of the searchers that stop trials: `max_time` is the most that a trial gets, counted in `time_metric`."""
 
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
+
+
+class _Asha(Timed):
+    refused: ClassVar[Mapping[str, str]] = _ASHA_REFUSED
+    ignored: ClassVar[Mapping[str, object]] = _ASHA_IGNORED
+
     divisor: float = Field(default=4, gt=1, le=1024)
 
 
@@ -100,12 +103,28 @@ class AdaptiveAsha(_Asha):
     )
 
 
+class MedianStopping(Timed):
+    """A trial whose best is worse than the median of the others' averages so far is stopped (Vizier's rule).
+
+    Attributes:
+        grace_time: No trial is stopped before; by default a quarter of `max_time`.
+        interval: Trials are compared every so much of `time_metric`; by default a twentieth of `max_time`, 1 at least.
+        min_trials: So many others must have come as far first.
+    """
+
+    name: Literal["median_stopping"]
+    grace_time: int = Field(default_factory=lambda given: -(-given["max_time"] // 4), ge=0, le=2**53)
+    interval: int = Field(default_factory=lambda given: max(1, given["max_time"] // 20), ge=1, le=2**53)
+    min_trials: int = Field(default=3, ge=1, le=MAX_TRIALS)
+
+
 KINDS: Mapping[str, type[Section]] = {
     "single": Single,
     "random": Random,
     "grid": Grid,
     "async_halving": AsyncHalving,
     "adaptive_asha": AdaptiveAsha,
+    "median_stopping": MedianStopping,
 }
 
 
@@ -119,12 +138,11 @@ Searcher = Annotated[
     | Annotated[Random, Tag("<random>")]
     | Annotated[Grid, Tag("<grid>")]
     | Annotated[AsyncHalving, Tag("<async_halving>")]
-    | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")],
+    | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")]
+    | Annotated[MedianStopping, Tag("<median_stopping>")],
     Discriminator(
         _kind,
         custom_error_type="unknown_searcher",
         custom_error_message=f"the searcher's name must be one of {', '.join(KINDS)}",
     ),
 ]
-AshaSearcher = AsyncHalving | AdaptiveAsha
-SearchingSearcher = Random | Grid | AsyncHalving | AdaptiveAsha

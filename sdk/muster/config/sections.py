@@ -6,10 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from muster.config.labels import Labels
 from muster.config.section import ANY_VALUE, Section, refusal
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
 MAX_SLOTS = 65_536
+WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")]
 
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 _IN_YOUR_CODE = "choose it in your training code"
@@ -54,6 +56,9 @@ class Resources(Section):
         resource_pool: Name of the pool; null takes the default pool.
         slot_kind: Kind of slot; null takes what the pool has.
         is_single_node: Whether all slots must be of one worker.
+        required_labels: Only workers that have all of these, such as `{rack: r7}`.
+        preferred_labels: Workers that have more of these are taken before those that have fewer.
+        excluded_workers: None of these workers, by their ids.
     """
 
     ignored: ClassVar[Mapping[str, object]] = {
@@ -74,6 +79,9 @@ class Resources(Section):
     resource_pool: str | None = Field(default=None, max_length=128)
     slot_kind: SlotKind | None = None
     is_single_node: bool = False
+    required_labels: Labels = Field(default_factory=dict)
+    preferred_labels: Labels = Field(default_factory=dict)
+    excluded_workers: tuple[WorkerName, ...] = Field(default=(), max_length=64, strict=False)
 
     @property
     def slot_range(self) -> tuple[int, int]:
@@ -93,6 +101,14 @@ class Resources(Section):
             raise refusal(
                 f"max_slots ({self.max_slots}) is below slots_per_trial ({least}): no trial could ever start",
                 "max_slots",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _labels_agree(self) -> "Resources":
+        for key in self.required_labels.keys() & self.preferred_labels.keys():
+            raise refusal(
+                f"{key} is both required and preferred: keep it where it belongs", "preferred_labels", key
             )
         return self
 

@@ -9,6 +9,8 @@ ENV_TRIAL = "MUSTER_TRIAL"
 ENV_TOKEN = "MUSTER_TOKEN"
 ENV_RANK = "MUSTER_RANK"
 ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
+ENV_SLOT_PART = "MUSTER_SLOT_PART"
+"""How much of its one slot is the process's, such as 0.5; not set where its slots are whole."""
 DECISION_WAIT_S = 2.0
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -74,6 +76,22 @@ class Started:
     """Rank 0 is past `muster.trial()`."""
 
     TAG: ClassVar[str] = "started"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What `muster.elastic` has measured: seconds of a step with `per_rank` samples on each rank, what batches may be, and the gradient's
+    squared norm and its variance at `first_batch` samples."""
+
+    TAG: ClassVar[str] = "measured"
+    step_s: float
+    per_rank: int
+    first_batch: int
+    last_batch: int
+    least_per_rank: int
+    most_per_rank: int
+    grad_sqr: float
+    grad_var: float
 
 
 # --- worker → rank ---------------------------------------------------------------------------------------------
@@ -227,7 +245,7 @@ class Ready:
     version: int = VERSION
 
 
-RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started)
+RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started, Measured)
 WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided)
 DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
 PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from muster.config.labels import MOST_LABELS, LabelWord
 from services.gateway.api.base import (
     JsonObject,
     PageRequest,
@@ -57,6 +58,21 @@ class DrainWorkerRequest(Request):
     worker: Reference
     reclaim: bool = Field(
         default=False, description="True asks its runs to save and go; false waits until they have ended."
+    )
+
+
+class WorkersRequest(Request):
+    """The workers of one pool, or of all, that have all of these labels."""
+
+    labels: Annotated[dict[LabelWord, LabelWord], Field(min_length=1, max_length=MOST_LABELS)]
+    pool: Annotated[str | None, Field(max_length=100)] = None
+
+
+class DrainWorkersRequest(WorkersRequest):
+    """Workers that are to take no more work."""
+
+    reclaim: bool = Field(
+        default=False, description="True asks their runs to save and go; false waits until they have ended."
     )
 
 
@@ -149,6 +165,15 @@ class WayOut(Resource):
     pool: str | None = None
 
 
+class ExpectedStart(Resource):
+    """When a trial will probably start: in eight of ten cases between `earliest` and `latest`."""
+
+    earliest: datetime
+    expected: datetime
+    latest: datetime
+    runs: int = Field(description="Reckoned from how long so many ended runs held their slots.")
+
+
 class Explanation(Resource):
     """An answer to "why is my trial waiting"; others' work appears as numbers only."""
 
@@ -169,6 +194,9 @@ class Explanation(Resource):
         default=None, description="Set when its present or last run was asked for its slots."
     )
     ways_out: list[WayOut] = Field(default=[], description="What would let it start.")
+    expected_start: ExpectedStart | None = Field(
+        default=None, description="Missing where too few runs have ended to tell."
+    )
 
 
 class EventKind(StrEnum):

@@ -98,6 +98,7 @@ class ExperimentDetail(Experiment):
     max_slots: int | None = Field(
         default=None, description="The most that its trials may hold together, now."
     )
+    max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
     pool: str = Field(default="default", description="Where its next runs go.")
 
 
@@ -154,6 +155,10 @@ class EditExperimentRequest(Request):
     weight: float | None = Field(default=None, description="Above 0; its part under fair share.")
     max_slots: int | None = Field(default=None, description="The most that its trials may hold together.")
     no_max_slots: bool = Field(default=False, description="True takes `max_slots` away.")
+    max_trials: int | None = Field(
+        default=None, description="How many of its trials run at once, however many its search has begun."
+    )
+    no_max_trials: bool = Field(default=False, description="True takes `max_trials` away.")
     pool: Annotated[str | None, Field(min_length=1, max_length=128)] = Field(
         default=None, description="Where its next runs go; running ones are asked to save and move."
     )

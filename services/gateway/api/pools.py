@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from muster.config.labels import LabelWord
 from services.gateway.api.base import PageRequest, Reference, Request, Resource
 
 PoolName = Annotated[str, Field(min_length=1, max_length=128)]
@@ -16,6 +17,13 @@ class PoolOrder(StrEnum):
     FIFO = "fifo"
     PRIORITY = "priority"
     FAIR_SHARE = "fair_share"
+
+
+class PoolPlacement(StrEnum):
+    """What fits on one machine goes to the fullest that will do, or to the emptiest."""
+
+    BEST_FIT = "best_fit"
+    SPREAD = "spread"
 
 
 class PoolRules(Resource):
@@ -37,6 +45,16 @@ class PoolRules(Resource):
     quantum_s: float | None = Field(
         default=None,
         description="A run that has had its slots for so long yields them to an experiment of equal right; none: never.",
+    )
+    defragment: bool = Field(
+        default=False, description="Runs are moved so that free slots come together for a waiting request."
+    )
+    topology: list[str] = Field(
+        default=[],
+        description="Keys of labels from narrow to wide, such as rack and zone: gangs stay within one domain where they can.",
+    )
+    placement: PoolPlacement = Field(
+        default=PoolPlacement.BEST_FIT, description="Which of the machines that will do is taken."
     )
 
 
@@ -81,9 +99,13 @@ class EditPoolRequest(Request):
     half_life_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     min_run_s: Annotated[float, Field(ge=0, le=1e9)] | None = None
     max_preemptions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    topology: Annotated[list[LabelWord], Field(max_length=8)] = []
+    no_topology: bool = Field(default=False, description="True takes `topology` away.")
+    placement: PoolPlacement | None = None
     no_max_preemptions: bool = Field(default=False, description="True takes `max_preemptions` away.")
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     no_quantum: bool = Field(default=False, description="True takes `quantum_s` away.")
+    defragment: bool | None = None
 
 
 class Limit(Resource):

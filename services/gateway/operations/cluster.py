@@ -1,13 +1,10 @@
-"""Workers, instances and the queue: read, and workers drained."""
+"""Workers, instances and the queue: read. Neighbour: `draining`."""
 
 from bisect import bisect_right
-
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
 from services.gateway.api.base import PageRequest
 from services.gateway.api.cluster import (
-    DrainWorkerRequest,
     InstancePage,
     ListQueueRequest,
     ListWorkersRequest,
@@ -17,7 +14,6 @@ from services.gateway.api.cluster import (
     WorkerRequest,
 )
 from services.gateway.operations.call import Call
-from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_cluster import (
@@ -26,16 +22,16 @@ from services.gateway.operations.render_cluster import (
     render_worker,
 )
 from services.gateway.store import registry
-from shared.ids import SITE, PoolName, WorkerId, new_id
+from shared.ids import PoolName
 from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.queue import GetQueue
-from shared.messages.workers import DrainWorker
+from shared.messages.workers import WorkerView
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
     """Lists the workers by id."""
     position = read_cursor(call, request, request.cursor)
-    view = await _cluster(call)
+    view = await load_cluster(call)
     found = sorted(
         (worker for worker in view.workers if request.pool in (None, worker.pool)), key=lambda one: one.worker
     )
@@ -50,38 +46,7 @@ async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
 
 async def get_worker(call: Call, request: WorkerRequest) -> Worker:
     """Shows one worker."""
-    view = await _cluster(call)
-    for worker in view.workers:
-        if worker.worker == request.worker:
-            return render_worker(worker)
-    raise NotFound("the worker", "`muster worker list` shows those there are")
-
-
-async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
-    """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere."""
-    return await _drain(call, request.worker, reclaim=request.reclaim, undo=False)
-
-
-async def undrain_worker(call: Call, request: WorkerRequest) -> Worker:
-    """Gives a worker work again."""
-    return await _drain(call, request.worker, reclaim=False, undo=True)
-
-
-async def _drain(call: Call, worker: str, reclaim: bool, undo: bool) -> Worker:
-    """Workers are the site's: the command is sent in its name, and the scheduler's own view tells when it has worked."""
-    before = await get_worker(call, WorkerRequest(worker=worker))
-    command = DrainWorker(
-        operation_id=new_id(call.doors.clock), worker=WorkerId(before.id), reclaim=reclaim, undo=undo
-    )
-    async with call.doors.units.system() as unit:
-        unit.emit(command, tenant=SITE)
-
-    async def look(_: AsyncConnection) -> Worker | None:
-        now = await get_worker(call, WorkerRequest(worker=worker))
-        return now if now.state == "lost" or (now.state == "draining") != undo else None
-
-    found = await wait_for(call, command.operation_id, look)
-    return found or await get_worker(call, WorkerRequest(worker=worker))
+    return render_worker(await load_worker(call, request.worker))
 
 
 async def list_instances(call: Call, request: PageRequest) -> InstancePage:
@@ -113,5 +78,15 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
     )
 
 
-async def _cluster(call: Call) -> ClusterView:
+async def load_worker(call: Call, name: str) -> WorkerView:
+    """Raises NotFound."""
+    view = await load_cluster(call)
+    for worker in view.workers:
+        if worker.worker == name:
+            return worker
+    raise NotFound("the worker", "`muster worker list` shows those there are")
+
+
+async def load_cluster(call: Call) -> ClusterView:
+    """What the scheduler says of pools and workers now."""
     return await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)

@@ -17,7 +17,7 @@ from shared.messages.queue import EditExperiment
 
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
-    """Changes an experiment's priority, weight, pool or cap of slots; what is left out stays."""
+    """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
     row = await find_experiment(call, request.experiment)
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
@@ -25,12 +25,12 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         raise Rejected(
             "invalid_request",
             "nothing is to be changed",
-            hint="give at least one of priority, weight, max_slots, no_max_slots and pool",
+            hint="give at least one of priority, weight, max_slots, no_max_slots, max_trials, no_max_trials and pool",
         )
-    if request.max_slots is not None and request.no_max_slots:
-        raise Rejected(
-            "invalid_request", "max_slots is given and taken away at once", "no_max_slots", "leave one out"
-        )
+    for cap in ("max_slots", "max_trials"):
+        if cap in changes and f"no_{cap}" in changes:
+            message = f"{cap} is given and taken away at once"
+            raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
     command = EditExperiment(
         operation_id=new_id(call.doors.clock),
         experiment_id=ExperimentId(row.id),
@@ -38,6 +38,8 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         weight=request.weight,
         max_slots=request.max_slots,
         no_max_slots=request.no_max_slots,
+        max_trials=request.max_trials,
+        no_max_trials=request.no_max_trials,
         pool=PoolName(request.pool) if request.pool else None,
     )
 

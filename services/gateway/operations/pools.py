@@ -12,12 +12,13 @@ from services.gateway.operations.commands import wait_for
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_cluster import render_pool
 from shared.ids import SITE, new_id
-from shared.messages.pools import EditPool, GetCluster, PoolView
+from shared.messages.pools import EditPool, GetCluster, PoolRules, PoolView
 
 _TAKEN_AWAY = {
     "no_ageing": "ageing_s",
     "no_max_preemptions": "max_preemptions",
     "no_quantum": "quantum_s",
+    "no_topology": "topology",
 }
 
 
@@ -43,7 +44,7 @@ async def get_pool(call: Call, request: PoolRequest) -> Pool:
 async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs."""
     before = await view_of(call, request.pool)
-    rules = before.rules.model_copy(update=_changes(request))
+    rules = _changed(before.rules, request)
     command = EditPool(operation_id=new_id(call.doors.clock), pool=before.pool, rules=rules)
     async with call.doors.units.system() as unit:
         unit.emit(command, tenant=SITE)
@@ -65,8 +66,8 @@ async def view_of(call: Call, name: str) -> PoolView:
     raise NotFound(f"pool {name}", f"there is {', '.join(sorted(pool.pool for pool in view.pools))}")
 
 
-def _changes(request: EditPoolRequest) -> dict[str, object]:
-    given = request.model_dump(exclude={"pool"}, exclude_defaults=True)
+def _changed(before: PoolRules, request: EditPoolRequest) -> PoolRules:
+    given: dict[str, object] = request.model_dump(exclude={"pool"}, exclude_defaults=True)
     if not given:
         raise Rejected("invalid_request", "nothing is to be changed", hint="give at least one of the rules")
     for taken, rule in _TAKEN_AWAY.items():
@@ -75,5 +76,5 @@ def _changes(request: EditPoolRequest) -> dict[str, object]:
                 raise Rejected(
                     "invalid_request", f"{rule} is given and taken away at once", taken, "leave one out"
                 )
-            given[rule] = None
-    return {name: str(value) if name == "order" else value for name, value in given.items()}
+            given[rule] = () if rule == "topology" else None
+    return PoolRules.model_validate(before.model_dump() | given)

@@ -247,6 +247,7 @@ def _part(row: Row) -> dict[str, Any]:
     return {
         "weight": told.get("weight", asked["weight"]),
         "max_slots": told.get("max_slots") if told else asked["max_slots"],
+        "max_trials": told.get("max_trials"),
         "pool": told.get("pool") or asked["resource_pool"] or "default",
     }
 

@@ -19,7 +19,7 @@ from services.gateway.operations.once import claim, remember
 from services.gateway.operations.render import render_experiment_detail
 from services.gateway.store import experiments as store, registry
 from shared.bus import Unit
-from shared.ids import ExperimentId, PoolName, new_id
+from shared.ids import ExperimentId, PoolName, WorkerId, new_id
 from shared.messages.experiments import SubmissionCommitted, ValidateConfig
 from shared.messages.files import GetUploadUrl
 from shared.messages.queue import ValidatePlacement
@@ -107,6 +107,9 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
         kind=resources.slot_kind,
         single_node=resources.is_single_node,
         priority=resources.priority,
+        required_labels=resources.required_labels,
+        preferred_labels=resources.preferred_labels,
+        excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
     )
     timeout_s = call.doors.validate_timeout_s
     placed, accepted, _ = await asyncio.gather(

@@ -1,7 +1,7 @@
 """How many machines a pool needs: from its policy, the demand, what stands, and who has been idle for how long."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
@@ -25,6 +25,7 @@ class Policy:
     idle_timeout: timedelta
     join_timeout: timedelta
     price_per_hour: float = 0.0
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Literal
 
-from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.pool import FIRST_PRIORITY
+from services.scheduler.core.queue import ask_of
 from services.scheduler.core.supposing import Change, FewerSlots, OtherMaximum, OtherPart, outcome_of
 from services.scheduler.core.trial import RequestState, Trial
 from shared.ids import PoolName, TrialId
@@ -54,7 +54,7 @@ def alternatives(cluster: Cluster, name: TrialId, reason: Reason) -> Steps:
 def _fewer_slots(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     """The most slots, below what it asks for, that it would get at the end of the queue."""
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs
-    free = pool.capacity.free_for(Ask(trial.wish.tenant, needs.kind, needs.single_node))
+    free = pool.capacity.free_for(ask_of(trial.wish.tenant, needs))
     works, fails = 0, min(needs.min_slots, free + 1)
     while fails - works > 1:
         slots = (works + fails) // 2
@@ -94,7 +94,7 @@ def _pools(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
     others = [name for name in sorted(cluster.pools) if name != here]
     for name in others[:MOST_POOLS]:
         capacity = cluster.pools[name].capacity
-        if needs.min_slots > capacity.free_for(Ask(trial.wish.tenant, needs.kind, needs.single_node)):
+        if needs.min_slots > capacity.free_for(ask_of(trial.wish.tenant, needs)):
             continue
         change = OtherPart(replace(cluster.part_of(trial), pool=name))
         if (yield from _tried(cluster, trial, change)) == "now":

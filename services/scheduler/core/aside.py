@@ -1,19 +1,21 @@
-"""Requests that can never fit where they wait: they are set aside, and nothing is asked for them, until the pool has changed.
+"""Requests that no growth of their pool would help: they are set aside, and nothing is asked for them, until the pool has changed.
 
-Submission refuses them (`fit`); these came before their pool became smaller. Neighbour: `pool_plan`.
+Some can never fit: submission refuses them (`fit`); these came before their pool became smaller. Others need labels that the machines
+which the provider brings do not have: they are served by what stands. Neighbour: `pool_plan`.
 """
 
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.hopes import OF_NOBODY
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.labels import has_all
 from services.scheduler.core.trial import Needs
 
 
 def set_aside(pool: Pool) -> int:
-    """The mask of all shapes that can never fit; while a plan is under way nobody waits for what they ask."""
+    """The mask of all shapes that growth does not help; while a plan is under way nobody waits for what they ask."""
     beyond = 0
     for needs, bit in pool.queue.shapes.items():
-        if not _may_fit(pool, needs):
+        if not _may_grow(pool, needs):
             beyond |= bit
     if any(tenant.mask & beyond for tenant in pool.shares.root.children.values()):
         for line in pool.queue.lines.values():
@@ -24,10 +26,17 @@ def set_aside(pool: Pool) -> int:
 
 def largest_single_node(pool: Pool) -> int:
     """The most slots that a request waits for on one machine, of those that can ever have them."""
-    sizes = (size for size in pool.single_node if _may_fit(pool, Needs(size, size, single_node=True)))
+    sizes = (size for size in pool.single_node if _may_grow(pool, Needs(size, size, single_node=True)))
     return max(sizes, default=0)
 
 
-def _may_fit(pool: Pool, needs: Needs) -> bool:
-    reach = reach_of(pool.capacity, pool.policy, OF_NOBODY.tenant, needs)
+def _may_grow(pool: Pool, needs: Needs) -> bool:
+    policy, where = pool.policy, needs.where
+    if (
+        where is not None
+        and policy.max_slots is not None
+        and not has_all(policy.provided_labels, where.required)
+    ):
+        return False
+    reach = reach_of(pool.capacity, policy, (), OF_NOBODY.tenant, needs)
     return needs.min_slots <= reach.slots or not reach.is_final

@@ -1,52 +1,61 @@
-"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `parts` knows what is left
-of slots that are shared, `auxiliary` where runs without slots go.
+"""Free slots of one pool's open workers, indexed by how many are free; gangs are placed on it. Neighbours: `ground` and `shelf`, the
+indexes, and `labels`.
 
 Tentative changes are undone exactly, so that a plan reads the world and leaves it as it was.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
-from services.scheduler.core.auxiliary import Auxiliary
+from services.scheduler.core.ground import Ground, Topology
+from services.scheduler.core.labels import EVERYWHERE, Choice, Labels, Where
 from services.scheduler.core.parts import Sharing, joined, opened
 from services.scheduler.core.run import Share
+from services.scheduler.core.shelf import Owners, insert, remove
 from services.scheduler.core.spot import Spot, without
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind, Thousandths
 
 Placement = tuple[tuple[WorkerId, int], ...]
 """Workers, and how many of their free slots are taken; the chief first. A part of a slot that is shared already takes none."""
+MOST_GROUNDS = 64
+"""So many choices by labels have an index of their own; what is asked for less often is indexed anew."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What is to be placed: the shape of a request without its size. `part`: so much of one slot."""
+    """What is to be placed: the shape of a request without its size. `part`: so much of one slot; `where` None: on any machine."""
 
     tenant: TenantId
     kind: SlotKind | None
     single_node: bool
     part: Thousandths = 0
-
-
-_Class = tuple[SlotKind | None, TenantId | None]
+    where: Where | None = None
 
 
 class Capacity:
-    """The index. `free` and `total` are sums over the open workers."""
+    """The index.
 
-    def __init__(self, exclusive: bool) -> None:
+    Args:
+        exclusive: A machine serves one tenant at a time.
+        topology: Label keys from narrow to wide: a gang that needs several machines gets them within one domain where it can.
+        spread: A run on one machine gets the emptiest that will do, not the fullest.
+    """
+
+    def __init__(self, exclusive: bool, topology: tuple[str, ...] = (), spread: bool = False) -> None:
         self.exclusive = exclusive
-        self.free = 0
-        self.total = 0
-        self.sharing = Sharing()
-        self._auxiliary = Auxiliary()
+        self._topology = Topology(topology)
+        self._spread = spread
+        self._everywhere = Ground(EVERYWHERE, self._topology, spread)
+        self._grounds: dict[Choice, Ground] = {}
+        self._of: dict[Labels, tuple[Ground, ...]] = {}
         self._spots: dict[WorkerId, Spot] = {}
-        self._buckets: dict[_Class, dict[int, list[WorkerId]]] = {}
-        self._free: dict[_Class, int] = {}
+        self._labels: dict[WorkerId, Labels] = {}
         self._used: dict[int, list[WorkerId]] = {}
-        self._sizes: dict[SlotKind | None, dict[int, int]] = {}
         self._undo: list[dict[WorkerId, Spot | None]] = []
 
     def __len__(self) -> int:
@@ -55,6 +64,21 @@ class Capacity:
     def __contains__(self, worker: WorkerId) -> bool:
         return worker in self._spots
 
+    @property
+    def free(self) -> int:
+        """Free slots of all open workers."""
+        return self._everywhere.whole.free
+
+    @property
+    def total(self) -> int:
+        """Slots of all open workers."""
+        return self._everywhere.whole.total
+
+    @property
+    def sharing(self) -> Sharing:
+        """What is left of slots that are shared."""
+        return self._everywhere.sharing
+
     def get(self, worker: WorkerId) -> Spot | None:
         return self._spots.get(worker)
 
@@ -62,22 +86,34 @@ class Capacity:
         """All open workers, in no particular order."""
         return iter(self._spots.items())
 
+    def see(self, worker: WorkerId, labels: Labels, spot: Spot | None) -> None:
+        """Replaces what is known of a worker, with its labels; None: it is not open."""
+        if self._labels.get(worker, ()) != labels:
+            self.set(worker, None)
+            self._labels[worker] = labels
+        self.set(worker, spot)
+
+    def admits(self, ask: Ask, worker: WorkerId) -> bool:
+        """Whether the request may be placed there, as far as labels and exclusions go."""
+        return ask.where is None or ask.where.admits(worker, self._labels.get(worker, ()))
+
     def usable_by(self, ask: Ask) -> list[tuple[WorkerId, Spot]]:
-        """Open workers of the kind that serve this tenant or nobody, in no particular order."""
-        found = (ids for key in self._classes(ask) for ids in self._buckets[key].values())
-        return [(worker, self._spots[worker]) for ids in found for worker in ids]
+        """Open workers that the request may be placed on, which serve its tenant or nobody, in no particular order."""
+        owners = self._owners(ask)
+        found = self._answer(ask, lambda ground: list(ground.whole.workers(ask.kind, owners)))
+        return [(worker, self._spots[worker]) for worker in found]
 
     def least_used(self, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
-        """Open workers of the kind, those with the fewest used slots first, then by id."""
+        """Open workers that the request may be placed on, those with the fewest used slots first, then by id."""
         for used in sorted(self._used):
             for worker in self._used[used]:
                 spot = self._spots[worker]
-                if ask.kind in (None, spot.kind):
+                if ask.kind in (None, spot.kind) and self.admits(ask, worker):
                     yield worker, spot
 
     def owned_free(self, tenant: TenantId) -> int:
         """Slots free on machines that serve this tenant alone."""
-        return sum(self._free.get((kind, tenant), 0) for kind in self._sizes)
+        return self._everywhere.whole.owned_free(tenant)
 
     def set(self, worker: WorkerId, spot: Spot | None) -> None:
         """Replaces what is known of a worker; None takes it out."""
@@ -86,14 +122,16 @@ class Capacity:
             return
         if self._undo:
             self._undo[-1].setdefault(worker, before)
-        if before is not None and spot is not None and _is_alike(before, spot):
-            self._shift(worker, before, spot)
-        else:
-            if before is not None:
-                self._leave(worker, before)
-            if spot is not None:
-                self._enter(worker, spot)
-        self._share(worker, before, spot)
+        labels = self._labels.get(worker, ())
+        for ground in self._of.get(labels) or self._find_grounds(labels):
+            ground.change(worker, labels, before, spot)
+        if before is not None:
+            remove(self._used, before.total - before.free, worker)
+        if spot is None:
+            self._spots.pop(worker, None)
+            return
+        self._spots[worker] = spot
+        insert(self._used.setdefault(spot.total - spot.free, []), worker)
 
     def take(self, placement: Placement, ask: Ask) -> None:
         """Occupies slots, or a part of one, for one allocation."""
@@ -141,159 +179,109 @@ class Capacity:
             self._undo = levels
 
     def place(self, ask: Ask, slots: int) -> Placement | None:
-        """All `slots` or None: the best-fitting single worker, else as few workers as possible, largest first.
+        """All `slots` or None: on one machine where one will do; else as few as possible within one domain of the narrowest level that
+        has room; else as few as possible anywhere. In each of these, machines with more of the preferred labels before others.
 
         Ties go to a worker that the tenant already uses, then to the lower id. A part joins a slot that is shared where one has room.
         """
-        if ask.part:
-            return self._place_part(ask)
-        if slots == 0:
-            chosen = self._auxiliary.emptiest(self._classes(ask))
-            return None if chosen is None else ((chosen, 0),)
-        if slots > self.free:
-            return None
-        single = self._best_fit(ask, slots)
-        if single is not None:
-            return ((single, slots),)
-        if ask.single_node or not self.exclusive:
-            return None
-        return self._place_gang(ask, slots)
+        if ask.where is None:
+            return self._place_on((self._everywhere,), ask, slots)
+        with self._without(ask.where.excluded):
+            grounds = tuple(self._ground(choice) for choice in ask.where.choices())
+            return self._place_on(grounds, ask, slots)
 
     def total_for(self, ask: Ask) -> tuple[int, int]:
         """What would fit if nothing ran: all slots of the kind, and the most on one worker."""
-        kinds = self._sizes if ask.kind is None else (ask.kind,)
-        sizes = [size for kind in kinds for size in self._sizes.get(kind, {}).items()]
-        return sum(size * count for size, count in sizes), max((size for size, _ in sizes), default=0)
+        return self._answer(ask, lambda ground: ground.whole.total_for(ask.kind))
 
     def free_for(self, ask: Ask) -> int:
-        """Slots free for this tenant and kind now, wherever they are."""
-        return sum(self._free[key] for key in self._classes(ask))
+        """Slots free for this request now, wherever they are."""
+        owners = self._owners(ask)
+        return self._answer(ask, lambda ground: ground.whole.free_for(ask.kind, owners))
+
+    def free_on(self, ask: Ask) -> int:
+        """Slots free on all machines that the request may be placed on, whomever they serve."""
+        return self._answer(ask, lambda ground: ground.whole.free)
 
     def largest_for(self, ask: Ask) -> int:
-        """The most slots free for this tenant and kind on one worker."""
-        return max((free for key in self._classes(ask) for free in self._buckets[key]), default=0)
+        """The most slots free for this request on one worker."""
+        owners = self._owners(ask)
+        return self._answer(ask, lambda ground: ground.whole.largest_for(ask.kind, owners))
 
-    def _best_fit(self, ask: Ask, slots: int) -> WorkerId | None:
-        best: tuple[int, bool, WorkerId] | None = None
-        for key in self._classes(ask):
-            bucket = self._buckets[key]
-            free = min((free for free in bucket if free >= slots), default=None)
-            if free is not None:
-                found = (free, key[1] is None, bucket[free][0])
-                best = min(best, found) if best else found
-        return best[2] if best else None
-
-    def _place_gang(self, ask: Ask, slots: int) -> Placement | None:
-        classes = sorted(self._classes(ask), key=lambda key: key[1] is None)
-        sizes = sorted({free for key in classes for free in self._buckets[key] if free}, reverse=True)
-        chosen: list[tuple[WorkerId, int]] = []
-        missing = slots
-        for free in sizes:
-            for worker in (one for key in classes for one in self._buckets[key].get(free, ())):
-                if missing <= free:
-                    # The rest fits on one: the smallest that will do. Smaller ones are all untouched yet.
-                    fitting = min(size for size in sizes if size >= missing)
-                    last = worker
-                    if fitting < free:
-                        last = next(ids[0] for key in classes if (ids := self._buckets[key].get(fitting)))
-                    return (*chosen, (last, missing))
-                chosen.append((worker, free))
-                missing -= free
+    def _place_on(self, grounds: tuple[Ground, ...], ask: Ask, slots: int) -> Placement | None:
+        owners = self._owners(ask)
+        if ask.part:
+            return _place_part(grounds, ask, owners)
+        if slots > self.free:
+            return None
+        for ground in grounds:
+            worker = ground.one(ask.kind, owners, slots) if slots else ground.beside(ask.kind, owners)
+            if worker is not None:
+                return ((worker, slots),)
+        if ask.single_node or not self.exclusive or slots == 0:
+            return None
+        for level in range(len(self._topology.keys) + 1):
+            for ground in grounds:
+                found = ground.gang(ask.kind, owners, slots, level)
+                if found is not None:
+                    return found
         return None
 
-    def _place_part(self, ask: Ask) -> Placement | None:
-        shared = self.sharing.tightest(ask.tenant, ask.kind, ask.part)
+    def _owners(self, ask: Ask) -> Owners:
+        return (ask.tenant, None) if self.exclusive else (None,)
+
+    def _answer(self, ask: Ask, question: Callable[[Ground], T]) -> T:
+        """Asks the machines that the request may be placed on."""
+        if ask.where is None:
+            return question(self._everywhere)
+        with self._without(ask.where.excluded):
+            return question(self._ground(Choice(ask.where.required)))
+
+    @contextmanager
+    def _without(self, workers: tuple[WorkerId, ...]) -> Iterator[None]:
+        """Takes a few machines out of all indexes meanwhile."""
+        if not workers:
+            yield
+            return
+        with self.tentative():
+            for worker in workers:
+                self.set(worker, None)
+            yield
+
+    def _ground(self, choice: Choice) -> Ground:
+        """The index of these machines, made when it is first asked for."""
+        if choice == EVERYWHERE:
+            return self._everywhere
+        ground = self._grounds.pop(choice, None)
+        if ground is None:
+            ground = Ground(choice, self._topology, self._spread)
+            for worker, spot in self._spots.items():
+                labels = self._labels.get(worker, ())
+                if choice.holds(labels):
+                    ground.change(worker, labels, None, spot)
+            if len(self._grounds) == MOST_GROUNDS:
+                del self._grounds[next(iter(self._grounds))]
+            self._of.clear()
+        self._grounds[choice] = ground
+        return ground
+
+    def _find_grounds(self, labels: Labels) -> tuple[Ground, ...]:
+        """Where machines with these labels stand."""
+        found = (
+            self._everywhere,
+            *(ground for ground in self._grounds.values() if ground.choice.holds(labels)),
+        )
+        self._of[labels] = found
+        return found
+
+
+def _place_part(grounds: tuple[Ground, ...], ask: Ask, owners: Owners) -> Placement | None:
+    for ground in grounds:
+        shared = ground.sharing.tightest(ask.tenant, ask.kind, ask.part)
         if shared is not None:
             return ((shared, 0),)
-        fresh = self._best_fit(ask, 1)
-        return None if fresh is None else ((fresh, 1),)
-
-    def _classes(self, ask: Ask) -> list[_Class]:
-        kinds = self._sizes if ask.kind is None else (ask.kind,)
-        owners = (ask.tenant, None) if self.exclusive else (None,)
-        return [(kind, owner) for kind in kinds for owner in owners if (kind, owner) in self._buckets]
-
-    def _shift(self, worker: WorkerId, before: Spot, spot: Spot) -> None:
-        """More or less is free on a worker that is otherwise as it was: what plans change most."""
-        self._spots[worker] = spot
-        if before.free == spot.free:
-            return
-        more, key = spot.free - before.free, (spot.kind, spot.owner)
-        self.free += more
-        self._free[key] += more
-        _move(self._buckets[key], worker, before.free, spot.free)
-        _move(self._used, worker, spot.total - before.free, spot.total - spot.free)
-
-    def _enter(self, worker: WorkerId, spot: Spot) -> None:
-        self._spots[worker] = spot
-        self.free += spot.free
-        self.total += spot.total
-        sizes = self._sizes.setdefault(spot.kind, {})
-        sizes[spot.total] = sizes.get(spot.total, 0) + 1
-        key = (spot.kind, spot.owner)
-        self._free[key] = self._free.get(key, 0) + spot.free
-        _insert(self._buckets.setdefault(key, {}).setdefault(spot.free, []), worker)
-        _insert(self._used.setdefault(spot.total - spot.free, []), worker)
-
-    def _leave(self, worker: WorkerId, spot: Spot) -> None:
-        del self._spots[worker]
-        self.free -= spot.free
-        self.total -= spot.total
-        sizes = self._sizes[spot.kind]
-        sizes[spot.total] -= 1
-        if not sizes[spot.total]:
-            del sizes[spot.total]
-            if not sizes:
-                del self._sizes[spot.kind]
-        used = self._used[spot.total - spot.free]
-        del used[bisect_left(used, worker)]
-        if not used:
-            del self._used[spot.total - spot.free]
-        key = (spot.kind, spot.owner)
-        self._free[key] -= spot.free
-        bucket = self._buckets[key]
-        ids = bucket[spot.free]
-        del ids[bisect_left(ids, worker)]
-        if not ids:
-            del bucket[spot.free]
-            if not bucket:
-                del self._buckets[key], self._free[key]
-
-    def _share(self, worker: WorkerId, before: Spot | None, spot: Spot | None) -> None:
-        """Keeps the neighbours true, where something has changed that they look at: on few workers in most plans."""
-        if before is not None and before.rooms and not before.withheld:
-            self.sharing.leave(worker, before.kind, before.rooms)
-        if spot is not None and spot.rooms and not spot.withheld:
-            self.sharing.enter(worker, spot.kind, spot.rooms)
-        if (
-            before
-            and spot
-            and before.auxiliary == spot.auxiliary
-            and (before.owner, before.kind) == (spot.owner, spot.kind)
-        ):
-            return
-        if before is not None:
-            self._auxiliary.leave(worker, (before.kind, before.owner), before.auxiliary)
-        if spot is not None:
-            self._auxiliary.enter(worker, (spot.kind, spot.owner), spot.auxiliary)
-
-
-def _is_alike(one: Spot, other: Spot) -> bool:
-    return (one.total, one.kind) == (other.total, other.kind) and (
-        one.owner is other.owner or one.owner == other.owner
-    )
-
-
-def _move(lists: dict[int, list[WorkerId]], worker: WorkerId, before: int, after: int) -> None:
-    ids = lists[before]
-    del ids[bisect_left(ids, worker)]
-    if not ids:
-        del lists[before]
-    _insert(lists.setdefault(after, []), worker)
-
-
-def _insert(ids: list[WorkerId], worker: WorkerId) -> None:
-    if not ids or worker > ids[-1]:
-        ids.append(worker)
-    else:
-        insort(ids, worker)
+    for ground in grounds:
+        fresh = ground.one(ask.kind, owners, 1)
+        if fresh is not None:
+            return ((fresh, 1),)
+    return None

@@ -5,6 +5,7 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from services.scheduler.core.capacity import Capacity
@@ -12,8 +13,9 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.facts import Fact
+from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
-from services.scheduler.core.indexes import Pool
+from services.scheduler.core.indexes import Pool, capacity_of
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
@@ -25,7 +27,6 @@ from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-from shared.records import changed
 
 
 class Cluster:
@@ -44,6 +45,7 @@ class Cluster:
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.turns = Turns()
+        self.lengths = Lengths()
         self._touched: dict[WorkerId, None] = {}
         self.now_ms = 0
         self.changes = Changes()
@@ -71,7 +73,7 @@ class Cluster:
         """A new pool, or a new policy of one; what waits and runs stays."""
         pool = self.pools.get(policy.name)
         if pool is None:
-            pool = self.pools[policy.name] = Pool(policy, Capacity(policy.exclusive), self.turns)
+            pool = self.pools[policy.name] = Pool(policy, capacity_of(policy), self.turns)
         pool.rule(policy, self.now_ms)
         for worker in list(self.workers.values()):
             if worker.pool == policy.name:
@@ -102,15 +104,14 @@ class Cluster:
         self.trials[name] = trial
         self._count_waiting(trial, +1)
         self.turns.follow(trial)
-        live = self.live.get(experiment)
-        if live is None:
-            live = self.live[experiment] = {}
+        live = self.live.setdefault(experiment, {})
         if trial.is_closed:
             live.pop(name, None)
             for pool in self.pools.values():
                 pool.elastic.forget(name)
             if not live:
                 del self.live[experiment]
+                self.lengths.forget(self.pools, experiment)
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
@@ -263,7 +264,7 @@ class Cluster:
                 holds=len(worker.held),
                 rooms=worker.rooms,
             )
-        pool.capacity.set(worker.id, spot)
+        pool.capacity.see(worker.id, worker.labels, spot)
         if pool.later is not None:
             self._index_later(pool, pool.later, worker, spot)
 
@@ -283,7 +284,7 @@ class Cluster:
                     lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
                     spot = spot._replace(free=spot.free + lent)
                 standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, hold))
-        later.set(worker.id, spot)
+        later.see(worker.id, worker.labels, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
 
 
@@ -296,4 +297,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
 
 def renewed(run: Run, **changes: object) -> Run:
     """The run with some fields changed and its public version risen."""
-    return changed(run, version=run.version + 1, **changes)  # type: ignore[arg-type]
+    return replace(run, version=run.version + 1, **changes)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from services.scheduler.core import ends
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.elastic.reporting import on_paced
+from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.labels import Labels
@@ -22,6 +22,7 @@ from services.scheduler.core.worker import (
     Worker,
 )
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
+from shared.messages.allocations import Measured
 from shared.messages.specs import Signal, SlotKind
 
 VANISHED = "the worker no longer knows the run"
@@ -29,7 +30,7 @@ VANISHED = "the worker no longer knows the run"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a worker has of one allocation. `exit` is set when its ranks have ended; `step_s`: how long a step of an elastic run takes."""
+    """What a worker has of one allocation. `exit` is set when its ranks have ended; `measured`: how an elastic run trains."""
 
     allocation: AllocationId
     run: RunId
@@ -41,7 +42,7 @@ class Observed:
     rendezvous: str | None = None
     step: int = 0
     checkpoints: int = 0
-    step_s: float | None = None
+    measured: Measured | None = None
     exit: Exit | None = None
 
 
@@ -81,6 +82,16 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
     for allocation in worker.held.keys() - named - granted:
         cluster.release(worker, allocation)
     _finish_drain(cluster, worker)
+
+
+def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
+    """What still runs there of runs that have ended, or whose allocation was another."""
+    return tuple(
+        one
+        for one in heard.allocations
+        if one.exit is None
+        and ((run := cluster.runs.get(one.run)) is None or run.is_ended or run.token != one.token)
+    )
 
 
 def on_joined(cluster: Cluster, worker_id: WorkerId, pool: PoolName) -> None:
@@ -188,8 +199,8 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
             saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
         )
     cluster.follow(followed)
-    if observed.step_s is not None and worker.id == run.chief:
-        on_paced(cluster, run, observed.step_s)
+    if observed.measured is not None and worker.id == run.chief:
+        on_measured(cluster, run, observed.measured)
     if followed.state != run.state:
         cluster.put_run(followed, lazily=True)
 

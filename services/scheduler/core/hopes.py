@@ -6,7 +6,7 @@ from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.preemption.rights import Rights, claim_of
-from services.scheduler.core.queue import Line
+from services.scheduler.core.queue import Line, ask_of
 from services.scheduler.core.shares import Node
 from shared.ids import TenantId
 from shared.messages.specs import Thousandths
@@ -72,12 +72,11 @@ class Hopes:
         ask = Ask(tenant, None, False)  # type: ignore[arg-type]
         joining = self._joining(capacity.sharing.largest(ask.tenant))
         if capacity.exclusive and capacity.owned_free(ask.tenant):
-            return joining | self._within(capacity.free_for(ask), capacity.largest_for(ask))
+            return joining | self._within(ask)
         # All tenants that have no machine with room are in the same case.
         version, mask = self._known.get(None, (-1, 0))
         if version != self._decided:
-            largest = capacity.largest_for(OF_NOBODY)
-            mask = self._within(capacity.free_for(OF_NOBODY) if capacity.exclusive else largest, largest)
+            mask = self._within(OF_NOBODY)
             self._known[None] = (self._decided, mask)
         return joining | mask
 
@@ -89,12 +88,23 @@ class Hopes:
                 mask |= bit
         return mask
 
-    def _within(self, gang: int, single: int) -> int:
-        mask = 0
+    def _within(self, ask: Ask) -> int:
+        gang, single = self._room(ask)
+        mask, waiting = 0, self._pool.shares.root.mask
         for needs, bit in self._pool.queue.shapes.items():
-            if needs.min_slots <= (single if needs.single_node else gang):
+            most = single if needs.single_node else gang
+            if needs.where is not None and needs.min_slots <= most and waiting & bit:
+                there = self._room(ask_of(ask.tenant, needs))
+                most = there[1] if needs.single_node else there[0]
+            if needs.min_slots <= most:
                 mask |= bit
         return mask
+
+    def _room(self, ask: Ask) -> tuple[int, int]:
+        """Slots free for a gang, and on one machine."""
+        capacity = self._pool.capacity
+        largest = capacity.largest_for(ask)
+        return (capacity.free_for(ask) if capacity.exclusive else largest), largest
 
     def _claims(self, tenant: Node) -> int:
         """Shapes that this tenant may ask others for."""

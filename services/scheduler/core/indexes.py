@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import ceil
-from typing import NamedTuple
 
 from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.decay import Decay, History
@@ -22,7 +21,8 @@ from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import RunId, TrialId, WorkerId
 
 
-class Charge(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Charge:
     """What a run counts for: the slots that it holds, and whether they are on their way back."""
 
     leaf: Node
@@ -84,20 +84,22 @@ class Pool:
         """Whether time alone may change what is planned."""
         if self.is_lending:
             return True
-        is_timed = self.policy.min_run > timedelta(0) or self.policy.quantum is not None
+        is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
 
     def rule(self, policy: PoolPolicy, now_ms: int) -> None:
         """Another policy: what waits and runs stays. Past use is kept while fair share rules."""
         self.policy = policy
-        self.capacity = Capacity(policy.exclusive)
-        self.later = Capacity(policy.exclusive) if policy.takes_back else None
+        self.capacity = capacity_of(policy)
+        self.later = capacity_of(policy) if policy.takes_back else None
         self.standing = Standing()
         history = self.shares.history
         if policy.order != "fair_share":
-            self.shares.keep(None)
+            self.shares.history = None
         elif history is None:
-            self.keep_history(History(Decay(policy.half_life, now_ms)), now_ms)
+            self.shares.history = History(Decay(policy.half_life, now_ms))
+            for charge in self.charges.values():
+                self.shares.history.charge(charge.leaf.path, charge.slots, now_ms)
         elif history.decay.half_life != policy.half_life:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
@@ -109,9 +111,9 @@ class Pool:
 
     def keep_history(self, history: History, now_ms: int) -> None:
         """Goes on from a past in which nothing is held now."""
-        self.shares.keep(history)
+        self.shares.history = history
         for charge in self.charges.values():
-            history.charge(charge.leaf.upwards(), charge.slots, now_ms)
+            history.charge(charge.leaf.path, charge.slots, now_ms)
 
     def await_word(self, worker: Worker) -> None:
         """Whether anything is to be planned before this worker has spoken."""
@@ -187,7 +189,7 @@ class Pool:
         if charge.is_leaving:
             self.shares.leave(charge.leaf, slots)
         if self.shares.history is not None and slots:
-            self.shares.history.charge(charge.leaf.upwards(), slots, now_ms)
+            self.shares.history.charge(charge.leaf.path, slots, now_ms)
 
     def _count_single_node(self, needs: Needs, sign: int) -> None:
         if needs.single_node or not self.policy.exclusive:
@@ -195,3 +197,8 @@ class Pool:
             self.single_node[needs.max_slots] = count
             if not count:
                 del self.single_node[needs.max_slots]
+
+
+def capacity_of(policy: PoolPolicy) -> Capacity:
+    """An empty index that places as the policy says."""
+    return Capacity(policy.exclusive, policy.topology, policy.placement == "spread")

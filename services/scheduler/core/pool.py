@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from services.scheduler.core.labels import Labels
 from shared.ids import PoolName
 from shared.messages.specs import SlotKind
 
@@ -11,6 +12,7 @@ DEFAULT_PRIORITY = 42
 FIRST_PRIORITY, LAST_PRIORITY = 1, 99
 
 OrderName = Literal["fifo", "priority", "fair_share"]
+PlacementRule = Literal["best_fit", "spread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,17 @@ class PoolPolicy:
         auxiliary_per_worker: How many runs without slots one worker takes.
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
         provided_kind: Kind of slot that its provider's machines bring (None: not known).
+        provided_labels: Labels that its provider's machines bring.
         order: Who goes first (`order/`).
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
         max_preemptions: So often a trial is asked for its slots at most; None: whenever it must be.
         quantum: A run that has had its slots for so long yields them to a waiting request of equal right
             (`preemption/turns`); None: to nobody.
+        defragment: Runs are moved so that slots that are free in all come together for a waiting request (`preemption/moves`).
         elastic: Idle slots are lent to runs that take more than their minimum (`elastic/`).
+        topology: Label keys from narrow to wide, such as rack and zone: a gang stays within one domain where it can.
+        placement: What fits on one machine gets the fullest that will do (`best_fit`), or the emptiest (`spread`).
         half_life: After this long, past use counts half (`fair_share` only).
     """
 
@@ -49,13 +55,17 @@ class PoolPolicy:
     min_run: timedelta = timedelta(0)
     max_preemptions: int | None = None
     quantum: timedelta | None = None
+    defragment: bool = False
     half_life: timedelta = timedelta(days=1)
     elastic: bool = False
+    topology: tuple[str, ...] = ()
+    placement: PlacementRule = "best_fit"
+    provided_labels: Labels = ()
 
     @property
     def takes_back(self) -> bool:
         """Whether a run may be asked for its slots."""
-        return self.preemption or self.elastic or self.quantum is not None
+        return self.preemption or self.elastic or self.defragment or self.quantum is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ Lines are taken in the pool's order. Of each:
 2. What fits is granted whole.
 3. What does not, in a pool that takes slots back, counts on slots that are being given back; if they do not suffice, runs that it may
    ask (`preemption/rights`, `preemption/equals`) are asked. What it will get is kept for it. Slots are granted only when they are free.
-4. The first that must simply wait has machines reserved, whose free slots nobody behind it may take, but those from whom they
+4. For the first that must simply wait, in a pool that defragments, runs are moved to where they fit as well, once that pays (`preemption/moves`).
+5. Else it has machines reserved, whose free slots nobody behind it may take, but those from whom they
    can be asked back. The reservation stands until it has started: so it starts at the latest when what ran there has ended,
    whatever passes it elsewhere meanwhile (backfill).
 
-What can never fit in this pool is set aside: it holds up nobody, and nothing is asked for it.
+What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
 """
 
 from dataclasses import replace
@@ -17,16 +18,17 @@ from math import ceil
 
 from services.scheduler.core.aside import largest_single_node, set_aside
 from services.scheduler.core.backfill import Head
-from services.scheduler.core.capacity import Ask, Placement
+from services.scheduler.core.capacity import Ask, Capacity, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.hopes import Hopes
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.order import Serving, serving
+from services.scheduler.core.preemption.moves import Moving, hold_places, place_moved, take_places
 from services.scheduler.core.preemption.rights import rights_of
 from services.scheduler.core.preemption.victims import Search, held_by
-from services.scheduler.core.queue import Line
+from services.scheduler.core.queue import Line, milliseconds
 from services.scheduler.core.quotas import limit_of, room_of
 from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TrialId, WorkerId
@@ -54,6 +56,8 @@ class PoolPlan:
 
     def serve(self) -> None:
         self._aside = set_aside(self.pool)
+        if self.pool.policy.defragment:
+            hold_places(self.cluster, self.pool)
         while (line := self._order.next(self._hopes.of)) is not None:
             self.head.lend(line)
             self._serve_first(line)
@@ -106,11 +110,16 @@ class PoolPlan:
             return
         is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
         for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
-            placement = self.pool.capacity.place(line.ask, slots) if line.needs.count(slots) <= room else None
+            placement = self._place(line, trial, slots) if line.needs.count(slots) <= room else None
             if placement is not None:
                 self._grant(line, trial, placement, slots)
                 return
         self._wait(line, trial)
+
+    def _place(self, line: Line, trial: TrialId, slots: int) -> Placement | None:
+        if self.pool.policy.defragment:
+            return place_moved(self.cluster, self.pool, trial, line.ask, slots)
+        return self.pool.capacity.place(line.ask, slots)
 
     def _grant(self, line: Line, trial: TrialId, placement: Placement, slots: int) -> None:
         self.grants.append(Grant(trial, self.pool.policy.name, placement))
@@ -123,7 +132,8 @@ class PoolPlan:
     def _charge(self, line: Line, slots: SlotCount) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""
         self._hopes.decide()
-        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-line.needs.most)
+        asked = 0 if line.bit & self._aside else line.needs.most
+        self.pool.shares.change(line.leaf, held=slots, runs=1, asked=-asked)
         self._order.granted(line)
 
     def _pass(self, line: Line, trial: TrialId, reason: Reason) -> None:
@@ -138,12 +148,13 @@ class PoolPlan:
             if not line.bit & self._aside:
                 self._cover_once(line.ask, slots)
             self._pass(line, trial, "beyond_pool")
-        elif self._keep(line, slots) or (self._preempt(line, trial, slots) and self._keep(line, slots)):
+        elif self._keep(line, slots) or (self._ask(line, trial, slots) and self._keep(line, slots)):
             self.refusals[trial] = "preempting"
             self._charge(line, line.needs.least)
         else:
             if self.head.priority is None:
-                self._covered += self.head.reserve(line, trial, slots)
+                ready = self.head.reserve(line, trial, slots)
+                self._covered += 0 if line.bit & self._aside else ready
             self._pass(line, trial, "slots")
 
     def _keep(self, line: Line, slots: int) -> bool:
@@ -157,6 +168,23 @@ class PoolPlan:
         self.pool.capacity.withhold(self._free_of(placement))
         later.take(placement, line.ask)
         return True
+
+    def _ask(self, line: Line, trial: TrialId, slots: int) -> bool:
+        """Asks runs to give way, or to move; False: there are none."""
+        return self._preempt(line, trial, slots) or (
+            self.pool.policy.defragment and self.head.priority is None and self._move(line, trial, slots)
+        )
+
+    def _move(self, line: Line, trial: TrialId, slots: int) -> bool:
+        later = self.pool.later
+        assert later is not None
+        waited_ms = self.cluster.now_ms - milliseconds(self.cluster.trials[trial].since)
+        moves = Moving(self.cluster, self.pool, later, line.ask, slots, waited_ms, self._asked).choose()
+        for move in moves:
+            self._let_go(later, Preempt(move.run, trial, "defragment"))
+        take_places(self.pool.capacity, moves)
+        take_places(later, moves)
+        return bool(moves)
 
     def _preempt(self, line: Line, trial: TrialId, slots: int) -> bool:
         later = self.pool.later
@@ -173,16 +201,20 @@ class PoolPlan:
         )
         victims = [(one.run, search.cause(one)) for one in search.choose()]
         for victim, because in victims:
-            charge = self.pool.charges[victim]
-            self.signals.append(Preempt(victim, trial, because))
-            self._asked.add(victim)
-            self.pool.shares.leave(charge.leaf, charge.slots)
-            held = held_by(self.cluster, victim)
-            later.give(held)
-            self._spent.update(share.worker for share in held if not self._stands_on(share.worker))
+            self._let_go(later, Preempt(victim, trial, because))
         if not victims:
             self._hopes.give_up(line, rights)
         return bool(victims)
+
+    def _let_go(self, later: Capacity, signal: Preempt) -> None:
+        """A run is asked for its slots: they are on their way back."""
+        charge = self.pool.charges[signal.run]
+        self.signals.append(signal)
+        self._asked.add(signal.run)
+        self.pool.shares.leave(charge.leaf, charge.slots)
+        held = held_by(self.cluster, signal.run)
+        later.give(held)
+        self._spent.update(share.worker for share in held if not self._stands_on(share.worker))
 
     def _stands_on(self, worker: WorkerId) -> bool:
         return any(one.run not in self._asked for one in self.pool.standing.on(worker))

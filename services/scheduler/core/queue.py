@@ -10,7 +10,7 @@ from services.scheduler.core.capacity import Ask
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs, Trial
-from shared.ids import ExperimentId, PoolName, TrialId
+from shared.ids import ExperimentId, PoolName, TenantId, TrialId
 
 Key = tuple[int, int, TrialId]
 """Place, submission (ms), id."""
@@ -103,8 +103,7 @@ class Queue:
     def _open(self, trial: Trial, leaf: Node) -> Line:
         wish = trial.wish
         bit = self.shapes.setdefault(wish.needs, 1 << len(self.shapes))
-        needs = wish.needs
-        line = Line(leaf, needs, Ask(wish.tenant, needs.kind, needs.single_node, needs.part), bit)
+        line = Line(leaf, wish.needs, ask_of(wish.tenant, wish.needs), bit)
         leaf.lines[wish.needs] = self.lines[wish.experiment, wish.needs] = line
         for node in leaf.upwards():
             node.count_line(bit, +1)
@@ -113,6 +112,11 @@ class Queue:
     def _forget_first(self, line: Line) -> None:
         for node in line.leaf.upwards():
             node.forget_first()
+
+
+def ask_of(tenant: TenantId, needs: Needs) -> Ask:
+    """What a request with these needs asks of the machines."""
+    return Ask(tenant, needs.kind, needs.single_node, needs.part, needs.where)
 
 
 def milliseconds(moment: datetime) -> int:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
-from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.fit import reach_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.places import ahead
+from services.scheduler.core.queue import ask_of
 from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import stored
@@ -52,7 +52,7 @@ def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> 
     limit = limit_of(leaf, needs.least) if leaf else None
     if limit is not None:
         return limit
-    ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
+    ask = ask_of(trial.wish.tenant, needs)
     total, largest = pool.capacity.total_for(ask)
     if needs.min_slots > (largest if needs.single_node or not pool.policy.exclusive else total):
         return "beyond_pool"
@@ -78,7 +78,7 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: in
             )
             return Refusal("waiting_for_preemption", message, facts)
         case "beyond_pool":
-            return _beyond_pool(pool, trial, facts)
+            return _beyond_pool(cluster, pool, trial, facts)
         case "slots":
             return _waiting(pool, trial, facts)
 
@@ -91,7 +91,7 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
             return Refusal("max_slots_reached", message, facts)
         case "max_trials":
             most = facts["max_trials"]
-            message = f"its experiment runs {_count(most, 'trial')}, as many as max_concurrent_trials allows"
+            message = f"its experiment runs {_count(most, 'trial')}, as many as max_trials allows"
             return Refusal("max_trials_reached", message, facts)
         case "workspace_quota" | "tenant_quota":
             whose = limit.removesuffix("_quota")
@@ -109,10 +109,11 @@ def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:
     return next((node for node in leaf.upwards() if len(node.path) == length), None) if leaf else None
 
 
-def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
+def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     slots, name, total = facts["slots"], pool.policy.name, facts["pool_slots"]
-    reach = reach_of(pool.capacity, pool.policy, trial.wish.tenant, trial.wish.needs)
-    if reach.is_final and trial.wish.needs.min_slots > reach.slots:
+    needs = trial.wish.needs
+    reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), trial.wish.tenant, needs)
+    if reach.is_final and needs.min_slots > reach.slots:
         facts["reachable_slots"] = reach.slots
         message = (
             f"can never start: needs {_count(slots, 'slot')}; pool {name} can have {reach.slots} {reach.where}."
@@ -122,19 +123,22 @@ def _beyond_pool(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     if not len(pool.capacity):
         message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
         return Refusal("no_workers", message + _of_drains(facts), facts)
-    kind = trial.wish.needs.kind
-    of_kind = f" of kind {kind}" if kind else ""
-    if facts["largest_worker"] == total or (trial.wish.needs.single_node is False and pool.policy.exclusive):
-        message = f"needs {_count(slots, 'slot')}{of_kind}; pool {name} has {total}"
+    such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
+    if needs.where is not None and not total:
+        message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
+        return Refusal("no_such_worker", message + _of_drains(facts), facts)
+    if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
+        message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
         return Refusal("larger_than_pool", message + _of_drains(facts), facts)
-    message = f"needs {_count(slots, 'slot')}{of_kind} on one machine; the largest in pool {name} has {facts['largest_worker']}"
+    message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest in pool {name} has {facts['largest_worker']}"
     return Refusal("larger_than_any_worker", message + _of_drains(facts), facts)
 
 
 def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     slots, name = facts["slots"], pool.policy.name
     message = (
-        f"waiting for {_count(slots, 'slot')}; {facts['free_slots']} free of {facts['pool_slots']} in pool {name};"
+        f"waiting for {_count(slots, 'slot')}{_on_machines(facts)};"
+        f" {facts['free_slots']} free of {facts['pool_slots']} {'there, in' if 'where' in facts else 'in'} pool {name};"
         f" {facts['ahead']} ahead"
     )
     foreign = facts["slots_of_other_tenants"]
@@ -149,6 +153,10 @@ def _of_turns(facts: Facts) -> str:
     return f"; equals take turns of {facts['quantum_s']} s"
 
 
+def _on_machines(facts: Facts) -> str:
+    return f" on machines {facts['where']}" if "where" in facts else ""
+
+
 def _of_drains(facts: Facts) -> str:
     if "draining_slots" not in facts:
         return ""
@@ -158,12 +166,13 @@ def _of_drains(facts: Facts) -> str:
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     wish, part = trial.wish, cluster.part_of(trial)
     leaf = pool.shares.leaves.get(wish.experiment)
-    total, largest = pool.capacity.total_for(Ask(wish.tenant, wish.needs.kind, wish.needs.single_node))
+    ask = ask_of(wish.tenant, wish.needs)
+    total, largest = pool.capacity.total_for(ask)
     facts: Facts = {
         "slots": stored(wish.needs.least),
         "pool": pool.policy.name,
         "pool_slots": total,
-        "free_slots": pool.capacity.free,
+        "free_slots": pool.capacity.free_on(ask),
         "largest_worker": largest,
         "priority": part.priority,
         "experiment_slots": stored(leaf.held) if leaf else 0,
@@ -175,6 +184,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
+    if wish.needs.where is not None and str(wish.needs.where):
+        facts["where"] = str(wish.needs.where)
     if part.max_slots is not None:
         facts["max_slots"] = part.max_slots
     if part.max_trials is not None:

@@ -1,7 +1,7 @@
 """A run with its allocation, and the rule for what follows from its end (architecture: a trial's way, 6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -11,15 +11,17 @@ from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
-from shared.records import changed
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
 TURN_OVER = "its turn was over, and others of equal right were waiting"
 
-Cause = Literal["priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move", "turn"]
+Cause = Literal[
+    "priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move", "turn", "defragment"
+]
 """Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
-since its worker is to be empty; since its experiment goes to another pool; since its turn is over and an equal waits."""
+since its worker is to be empty; since its experiment goes to another pool; since its turn is over and an equal waits;
+to go on elsewhere, so that free slots come together."""
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
@@ -212,7 +214,7 @@ def combined(run: Run) -> Exit:
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
-    return changed(
+    return replace(
         cause,
         acknowledged=acknowledged if cause.is_clean else None,
         validations=chief.validations,
@@ -244,7 +246,7 @@ def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
 def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
     """What follows when machines took the run away: free of charge, but not without end."""
     if trial.wish.wanted is not Wanted.RUN:
-        return changed(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
+        return replace(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 

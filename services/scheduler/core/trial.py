@@ -1,15 +1,15 @@
 """A trial's request for slots, and what a newer wish of the searcher makes of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from services.scheduler.core.labels import Where
 from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
-from shared.records import changed
 
 
 class RequestState(StrEnum):
@@ -52,13 +52,15 @@ REQUEST = Machine(
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot."""
+    """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot;
+    `where` None: on any machine."""
 
     min_slots: int = 1
     max_slots: int = 1
     kind: SlotKind | None = None
     single_node: bool = False
     part: Thousandths = 0
+    where: Where | None = None
 
     def count(self, slots: int) -> SlotCount:
         """What so many slots of it count for: in shares, limits and usage."""
@@ -153,7 +155,7 @@ class Trial:
 
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
-        return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+        return replace(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
@@ -169,5 +171,5 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = changed(trial, wish=wish, place=place, since=now, submitted_at=now)
-    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)
+    fresh = replace(trial, wish=wish, place=place, since=now, submitted_at=now)
+    return replace(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)

@@ -17,7 +17,7 @@ from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
 from services.scheduler.store.workers import load_worker_wishes
-from shared.ids import ExperimentId, TrialId
+from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.specs import TrialSpec
 
 _WORKERS = text("SELECT * FROM scheduler.worker WHERE NOT is_removed AND liveness <> 'gone' ORDER BY worker")
@@ -38,6 +38,12 @@ _NEW_WISHES = text(
     " WHERE t.trial IS NULL OR t.state <> 'closed' OR w.request > t.request ORDER BY w.stored_at, w.trial"
 )
 _HOLDINGS = text("SELECT * FROM scheduler.holding WHERE until IS NULL")
+_LENGTHS = text(
+    "SELECT pool, experiment, extract(epoch FROM ended_at - granted_at)::float8 * 1000 AS length_ms FROM"
+    " (SELECT * FROM scheduler.run WHERE ended_at IS NOT NULL ORDER BY ended_at DESC LIMIT 2000) lately"
+    " WHERE EXISTS (SELECT 1 FROM jsonb_array_elements(members) m WHERE (m ->> 'slots')::numeric > 0) ORDER BY ended_at"
+)
+"""Of the newest ends, the oldest first."""
 _LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
 
 
@@ -74,6 +80,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
         cluster.put_trial(trial)
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
+    for row in await connection.execute(_LENGTHS):
+        cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
     cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
     world = World(cluster, {one.wish.trial: one for one in stored}, last_place)

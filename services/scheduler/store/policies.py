@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.scheduler.core.labels import labels_of
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.shares import Path
 from services.scheduler.rules import ruled, rules_of
@@ -102,5 +103,6 @@ def _policy_of(row: Any) -> PoolPolicy:
         max_slots=row.max_slots,
         max_slots_per_worker=row.max_slots_per_worker,
         provided_kind=row.provided_kind,
+        provided_labels=labels_of(row.provided_labels),
     )
     return ruled(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))

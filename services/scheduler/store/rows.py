@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from services.scheduler.core.holdings import Holding
-from services.scheduler.core.labels import labels_of
+from services.scheduler.core.labels import labels_of, where_of
 from services.scheduler.core.run import Asked, Exit, Run, RunState, Share
 from services.scheduler.core.slots import count_from, stored
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
@@ -45,7 +45,8 @@ def wish_of(
 
 
 def needs_of(slots: Slots) -> Needs:
-    return Needs(slots.min, slots.max, slots.kind, slots.single_node, slots.part)
+    where = where_of(slots.required_labels, slots.preferred_labels, slots.excluded_workers)
+    return Needs(slots.min, slots.max, slots.kind, slots.single_node, slots.part, where)
 
 
 def trial_row(trial: Trial) -> Row:

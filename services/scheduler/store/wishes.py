@@ -34,7 +34,8 @@ _PARTS = text(
 )
 _EDIT_PART = text(
     "UPDATE scheduler.part SET priority = coalesce(:priority, priority), weight = coalesce(:weight, weight),"
-    " max_slots = coalesce(:max_slots, max_slots), pool = coalesce(:pool, pool) WHERE experiment = :experiment"
+    " max_slots = coalesce(:max_slots, max_slots), max_trials = coalesce(:max_trials, max_trials),"
+    " pool = coalesce(:pool, pool) WHERE experiment = :experiment"
     " RETURNING experiment, priority, weight, max_slots, pool, max_trials"
 )
 _KNOWN = text(

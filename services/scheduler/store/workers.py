@@ -1,8 +1,9 @@
 """Workers' join tokens, credentials, drains and removals, and pool limits: what queries and handlers write beside the cycle."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
+import orjson
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,7 +22,7 @@ _REGISTER = text(
     "INSERT INTO scheduler.worker AS w (worker, pool, address, liveness, user_key, credentials_until)"
     " VALUES (:worker, :pool, :address, 'joined', :key, :until)"
     " ON CONFLICT (worker) DO UPDATE SET user_key = excluded.user_key, credentials_until = excluded.credentials_until"
-    " WHERE NOT w.is_removed RETURNING worker"
+    " WHERE NOT w.is_removed AND (NOT :is_alive OR w.user_key = excluded.user_key) RETURNING worker"
 )
 _RENEW = text(
     "UPDATE scheduler.worker SET credentials_until = :until"
@@ -40,7 +41,7 @@ _BEHIND = text(
 )
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
-    " provided_kind = :kind, provider_version = :version WHERE name = :pool AND provider_version < :version"
+    " provided_kind = :kind, provided_labels = CAST(:labels AS jsonb), provider_version = :version WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
 _DROP_OLD_TOKENS = text(
@@ -56,6 +57,17 @@ class JoinToken:
     pool: PoolName
     worker: WorkerId | None
     expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A worker that has spent its token; `key` proves it from now on, with credentials `until` then."""
+
+    worker: WorkerId
+    pool: PoolName
+    address: str
+    key: str
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +101,9 @@ async def spend_join_token(
     return (await connection.execute(_SPEND, facts)).one_or_none() is not None
 
 
-async def register_worker(
-    connection: AsyncConnection, worker: WorkerId, pool: PoolName, address: str, key: str, until: datetime
-) -> bool:
-    """False: a worker of that name was removed, and its name is not used again."""
-    facts = {"worker": worker, "pool": pool, "address": address, "key": key, "until": until}
+async def register_worker(connection: AsyncConnection, joined: Joined, is_alive: bool) -> bool:
+    """False: a worker of that name was removed, and its name is not used again; or it is alive and has another key."""
+    facts = {**asdict(joined), "is_alive": is_alive}
     return (await connection.execute(_REGISTER, facts)).one_or_none() is not None
 
 
@@ -127,6 +137,7 @@ async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> Non
         "max_slots": limit.maximum * limit.slots_per_instance,
         "per_worker": limit.slots_per_instance,
         "kind": limit.slot_kind,
+        "labels": orjson.dumps(limit.labels).decode(),
         "version": limit.version,
     }
     await connection.execute(_LIMIT, row)

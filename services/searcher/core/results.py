@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig
+from muster.config import ExperimentConfig, Timed
 
 NAMED = 8
 """So many metrics are named in a sentence."""
@@ -49,7 +49,7 @@ def read_result(config: ExperimentConfig, result: Result) -> Reading | str:
 def time_metric(config: ExperimentConfig) -> str | None:
     """Return the metric that counts a trial's time, or None where the step itself does."""
     searcher = config.searcher
-    if isinstance(searcher, AsyncHalving | AdaptiveAsha) and searcher.time_metric != STEP:
+    if isinstance(searcher, Timed) and searcher.time_metric != STEP:
         return searcher.time_metric
     return None
 

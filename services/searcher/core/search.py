@@ -11,10 +11,19 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from muster.config import AdaptiveAsha, AsyncHalving, ExperimentConfig, Grid, Point, Single
+from muster.config import (
+    AdaptiveAsha,
+    AsyncHalving,
+    ExperimentConfig,
+    Grid,
+    MedianStopping as MedianConfig,
+    Point,
+    Single,
+)
 from services.searcher.core.asha import Bracket, Tournament
 from services.searcher.core.halving import initial_trials, plan_brackets, rung_targets
 from services.searcher.core.independent import Independent
+from services.searcher.core.median import MedianStopping
 from services.searcher.core.method import Branch, Ending, Ruling, SearchMethod
 from services.searcher.core.samplers import Observation, Sampler, Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
@@ -162,6 +171,8 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
         return Bracket(targets, searcher.max_trials, initial, searcher.divisor)
     if isinstance(searcher, AdaptiveAsha):
         return _tournament(searcher)
+    if isinstance(searcher, MedianConfig):
+        return MedianStopping(searcher)
     if isinstance(searcher, Grid):
         assert isinstance(sampler, Counted)
         return Independent(sampler.total, initial=concurrent or sampler.total)

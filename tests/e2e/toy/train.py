@@ -1,4 +1,4 @@
-"""A trial without a model: its loss falls with the steps, it keeps its step in checkpoints, and it can misbehave."""
+"""A trial without a model: its loss falls with the steps, its ranks share the work, it keeps its step in checkpoints, and it can misbehave."""
 
 import sys
 import time
@@ -19,9 +19,10 @@ trial = muster.trial(
 )
 hp: dict[str, Any] = dict(trial.hparams)
 start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
-print(f"begins at {start} with x {hp['x']}", flush=True)
+if trial.rank == 0:
+    print(f"begins at {start} with x {hp['x']}", flush=True)
 for step in range(start + 1, hp["steps"] + 1):
-    time.sleep(hp["resumed_pace_s"] if start else hp["pace_s"])
+    time.sleep((hp["resumed_pace_s"] if start else hp["pace_s"]) / trial.size)
     trial.report(step, noise=float(step))
     trial.validate(step, epochs=step, loss=abs(hp["x"]) + 1 / step)
     if step == hp["crash_at"] and (start == 0 or hp["always_crash"]):
@@ -30,7 +31,9 @@ for step in range(start + 1, hp["steps"] + 1):
     stops = trial.should_stop()
     if stops or step % hp["every"] == 0:
         with trial.checkpoint(step) as directory:
-            (directory / "step").write_text(str(step))
+            if trial.rank == 0:
+                (directory / "step").write_text(str(step))
     if stops:
-        print(f"stops at {step}", flush=True)
+        if trial.rank == 0:
+            print(f"stops at {step}", flush=True)
         break

@@ -47,6 +47,35 @@ async def is_undone(others: Others) -> bool:
     return isinstance(command, DrainWorker) and command.undo
 
 
+def racked(states: dict[str, str]) -> ClusterView:
+    found = view(*states)
+    racks = {"w1": "r7", "w2": "r7", "w3": "r8"}
+    workers = (
+        one.model_copy(update={"state": states[one.worker], "labels": {"rack": racks[one.worker]}})
+        for one in found.workers
+    )
+    return found.model_copy(update={"workers": tuple(workers)})
+
+
+async def test_all_workers_of_a_rack_are_drained_at_once(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, racked({"w1": "ready", "w2": "ready", "w3": "ready"}))
+    refused = await api.post("/v1/workers/drain", json={"labels": {"rack": "r9"}})
+    assert refused.status_code == 404 and "rack=r9" in refused.text
+    assert (await api.post("/v1/workers/drain", json={"labels": {}})).status_code in (400, 422)
+    asking = asyncio.create_task(api.post("/v1/workers/drain", json={"labels": {"rack": "r7"}}))
+
+    async def is_sent() -> bool:
+        command = await next_command(others, DrainWorker)
+        return isinstance(command, DrainWorker) and command.worker == "w2"
+
+    await eventually(is_sent)
+    others.say(GetCluster, racked({"w1": "draining", "w2": "ready", "w3": "ready"}))
+    assert not asking.done()
+    others.say(GetCluster, racked({"w1": "draining", "w2": "draining", "w3": "ready"}))
+    found = (await asking).json()["items"]
+    assert [(one["id"], one["state"]) for one in found] == [("w1", "draining"), ("w2", "draining")]
+
+
 async def test_a_worker_that_is_not_there_is_not_found(api: httpx.AsyncClient, others: Others) -> None:
     others.say(GetCluster, standing("ready"))
     refused = await api.post("/v1/workers/w9/drain", json={})

@@ -31,8 +31,16 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
     shown = (await api.get("/v1/pools/default")).json()
     assert (shown["rules"]["order"], shown["rules"]["ageing_s"], shown["max_slots"]) == ("priority", 60.0, 8)
     changes = {"order": "fair_share", "preemption": True, "half_life_s": 3600.0, "no_ageing": True}
+    changes |= {"topology": ["rack", "zone"], "placement": "spread"}
     asking = asyncio.create_task(api.patch("/v1/pools/default", json=changes))
-    wanted = PoolRules(order="fair_share", preemption=True, half_life_s=3600.0, max_preemptions=2)
+    wanted = PoolRules(
+        order="fair_share",
+        preemption=True,
+        half_life_s=3600.0,
+        max_preemptions=2,
+        topology=("rack", "zone"),
+        placement="spread",
+    )
 
     async def is_sent() -> bool:
         command = await next_command(others, EditPool)
@@ -42,7 +50,7 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
     message = await others.buses["admin"].jetstream.get_last_msg("CMD", EditPool.subject())
     assert (message.headers or {})["Muster-Tenant"] == str(SITE)
     others.say(GetCluster, ruled(**wanted.model_dump()))
-    assert (await asking).json()["rules"] == wanted.model_dump()
+    assert (await asking).json()["rules"] == wanted.model_dump(mode="json")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +60,8 @@ async def test_rules_are_changed_one_by_one_and_shown_as_they_stand(
         ({"half_life_s": 1}, "half_life_s"),
         ({"order": "random"}, "order"),
         ({"ageing_s": 5, "no_ageing": True}, "no_ageing"),
+        ({"topology": ["rack"], "no_topology": True}, "no_topology"),
+        ({"topology": ["a rack"]}, "topology[0]"),
         ({}, None),
     ],
 )

@@ -78,6 +78,7 @@ class FakeWorker:
     id: WorkerId
     bus: Bus
     slots: int = 1
+    pool: PoolName = POOL
     heartbeat_s: float = 0.5
     starts: bool = True
     labels: dict[str, str] = field(default_factory=dict)
@@ -164,7 +165,7 @@ class FakeWorker:
             incarnation=self.incarnation,
             sequence=self.sequence,
             epoch=self.epoch,
-            pool=POOL,
+            pool=self.pool,
             address="127.0.0.1",
             slots=tuple(Slot(id=number, kind="cpu") for number in range(self.slots)),
             allocations=tuple(self.has.values()),
@@ -277,7 +278,10 @@ class Platform:
         decide_at: float | None = None,
         **spec: Any,
     ) -> None:
+        named = ("required_labels", "preferred_labels", "excluded_workers")
+        where = {name: spec.pop(name) for name in named if name in spec}
         share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
+        needs = Slots(min=slots, max=slots, part=spec.pop("part", 0), **where)
         await self.tell(
             TrialWanted(
                 trial_id=trial,
@@ -292,7 +296,7 @@ class Platform:
                     entrypoint="python train.py",
                     seed=1,
                     metric="loss",
-                    slots=Slots(min=slots, max=slots),
+                    slots=needs,
                     share=share,
                     **spec,
                 ),

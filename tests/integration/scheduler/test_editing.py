@@ -9,9 +9,16 @@ from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, ExperimentId, PoolName, TrialId, new_id
 from shared.messages.experiments import OperationRefused
 from shared.messages.instances import ProviderChanged
-from shared.messages.queue import EditExperiment, GetQueue, RequestRanked, ValidatePlacement
+from shared.messages.queue import (
+    EditExperiment,
+    Explain,
+    GetQueue,
+    RequestClosed,
+    RequestRanked,
+    ValidatePlacement,
+)
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.integration.scheduler.platform import CLOCK, Platform, new_trial, runs_on
 from tests.support.waiting import eventually
 
 
@@ -70,6 +77,29 @@ async def test_changes_are_told_in_full_and_what_is_not_named_stays(around: Plat
         await impossible_changes_are_refused(around, trial)
 
 
+async def test_only_so_many_trials_of_an_experiment_run_at_once(around: Platform) -> None:
+    async with around.scheduler(), around.worker("t1", slots=4) as worker:
+        await eventually(lambda: any(one.worker == "t1" for one in around.told(WorkerJoined)))
+        first, second = new_trial(), new_trial()
+        await around.want(first)
+        await runs_on((worker,), first)
+        capped = await edit(around, first, max_trials=1)
+        assert isinstance(capped, RequestRanked)
+        assert (capped.max_trials, capped.max_slots) == (1, None)
+        await around.want(second, experiment=first)
+
+        async def is_held_back() -> bool:
+            told = await around.ask(Explain(trial_id=second), DEFAULT_TENANT)
+            return bool(told.code == "max_trials_reached")
+
+        await eventually(is_held_back)
+        await edit(around, first, no_max_trials=True)
+        await runs_on((worker,), second)
+        for trial in (first, second):
+            await worker.exit(trial)
+        await around.once((first, second), RequestClosed)
+
+
 async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> None:
     limit = {
         "driver": "local",
@@ -85,6 +115,7 @@ async def impossible_changes_are_refused(around: Platform, trial: TrialId) -> No
         ({"priority": 0}, "bad_priority", "priority 0 is not between 1 (first) and 99 (last)"),
         ({"weight": 0.0}, "bad_weight", "weight 0 is not above 0 and at most 1000000"),
         ({"max_slots": 0}, "bad_max_slots", "max_slots 0 is below 1"),
+        ({"max_trials": 0}, "bad_max_trials", "max_trials 0 is below 1"),
         ({"pool": PoolName("moon")}, "pool_unknown", "pool moon does not exist"),
     ):
         answer = await edit(around, trial, **changes)

@@ -21,6 +21,7 @@ RULES = PoolRules(
     min_run_s=30.0,
     max_preemptions=3,
     quantum_s=600.0,
+    defragment=True,
 )
 
 

@@ -19,9 +19,10 @@ TRAINS = """
 import muster, time
 trial = muster.trial()
 step = 0
+others = {f"metric_{number}": 0.5 for number in range(30)}  # a few reports must need a block of their own
 while not trial.should_stop():
     step += 1
-    trial.report(step, loss=1.0 / step)
+    trial.report(step, loss=1.0 / step, **others)
     if step % 10 == 0:
         trial.validate(step, loss=1.0 / step)
         try:
@@ -159,7 +160,7 @@ async def test_code_that_dies_of_it_is_not_to_blame(
     await platform.desire(daemon.name, run)
     await eventually(lambda: len(platform.steps(run)) > 10)
     with filled(disk):
-        await asyncio.sleep(2)
+        await asyncio.sleep(3)
     await eventually(lambda: _state(platform, daemon, run) == "exited")
     ended = platform.of(daemon.name, run)
     assert ended is not None

@@ -87,6 +87,38 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     assert platform.restores == [second.run_id]
 
 
+async def test_two_halves_run_on_one_slot_at_the_same_time(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster, os, time
+trial = muster.trial()
+print("mine is", trial.slot_part, os.environ["MUSTER_SLOT_PART"])
+step = 0
+while not trial.should_stop():
+    step += 1
+    trial.report(step, loss=float(step))
+    time.sleep(0.01)
+"""
+    code = platform.add_code(_code(tmp_path, script))
+    half = (Member(worker="w1", slots=1, slot_ids=(0,), part=500),)
+    runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
+    await platform.desire("w1", *runs)
+    await eventually(lambda: all(len(platform.steps(run)) > 3 for run in runs))
+    at = [len(platform.steps(run)) for run in runs]
+    await eventually(
+        lambda: all(len(platform.steps(run)) > before for run, before in zip(runs, at, strict=True))
+    )
+    assert [_state(platform, run) for run in runs] == ["running", "running"]
+    assert all("mine is 0.5 0.5" in platform.text(run) for run in runs)
+    await platform.desire(
+        "w1", *(run.model_copy(update={"wanted": Signal.STOP, "spec": None}) for run in runs)
+    )
+    await eventually(lambda: all(_state(platform, run) == "exited" for run in runs))
+    ended = [platform.of("w1", run) for run in runs]
+    assert [one.acknowledged for one in ended if one] == [Signal.STOP, Signal.STOP]
+
+
 async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
     run = platform.allocation("signal", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
     await platform.desire("w1", run)
@@ -152,6 +184,8 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         assert ended is not None
         assert (ended.exit_code, ended.fault) == (exit_code, "user")
         await eventually(lambda one=one, text=text: text in platform.text(one))  # type: ignore[misc]
+    named = "(ModuleNotFoundError: No module named 'nothing_of_that_name'): see its log"
+    assert named in (platform.of("w1", run).reason or "")  # type: ignore[union-attr]
 
 
 async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
@@ -250,6 +284,56 @@ print("rank", trial.rank, "stopped at", step)
 def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
     found = platform.of(worker, run)  # type: ignore[arg-type]
     return found.state if found else None
+
+
+async def test_a_gang_without_room_for_a_checkpoint_stays_in_step(
+    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    """Rank 1 has no room to write, then rank 0 none for what rank 1 wrote: both are told, and train on."""
+    script = """
+import errno, os, muster
+trial = muster.trial()
+def save(step, fail):
+    try:
+        with trial.checkpoint(step) as folder:
+            fail(folder)
+            (folder / f"shard-{trial.rank}").write_text("whole")
+    except OSError as error:
+        print("rank", trial.rank, "step", step, error)
+        assert not folder.exists()
+def fail_to_write(folder):
+    if trial.rank == 1:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+def fail_to_gather(folder):
+    if trial.rank == 0:
+        (folder / "shard-1").symlink_to("/dev/full")
+save(1, fail_to_write)
+save(2, fail_to_gather)
+save(3, lambda folder: None)
+"""
+    for name in ("n1", "n2"):
+        daemons(name).start()
+    await eventually(lambda: {"n1", "n2"} <= set(platform.observed))
+    members = (Member(worker="n1", slots=1), Member(worker="n2", slots=1))
+    run = platform.allocation("gang without room", platform.add_code(_code(tmp_path, script)), members)
+    await platform.desire("n1", run)
+    await platform.desire("n2", run)
+    await eventually(lambda: (platform.of("n1", run) or run).rendezvous is not None)
+    met = run.model_copy(update={"rendezvous": platform.of("n1", run).rendezvous})  # type: ignore[union-attr]
+    await platform.desire("n2", met)
+    for name in ("n1", "n2"):
+        await eventually(lambda name=name: _state(platform, run, name) == "exited")  # type: ignore[misc]
+        assert platform.of(name, run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
+    await eventually(lambda: len(platform.saved_of(run)) == 1)
+    [saved] = platform.saved_of(run)
+    assert (saved.number, saved.step) == (1, 3)
+    assert [entry.path for entry in saved.files] == ["shard-0", "shard-1"]
+    told = [
+        f"rank {rank} step {step} [Errno 28] the disk of worker n{rank + 1} is full"
+        for rank in (0, 1)
+        for step in (1, 2)
+    ]
+    await eventually(lambda: all(line in platform.text(run) for line in told))
 
 
 async def test_what_is_not_kept_is_told_in_the_log_and_holds_nothing_up(

@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.facts import Closed
+from services.scheduler.core.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain
@@ -15,9 +16,18 @@ from shared.messages.specs import Signal, Wanted
 from tests.unit.scheduler.world import POOL, World, trial_id
 
 WORKERS = {"a": 1, "b": 2, "c": 2, "d": 4}
+RACKS = {"a": "r1", "b": "r1", "c": "r2", "d": "r2"}
+WHERES = (
+    None,
+    None,
+    Where(required=(("rack", "r1"),)),
+    Where(preferred=(("rack", "r2"),), excluded=(WorkerId("d"),)),
+)
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("want"), st.integers(1, 12), st.integers(0, 5), st.booleans()),
+        st.tuples(
+            st.just("want"), st.integers(1, 12), st.integers(0, 5), st.booleans(), st.sampled_from(WHERES)
+        ),
         st.tuples(st.just("wanted"), st.integers(1, 12), st.sampled_from(list(Wanted))),
         st.tuples(
             st.just("exit"), st.integers(1, 12), st.sampled_from(["ok", "fail", "preempt", "checkpoint"])
@@ -25,6 +35,7 @@ EVENTS = st.lists(
         st.tuples(st.just("member"), st.integers(1, 12), st.booleans()),
         st.tuples(st.just("silence"), st.sampled_from(list(WORKERS))),
         st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
+        st.tuples(st.just("moved"), st.sampled_from(list(WORKERS)), st.sampled_from(["r1", "r2"])),
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
@@ -51,16 +62,19 @@ POLICIES = st.builds(
     min_run=st.sampled_from([timedelta(0), timedelta(seconds=15)]),
     max_preemptions=st.none() | st.integers(0, 2),
     quantum=st.none() | st.just(timedelta(seconds=20)),
+    defragment=st.booleans(),
+    topology=st.sampled_from([(), ("rack",)]),
+    placement=st.sampled_from(["best_fit", "spread"]),
 )
 
 
 def happen(world: World, event: tuple) -> None:
     match event:
-        case ("want", number, slots, single):
+        case ("want", number, slots, single, where):
             request = world.trial(number).wish.request + 1 if trial_id(number) in world.cluster.trials else 1
             version = world.places + 1
             world.want(
-                number, slots, version=version, request=request, single_node=single,
+                number, slots, version=version, request=request, single_node=single, where=where,
                 tenant=number % 3 % 2, experiment=number % 3,
             )  # fmt: skip
         case ("wanted", number, wanted) if trial_id(number) in world.cluster.trials:
@@ -77,7 +91,10 @@ def happen(world: World, event: tuple) -> None:
         case ("silence", name) if WorkerId(name) in world.cluster.workers:
             world.silence(name)
         case ("heard", name, keeps):
-            world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
+            labels = world.cluster.workers[WorkerId(name)].labels
+            world.worker(name, WORKERS[name], labels=labels, **({} if keeps else {"allocations": ()}))
+        case ("moved", name, rack):
+            world.worker(name, WORKERS[name], labels=(("rack", rack),))
         case ("drain", name, undo):
             heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
         case ("part", experiment, priority, cap):
@@ -111,7 +128,7 @@ def check(world: World) -> None:
 def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
     world = World(policy)
     for name, slots in WORKERS.items():
-        world.worker(name, slots)
+        world.worker(name, slots, labels=(("rack", RACKS[name]),))
     for event in events:
         happen(world, event)
         check(world)
@@ -119,6 +136,9 @@ def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
             assert run.slots == world.cluster.trials[run.trial].wish.needs.max_slots, "all or nothing"
             assert all(len(share.slot_ids) == share.slots for share in run.shares)
             assert len(run.shares) == 1 or policy.exclusive
+            where = world.cluster.trials[run.trial].wish.needs.where
+            labels = {share.worker: world.cluster.workers[share.worker].labels for share in run.shares}
+            assert where is None or all(where.admits(worker, own) for worker, own in labels.items())
 
 
 @settings(max_examples=60, deadline=None)
@@ -127,7 +147,7 @@ def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_no
     one, other = World(policy), World(policy)
     for world in (one, other):
         for name, slots in WORKERS.items():
-            world.worker(name, slots)
+            world.worker(name, slots, labels=(("rack", RACKS[name]),))
     for event in events:
         happen(one, event)
         happen(other, event)
@@ -141,7 +161,7 @@ def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_no
 def test_every_request_closes_at_most_once_and_stays_closed(events, policy):
     world = World(policy)
     for name, slots in WORKERS.items():
-        world.worker(name, slots)
+        world.worker(name, slots, labels=(("rack", RACKS[name]),))
     closed = set()
     for event in events:
         happen(world, event)
@@ -166,7 +186,7 @@ def test_nobody_starves_within_a_priority(requests, head, exclusive):
     """A gang that arrives first runs before all the slots have turned over twice, however many small ones follow."""
     world = World(PoolPolicy(POOL, exclusive=exclusive))
     for name, slots in WORKERS.items():
-        world.worker(name, slots)
+        world.worker(name, slots, labels=(("rack", RACKS[name]),))
     for number, (slots, single) in enumerate(requests, start=1):
         world.want(number, slots, single_node=single)
     world.cycle()

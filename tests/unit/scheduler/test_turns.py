@@ -151,7 +151,7 @@ ORDERS = st.sampled_from(["fifo", "priority", "fair_share"])
 WORKERS = {"a": 4, "b": 2, "c": 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     requests=SIZES,
     order=ORDERS,
@@ -188,7 +188,7 @@ def test_nobody_is_asked_before_its_turn_is_over_nor_for_nothing(
         assert not slicing.asked
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     requests=SIZES,
     order=st.sampled_from(["fifo", "priority"]),

@@ -64,6 +64,7 @@ class World:
     ) -> None:
         tenant, experiment = more.pop("tenant", 0), more.pop("experiment", 0)
         single, part = bool(more.pop("single_node", False)), int(str(more.pop("part", 0)))
+        where = more.pop("where", None)
         wish = Wish(
             trial=trial_id(number),
             tenant=tenant_id(int(str(tenant))),
@@ -72,7 +73,7 @@ class World:
             request=1,
             wanted=wanted,
             decide_at=None,
-            needs=Needs(slots, slots, single_node=single, part=part),
+            needs=Needs(slots, slots, single_node=single, part=part, where=where),  # type: ignore[arg-type]
             pool=POOL,
             max_restarts=2,
             upload_timeout=timedelta(minutes=5),
@@ -98,7 +99,7 @@ class World:
         pool = old.pools[POOL]
         new.put_pool(pool.policy)
         if pool.shares.history:
-            new.pools[POOL].shares.keep(pool.shares.history.at_rest(old.now_ms))
+            new.pools[POOL].shares.history = pool.shares.history.at_rest(old.now_ms)
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
         for experiment, part in old.parts.items():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import httpx
@@ -12,6 +13,7 @@ import pytest
 
 import muster.client
 from muster.cli import main
+from muster.cli.app import KNOWN_HELP
 from muster.cli.output import out
 from muster.client.client import Client
 from muster.client.settings import Address
@@ -239,6 +241,34 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
             assert shown.code == 0 and "--json" in shown.out, (noun, verb)
     for command in ("queue", "usage", "trace", "login", "whoami"):
         assert "--json" in shell(command, "--help").out
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        ("pause", "experiment 31 was asked to pause; it is now paused"),
+        ("archive", "experiment 31 is out of the lists"),
+    ],
+)
+def test_steering_says_what_came_of_it(shell: Shell, verb: str, said: str) -> None:
+    shell.answers["POST /v1/experiments/31/archive"] = httpx.Response(200, json=EXPERIMENT)
+    assert shell("experiment", verb, "31").err == said + "\n"
+
+
+def test_every_command_says_in_the_list_what_it_does(shell: Shell) -> None:
+    named = {entry.name for entry in entry_points(group="muster.commands")}
+    assert named <= set(KNOWN_HELP)
+    assert "From " not in shell("--help").out
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"), [((), "the log is empty"), (("--rank", "3"), "no such lines in the log")]
+)
+def test_a_log_without_lines_is_told_apart_from_one_without_such_lines(
+    shell: Shell, filters: tuple[str, ...], said: str
+) -> None:
+    shell.answers["GET /v1/trials/31.2/logs"] = httpx.Response(200, json={"items": []})
+    assert said in shell("trial", "logs", "31.2", *filters).err
 
 
 def test_help_pays_for_no_heavy_import() -> None:

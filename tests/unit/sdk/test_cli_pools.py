@@ -10,7 +10,7 @@ from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
 RULES = {
     "order": "fair_share", "preemption": True, "elastic": False, "default_priority": 42, "ageing_s": None,
     "half_life_s": 86400.0, "min_run_s": 300.0, "max_preemptions": 3,
-    "quantum_s": 600.0,
+    "quantum_s": 600.0, "defragment": True, "topology": ["rack", "zone"], "placement": "spread",
 }  # fmt: skip
 POOL = {
     "name": "default", "workers": 2, "slots": 8, "used_slots": 6, "waiting_slots": 4, "max_slots": 16,
@@ -30,7 +30,11 @@ def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:  # noq
     shell.answers["GET /v1/pools/default"] = httpx.Response(200, json=POOL)
     words = " ".join(shell("pool", "describe", "default").out.split())
     assert "slots 6 used of 8, at most 16" in words
-    assert "ageing none half-life 1 d minimum run 5 m preemptions at most 3 a trial quantum 10 m" in words
+    assert (
+        "ageing none half-life 1 d minimum run 5 m preemptions at most 3 a trial quantum 10 m defragment yes"
+        in words
+    )
+    assert "topology rack, zone placement spread" in words
 
 
 @pytest.mark.parametrize(
@@ -39,9 +43,14 @@ def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:  # noq
         (("--order", "fair_share", "--half-life", "2h"), {"order": "fair_share", "half_life_s": 7200.0}),
         (("--no-preemption", "--ageing", "none"), {"preemption": False, "no_ageing": True}),
         (("--ageing", "90", "--min-run", "0"), {"ageing_s": 90.0, "min_run_s": 0.0}),
+        (
+            ("--topology", "rack, zone", "--placement", "spread"),
+            {"topology": ["rack", "zone"], "placement": "spread"},
+        ),
+        (("--topology", "none"), {"no_topology": True}),
         (("--max-preemptions", "0"), {"max_preemptions": 0}),
         (("--quantum", "5m"), {"quantum_s": 300.0}),
-        (("--quantum", "none"), {"no_quantum": True}),
+        (("--quantum", "none", "--defragment"), {"no_quantum": True, "defragment": True}),
         (("--max-preemptions", "none", "--elastic"), {"no_max_preemptions": True, "elastic": True}),
     ],
 )

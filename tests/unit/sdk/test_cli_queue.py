@@ -35,6 +35,8 @@ def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None: 
         (("weight", "31", "2.5"), {"weight": 2.5}),
         (("limit", "31", "8"), {"max_slots": 8}),
         (("limit", "31", "none"), {"no_max_slots": True}),
+        (("trials", "31", "2"), {"max_trials": 2}),
+        (("trials", "31", "none"), {"no_max_trials": True}),
         (("move", "31", "--pool", "big"), {"pool": "big"}),
     ],
 )

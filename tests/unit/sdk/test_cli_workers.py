@@ -42,3 +42,20 @@ def test_the_list_shows_labels(shell: Shell) -> None:  # noqa: F811
     page = {"items": [WORKER | {"labels": {"zone": "a", "rack": "r7"}}, WORKER | {"id": "w2"}]}
     shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
     assert "rack=r7,zone=a" in shell("worker", "list").out
+
+
+@pytest.mark.parametrize("verb", ["drain", "undrain"])
+def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:  # noqa: F811
+    page = {"items": [WORKER | {"state": "ready"}, WORKER | {"id": "w2"}]}
+    shell.answers[f"POST /v1/workers/{verb}"] = httpx.Response(200, json=page)
+    shown = shell("worker", verb, "--label", "rack=r7", "--label", "zone=a", "--pool", "big")
+    said = " ".join(shown.err.split())
+    assert shown.code == 0 and "worker w1" in said and "worker w2" in said
+    sent = shell.sent("POST", f"/v1/workers/{verb}")
+    assert (sent["labels"], sent["pool"]) == ({"rack": "r7", "zone": "a"}, "big")
+
+
+@pytest.mark.parametrize("given", [(), ("w1", "--label", "rack=r7"), ("--label", "rack")])
+def test_neither_and_both_are_refused(shell: Shell, given: tuple[str, ...]) -> None:  # noqa: F811
+    shown = shell("worker", "drain", *given)
+    assert shown.code != 0 and "label" in shown.err

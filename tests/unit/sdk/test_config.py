@@ -71,6 +71,15 @@ def test_a_trial_takes_a_number_of_slots_or_a_range() -> None:
     assert load_config(elastic.to_json()) == elastic
 
 
+def test_labels_say_on_which_workers_a_trial_may_be() -> None:
+    text = "resources: {required_labels: {rack: r7}, preferred_labels: {gpu: h100}, excluded_workers: [w1]}\n"
+    found = load_config(GOOD + text)
+    assert found.resources.required_labels == {"rack": "r7"}
+    assert found.resources.preferred_labels == {"gpu": "h100"}
+    assert found.resources.excluded_workers == ("w1",)
+    assert load_config(found.to_json()) == found
+
+
 @pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
 def test_what_ends_a_line_of_yaml_is_a_character_like_others_in_canonical_text(mark: str) -> None:
     config = load_config({**read_text(GOOD).root, "data": {mark: f"one{mark}two"}})
@@ -128,6 +137,20 @@ MISTAKES = [
         "unsupported_key",
         "mixed_precision",
         "your training",
+    ),
+    (
+        "name: digits",
+        "resources: {required_labels: {rack: r 7}}",
+        "invalid_value",
+        "resources.required_labels.rack, line 1",
+        "",
+    ),
+    (
+        "name: digits",
+        "resources: {required_labels: {rack: r7}, preferred_labels: {rack: r8}}",
+        "invalid_value",
+        "preferred_labels.rack",
+        "both required and preferred",
     ),
     ("name: digits", "resources: {priority: 0}", "invalid_value", "resources.priority, line 1", "1"),
     (

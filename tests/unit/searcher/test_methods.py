@@ -11,7 +11,7 @@ from services.searcher.core.asha import Bracket
 from services.searcher.core.journal import fold, recompute, replay
 from services.searcher.core.method import Ending
 from services.searcher.core.search import Search
-from tests.unit.searcher.world import SEED, World, adaptive, asha, config, run_search
+from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search
 
 GRID: dict[str, object] = {
     "a": {"type": "int", "minval": 1, "maxval": 3, "count": 3},
@@ -35,6 +35,8 @@ METHODS: dict[str, tuple[dict[str, object], int, int, dict[str, object] | None]]
     "adaptive_asha conservative": (adaptive(max_trials=30, mode="conservative"), 30, 5, None),
     "adaptive_asha with one slot": (adaptive(max_trials=20, mode="conservative", concurrent=1), 20, 1, None),
     "adaptive_asha of brackets": (adaptive(bracket_rungs=[1, 2, 2]), 16, 5, None),
+    "median_stopping": (median(), 16, 4, None),
+    "median_stopping of long intervals": (median(interval=5, grace_time=0), 16, 4, None),
     **{
         f"async_halving with {sampler}": (asha(sampler=sampler), 16, 4, MIXED)
         for sampler in ("quasi_random", "tpe", "nsga2")

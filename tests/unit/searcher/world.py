@@ -58,6 +58,19 @@ def adaptive(
     }
 
 
+def median(
+    max_trials: int = 16, max_time: int = 12, concurrent: int = 4, **more: object
+) -> dict[str, object]:
+    return {
+        "name": "median_stopping",
+        "max_trials": max_trials,
+        "max_time": max_time,
+        "time_metric": "step",
+        "max_concurrent_trials": concurrent,
+        **more,
+    }
+
+
 @dataclass
 class World:
     """Holds what the database would, and applies events by whole turns."""

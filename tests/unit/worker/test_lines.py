@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from worker.core.lines import MAX_LINE_BYTES, clean_line, cut_lines, guess_level
+from worker.core.lines import MAX_LINE_BYTES, clean_line, cut_lines, find_error, guess_level
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,28 @@ def test_an_unfinished_line_waits_unless_it_is_the_last_or_too_long() -> None:
 )
 def test_levels(text: str, level: str | None) -> None:
     assert guess_level(text) == level
+
+
+TRACEBACK = b"""before
+Traceback (most recent call last):
+  File "train.py", line 3, in <module>
+    1 / 0
+    ~~^~~
+ZeroDivisionError: division by zero
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        (TRACEBACK, "ZeroDivisionError: division by zero"),
+        (TRACEBACK + b"muster: waiting\n", "ZeroDivisionError: division by zero"),
+        (TRACEBACK.replace(b"by zero", b"by\n  nothing\nat all"), "ZeroDivisionError: division by"),
+        (TRACEBACK + TRACEBACK.replace(b"ZeroDivisionError: division by zero", b"Boom"), "Boom"),
+        (TRACEBACK[:60], ""),
+        (b"Segmentation fault", ""),
+        (b"", ""),
+    ],
+)
+def test_the_error_that_an_output_ends_with(output: bytes, error: str) -> None:
+    assert find_error(output) == error

@@ -1,6 +1,19 @@
 """How long a step takes, told from what rank 0 reports."""
 
+import math
+from dataclasses import replace
+
+import pytest
+
+from muster import wire
 from worker.ranks.pace import Pace
+
+TOLD = wire.Measured(0.2, 32, 64, 1024, 8, 256, grad_sqr=1.0, grad_var=3.0)
+
+
+def step_s(pace: Pace) -> float | None:
+    measured = pace.measured()
+    return measured.step_s if measured else None
 
 
 def reported(pace: Pace, steps: int, step_ms: int, step: int = 0, time_ms: int = 0) -> tuple[int, int]:
@@ -15,32 +28,31 @@ def test_quick_steps_and_slow_ones_are_measured_alike() -> None:
     for step_ms in (2, 40, 700, 5000):
         pace = Pace()
         reported(pace, 5000 // step_ms + 5, step_ms)
-        step_s = pace.step_s()
-        assert step_s is not None and abs(step_s - step_ms / 1000) < 1e-9
+        assert step_s(pace) == pytest.approx(step_ms / 1000)
 
 
 def test_nothing_is_said_before_there_is_something_to_say() -> None:
     pace = Pace()
-    assert pace.step_s() is None
+    assert step_s(pace) is None
     reported(pace, 20, 50)
-    assert pace.step_s() is None
+    assert step_s(pace) is None
 
 
 def test_a_pause_now_and_then_does_not_count() -> None:
     pace = Pace()
     step, time_ms = reported(pace, 40, 100)
     reported(pace, 40, 100, step, time_ms + 60_000)
-    assert pace.step_s() == 0.1
+    assert step_s(pace) == 0.1
 
 
 def test_a_small_change_is_no_news_and_a_lasting_one_is() -> None:
     pace = Pace()
     step, time_ms = reported(pace, 60, 100)
-    assert pace.step_s() == 0.1
+    assert step_s(pace) == 0.1
     step, time_ms = reported(pace, 400, 103, step, time_ms)
-    assert pace.step_s() == 0.1
+    assert step_s(pace) == 0.1
     reported(pace, 400, 200, step, time_ms)
-    assert pace.step_s() == 0.2
+    assert step_s(pace) == 0.2
 
 
 def test_validations_of_the_same_step_and_a_clock_set_back_do_no_harm() -> None:
@@ -49,5 +61,37 @@ def test_validations_of_the_same_step_and_a_clock_set_back_do_no_harm() -> None:
     pace.on_report(step, time_ms + 5000)
     pace.on_report(step, 0)
     reported(pace, 40, 100, step, 0)
-    step_s = pace.step_s()
-    assert step_s is not None and 0.09 < step_s < 0.2
+    assert 0.09 < (step_s(pace) or 0) < 0.2
+
+
+def test_what_the_script_tells_goes_before_what_it_shows() -> None:
+    pace = Pace()
+    reported(pace, 60, 100)
+    pace.on_measured(TOLD)
+    told = pace.measured()
+    assert told is not None and told.batches is not None
+    assert (told.step_s, told.batches.per_slot, told.batches.grad_var) == (0.2, 32, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_news"),
+    [
+        ({"step_s": 0.201}, False),
+        ({"step_s": 0.3}, True),
+        ({"grad_sqr": 1.05, "grad_var": 3.1}, False),
+        ({"grad_sqr": 10.0, "grad_var": 30.0}, False),
+        ({"grad_sqr": 3.0}, True),
+        ({"per_rank": 64}, True),
+        ({"step_s": math.nan}, False),
+        ({"step_s": "soon"}, False),
+        ({"grad_var": math.inf}, False),
+        ({"per_rank": 1 << 80}, False),
+        ({"first_batch": 0}, False),
+    ],
+)
+def test_only_news_are_told_and_nonsense_is_none(change: dict[str, object], is_news: bool) -> None:
+    pace = Pace()
+    pace.on_measured(TOLD)
+    before = pace.measured()
+    pace.on_measured(replace(TOLD, **change))  # type: ignore[arg-type]
+    assert (pace.measured() != before) == is_news

@@ -159,14 +159,14 @@ def test_what_never_started_acknowledges_by_not_starting() -> None:
 
 
 def test_a_dead_rank_ends_its_gang_and_gives_the_reason() -> None:
-    run = core.on_exit(_running(WIDE), 1, 3, 10.0)
+    run = core.on_exit(_running(WIDE), 1, 3, 10.0, "ValueError: boom")
     assert not run.is_over
     assert _act(run, now=10.0 + GANG_GRACE_S - 0.1)[1] == ()
     run, actions = _act(run, now=10.0 + GANG_GRACE_S)
     assert actions == (KillRanks(),)
-    run = core.on_exit(core.on_exit(run, 0, -9, 16.0), 2, -9, 16.0)
+    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, "its echo"), 2, -9, 16.0)
     assert (run.exit_code, run.fault, run.forced) == (3, "user", False)
-    assert "exit code 3" in (run.reason or "")
+    assert run.reason == "the trial's code ended with exit code 3 (ValueError: boom): see its log"
 
 
 def test_a_rank_that_lingers_after_a_good_end_is_ended_without_blame() -> None:

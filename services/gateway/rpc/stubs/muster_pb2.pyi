@@ -56,6 +56,12 @@ class PoolOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     POOL_ORDER_PRIORITY: _ClassVar[PoolOrder]
     POOL_ORDER_FAIR_SHARE: _ClassVar[PoolOrder]
 
+class PoolPlacement(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    POOL_PLACEMENT_UNSPECIFIED: _ClassVar[PoolPlacement]
+    POOL_PLACEMENT_BEST_FIT: _ClassVar[PoolPlacement]
+    POOL_PLACEMENT_SPREAD: _ClassVar[PoolPlacement]
+
 class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ROLE_UNSPECIFIED: _ClassVar[Role]
@@ -120,6 +126,9 @@ POOL_ORDER_UNSPECIFIED: PoolOrder
 POOL_ORDER_FIFO: PoolOrder
 POOL_ORDER_PRIORITY: PoolOrder
 POOL_ORDER_FAIR_SHARE: PoolOrder
+POOL_PLACEMENT_UNSPECIFIED: PoolPlacement
+POOL_PLACEMENT_BEST_FIT: PoolPlacement
+POOL_PLACEMENT_SPREAD: PoolPlacement
 ROLE_UNSPECIFIED: Role
 ROLE_ADMIN: Role
 ROLE_EDITOR: Role
@@ -303,24 +312,45 @@ class DrainWorkerRequest(_message.Message):
     reclaim: bool
     def __init__(self, worker: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
 
+class DrainWorkersRequest(_message.Message):
+    __slots__ = ("labels", "pool", "reclaim")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    RECLAIM_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.ScalarMap[str, str]
+    pool: str
+    reclaim: bool
+    def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
+
 class EditExperimentRequest(_message.Message):
-    __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "pool")
+    __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "max_trials", "no_max_trials", "pool")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     PRIORITY_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
     NO_MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRIALS_FIELD_NUMBER: _ClassVar[int]
+    NO_MAX_TRIALS_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     priority: int
     weight: float
     max_slots: int
     no_max_slots: bool
+    max_trials: int
+    no_max_trials: bool
     pool: str
-    def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., max_trials: _Optional[int] = ..., no_max_trials: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class EditPoolRequest(_message.Message):
-    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "no_max_preemptions", "quantum_s", "no_quantum")
+    __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "topology", "no_topology", "placement", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
     POOL_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
@@ -331,9 +361,13 @@ class EditPoolRequest(_message.Message):
     HALF_LIFE_S_FIELD_NUMBER: _ClassVar[int]
     MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
     MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    NO_TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    PLACEMENT_FIELD_NUMBER: _ClassVar[int]
     NO_MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
     NO_QUANTUM_FIELD_NUMBER: _ClassVar[int]
+    DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
     pool: str
     order: PoolOrder
     preemption: bool
@@ -344,10 +378,14 @@ class EditPoolRequest(_message.Message):
     half_life_s: float
     min_run_s: float
     max_preemptions: int
+    topology: _containers.RepeatedScalarFieldContainer[str]
+    no_topology: bool
+    placement: PoolPlacement
     no_max_preemptions: bool
     quantum_s: float
     no_quantum: bool
-    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ...) -> None: ...
+    defragment: bool
+    def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -372,6 +410,18 @@ class Event(_message.Message):
     version: int
     resource: _struct_pb2.Struct
     def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[EventKind, str]] = ..., change: _Optional[str] = ..., entity: _Optional[str] = ..., experiment: _Optional[str] = ..., version: _Optional[int] = ..., resource: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class ExpectedStart(_message.Message):
+    __slots__ = ("earliest", "expected", "latest", "runs")
+    EARLIEST_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    LATEST_FIELD_NUMBER: _ClassVar[int]
+    RUNS_FIELD_NUMBER: _ClassVar[int]
+    earliest: _timestamp_pb2.Timestamp
+    expected: _timestamp_pb2.Timestamp
+    latest: _timestamp_pb2.Timestamp
+    runs: int
+    def __init__(self, earliest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expected: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., runs: _Optional[int] = ...) -> None: ...
 
 class Experiment(_message.Message):
     __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version")
@@ -428,7 +478,7 @@ class Experiment(_message.Message):
     def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class ExperimentDetail(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "pool")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -460,6 +510,7 @@ class ExperimentDetail(_message.Message):
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRIALS_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     id: str
     number: int
@@ -492,8 +543,9 @@ class ExperimentDetail(_message.Message):
     warnings: _containers.RepeatedScalarFieldContainer[str]
     weight: float
     max_slots: int
+    max_trials: int
     pool: str
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class ExperimentMetrics(_message.Message):
     __slots__ = ("trials",)
@@ -552,7 +604,7 @@ class ExperimentTrialCounts(_message.Message):
     def __init__(self, queued: _Optional[int] = ..., running: _Optional[int] = ..., parked: _Optional[int] = ..., stopping: _Optional[int] = ..., completed: _Optional[int] = ..., stopped: _Optional[int] = ..., error: _Optional[int] = ..., cancelled: _Optional[int] = ..., planned: _Optional[int] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out")
+    __slots__ = ("trial", "state", "code", "message", "facts", "position", "holders", "own_runs", "own_slots", "other_runs", "other_slots", "given_back", "ways_out", "expected_start")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -566,6 +618,7 @@ class Explanation(_message.Message):
     OTHER_SLOTS_FIELD_NUMBER: _ClassVar[int]
     GIVEN_BACK_FIELD_NUMBER: _ClassVar[int]
     WAYS_OUT_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_START_FIELD_NUMBER: _ClassVar[int]
     trial: str
     state: str
     code: str
@@ -579,7 +632,8 @@ class Explanation(_message.Message):
     other_slots: int
     given_back: GivenBack
     ways_out: _containers.RepeatedCompositeFieldContainer[WayOut]
-    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ...) -> None: ...
+    expected_start: ExpectedStart
+    def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class FileDownload(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256", "url")
@@ -1216,7 +1270,7 @@ class PoolRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ...) -> None: ...
 
 class PoolRules(_message.Message):
-    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s")
+    __slots__ = ("order", "preemption", "elastic", "default_priority", "ageing_s", "half_life_s", "min_run_s", "max_preemptions", "quantum_s", "defragment", "topology", "placement")
     ORDER_FIELD_NUMBER: _ClassVar[int]
     PREEMPTION_FIELD_NUMBER: _ClassVar[int]
     ELASTIC_FIELD_NUMBER: _ClassVar[int]
@@ -1226,6 +1280,9 @@ class PoolRules(_message.Message):
     MIN_RUN_S_FIELD_NUMBER: _ClassVar[int]
     MAX_PREEMPTIONS_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_S_FIELD_NUMBER: _ClassVar[int]
+    DEFRAGMENT_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    PLACEMENT_FIELD_NUMBER: _ClassVar[int]
     order: PoolOrder
     preemption: bool
     elastic: bool
@@ -1235,7 +1292,10 @@ class PoolRules(_message.Message):
     min_run_s: float
     max_preemptions: int
     quantum_s: float
-    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ...) -> None: ...
+    defragment: bool
+    topology: _containers.RepeatedScalarFieldContainer[str]
+    placement: PoolPlacement
+    def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ...) -> None: ...
 
 class PutCodeRequest(_message.Message):
     __slots__ = ("sha256", "data")
@@ -1569,3 +1629,18 @@ class WorkerRequest(_message.Message):
     WORKER_FIELD_NUMBER: _ClassVar[int]
     worker: str
     def __init__(self, worker: _Optional[str] = ...) -> None: ...
+
+class WorkersRequest(_message.Message):
+    __slots__ = ("labels", "pool")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    labels: _containers.ScalarMap[str, str]
+    pool: str
+    def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...

@@ -235,6 +235,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
                 _registered_method=True)
+        self.DrainWorkers = channel.unary_unary(
+                '/muster.v1.Muster/DrainWorkers',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DrainWorkersRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
+                _registered_method=True)
+        self.UndrainWorkers = channel.unary_unary(
+                '/muster.v1.Muster/UndrainWorkers',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WorkersRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
+                _registered_method=True)
         self.ListPools = channel.unary_unary(
                 '/muster.v1.Muster/ListPools',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -394,7 +404,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditExperiment(self, request, context):
-        """Changes an experiment's priority, weight, pool or cap of slots; what is left out stays.
+        """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
         REST: PATCH /v1/experiments/{experiment}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -636,6 +646,22 @@ class MusterServicer:
     def UndrainWorker(self, request, context):
         """Gives a worker work again.
         REST: POST /v1/workers/{worker}/undrain
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DrainWorkers(self, request, context):
+        """Gives all workers with these labels no more work. One that joins later, labelled so, takes work.
+        REST: POST /v1/workers/drain
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndrainWorkers(self, request, context):
+        """Gives all workers with these labels work again.
+        REST: POST /v1/workers/undrain
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -971,6 +997,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.UndrainWorker,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WorkerRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
+            ),
+            'DrainWorkers': grpc.unary_unary_rpc_method_handler(
+                    servicer.DrainWorkers,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DrainWorkersRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkerPage.SerializeToString,
+            ),
+            'UndrainWorkers': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndrainWorkers,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WorkersRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkerPage.SerializeToString,
             ),
             'ListPools': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPools,
@@ -2134,6 +2170,60 @@ class Muster:
             '/muster.v1.Muster/UndrainWorker',
             muster_dot_v1_dot_muster__pb2.WorkerRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Worker.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DrainWorkers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DrainWorkers',
+            muster_dot_v1_dot_muster__pb2.DrainWorkersRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndrainWorkers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/UndrainWorkers',
+            muster_dot_v1_dot_muster__pb2.WorkersRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
             options,
             channel_credentials,
             insecure,

@@ -45,6 +45,7 @@ class Member:
         age_ms: Since it was asked for.
         service_ms: Slot-milliseconds that it has had.
         resizes: How often it was resized or moved.
+        barred: Machines that it may not be on.
     """
 
     trial: TrialId
@@ -57,6 +58,7 @@ class Member:
     age_ms: int = 0
     service_ms: int = 0
     resizes: int = 0
+    barred: frozenset[WorkerId] = frozenset()
 
 
 DEFAULT = Tuning()
@@ -78,7 +80,10 @@ def arrange(
     shares = distribute(claims, sum(machines.values()), tuning.fairness)
     wanted = {member.trial: slots for member, slots in zip(members, shares, strict=True)}
     held = {member.trial: member.held for member in members}
-    return Packing(machines, held).pack(wanted, {member.trial: member.min_slots for member in members})
+    barred = {member.trial: member.barred for member in members if member.barred}
+    return Packing(machines, held, barred).pack(
+        wanted, {member.trial: member.min_slots for member in members}
+    )
 
 
 def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:

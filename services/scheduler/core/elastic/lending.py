@@ -17,7 +17,7 @@ from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.queue import milliseconds
+from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial
@@ -126,6 +126,13 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
     if needs.single_node or not pool.policy.exclusive:
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
+    barred: frozenset[WorkerId] = frozenset()
+    if needs.where is not None:
+        ask = ask_of(trial.wish.tenant, needs)
+        barred = frozenset(
+            worker for worker, _ in pool.capacity.spots() if not pool.capacity.admits(ask, worker)
+        )
+        most = min(most, pool.capacity.total_for(ask)[0])
     return Member(
         trial=trial.id,
         min_slots=needs.min_slots,
@@ -137,6 +144,7 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
+        barred=barred,
     )
 
 

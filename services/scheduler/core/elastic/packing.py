@@ -1,6 +1,6 @@
 """Where the slots of elastic runs lie: who keeps his number keeps his place, gangs over several machines share none with another gang."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from services.scheduler.core.capacity import Placement
@@ -32,8 +32,14 @@ def allowed_sizes(min_slots: int, max_slots: int, per_machine: int) -> tuple[int
 class Packing:
     """Machines being filled. `free` slots are those that no run outside holds."""
 
-    def __init__(self, free: Mapping[WorkerId, int], held: Mapping[TrialId, Placement]) -> None:
-        """`free` without what `held` occupies; a run whose machine is not among them stands outside."""
+    def __init__(
+        self,
+        free: Mapping[WorkerId, int],
+        held: Mapping[TrialId, Placement],
+        barred: Mapping[TrialId, frozenset[WorkerId]] | None = None,
+    ) -> None:
+        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `barred`: not there."""
+        self._barred = barred or {}
         self._machines = {worker: _Machine(slots, slots) for worker, slots in sorted(free.items())}
         self._held = dict(held)
         self._placed: dict[TrialId, Placement] = {}
@@ -74,7 +80,7 @@ class Packing:
             slots, trial = waiting.pop(0)
             placement = self._find(trial, slots)
             if placement is None:
-                moved = [other for other in self._make_room(slots) if other not in staying]
+                moved = [other for other in self._make_room(trial, slots) if other not in staying]
                 waiting += [(sum(count for _, count in self._take(other)), other) for other in moved]
                 placement = self._find(trial, slots)
             if placement is not None:
@@ -107,14 +113,14 @@ class Packing:
         mine = dict(self._held.get(trial, ()))
         fitting = [
             (machine.free, -mine.get(worker, 0), worker)
-            for worker, machine in self._machines.items()
+            for worker, machine in self._open_to(trial)
             if machine.free >= slots
         ]
         if fitting:
             return ((min(fitting)[2], slots),)
         empty = sorted(
             (-machine.slots, -mine.get(worker, 0), worker)
-            for worker, machine in self._machines.items()
+            for worker, machine in self._open_to(trial)
             if machine.slots and not machine.guests
         )
         chosen: list[tuple[WorkerId, int]] = []
@@ -126,20 +132,24 @@ class Packing:
                 return tuple(chosen)
         return None
 
-    def _make_room(self, slots: int) -> list[TrialId]:
+    def _open_to(self, trial: TrialId) -> Iterator[tuple[WorkerId, _Machine]]:
+        barred = self._barred.get(trial, ())
+        return ((worker, machine) for worker, machine in self._machines.items() if worker not in barred)
+
+    def _make_room(self, trial: TrialId, slots: int) -> list[TrialId]:
         """The runs to move away, all smaller than `slots`, from the machines that lose fewest by it; none if that cannot do."""
-        largest = max((machine.slots for machine in self._machines.values()), default=0)
+        largest = max((machine.slots for _, machine in self._open_to(trial)), default=0)
         offers: list[tuple[int, int, WorkerId, list[TrialId]]] = []
-        for worker, machine in self._machines.items():
+        for worker, machine in self._open_to(trial):
             target = min(slots, largest)
             if machine.slots < target:
                 continue
             free, moved = machine.free, []
-            for trial, count in sorted(machine.guests.items(), key=lambda guest: (guest[1], guest[0])):
+            for guest, count in sorted(machine.guests.items(), key=lambda guest: (guest[1], guest[0])):
                 if free >= target:
                     break
-                if sum(held for _, held in self._placed[trial]) < slots:
-                    moved.append(trial)
+                if sum(held for _, held in self._placed[guest]) < slots:
+                    moved.append(guest)
                     free += count
             if free >= target:
                 offers.append((len(moved), -machine.free, worker, moved))

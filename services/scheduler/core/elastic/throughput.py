@@ -21,13 +21,13 @@ FARTHER = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a run has measured with one allocation and batch: seconds of a step, and of its computing part."""
+    """What a run has measured with one allocation and batch: seconds of a step, and of its computing part (None: not told apart)."""
 
     machines: int
     slots: int
     per_slot: int
     step_s: float
-    compute_s: float
+    compute_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,7 @@ def fit_throughput(timings: Sequence[Timing]) -> Throughput:
         np.array([getattr(timing, name) for timing in timings], dtype=np.int64)
         for name in ("machines", "slots", "per_slot")
     )
-    step, computed = (
-        np.array([getattr(timing, name) for timing in timings]) for name in ("step_s", "compute_s")
-    )
+    step, computed = np.array([timing.step_s for timing in timings]), _computed(timings)
     compute = _fit_compute(per_slot, computed)
     local, remote = (machines == 1) & (slots > 1), machines > 1
     best: tuple[float, Throughput] | None = None
@@ -94,6 +92,26 @@ def fit_throughput(timings: Sequence[Timing]) -> Throughput:
             best = cost, model
     assert best is not None
     return best[1]
+
+
+def _computed(timings: Sequence[Timing]) -> Floats:
+    """The computing part of each step. Where it was not told apart, the steps of the fewest slots are all computing, and tell what
+    those of more slots compute by their samples."""
+    untold = [timing for timing in timings if timing.compute_s is None]
+    fewest = min((timing.slots for timing in untold), default=0)
+    base = [timing for timing in untold if timing.slots == fewest]
+    per_slot = np.array([timing.per_slot for timing in base], dtype=np.int64)
+    constant, each = _fit_compute(per_slot, np.array([timing.step_s for timing in base])) if base else (0, 0)
+    return np.array(
+        [
+            timing.compute_s
+            if timing.compute_s is not None
+            else timing.step_s
+            if timing.slots == fewest
+            else min(timing.step_s, constant + each * timing.per_slot)
+            for timing in timings
+        ]
+    )
 
 
 def _fit_compute(per_slot: Ints, seconds: Floats) -> tuple[float, float]:

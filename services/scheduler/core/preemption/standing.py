@@ -3,9 +3,9 @@ then those whose work was saved last. What a run loses per slot is the time sinc
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from heapq import merge
-from typing import NamedTuple
 
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
@@ -24,9 +24,10 @@ Turn = tuple[int, int, WorkerId]
 """Importance, falling; when the first turn there is over; the machine."""
 
 
-class Stander(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Stander:
     """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
-    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. A tuple, because each change on a machine makes all of it anew."""
+    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals."""
 
     run: RunId
     leaf: Node
@@ -46,11 +47,11 @@ def stander_of(
     """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
     its equals."""
     granted_ms, ready_ms, turn_ms = milliseconds(run.granted_at), NEVER, NEVER
-    if policy.preemption and (policy.max_preemptions is None or trial.preemptions < policy.max_preemptions):
+    if policy.max_preemptions is None or trial.preemptions < policy.max_preemptions:
         ready_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None:
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
-    saved_ms = granted_ms if run.saved_at is None else milliseconds(run.saved_at)
+    saved_ms = milliseconds(run.saved_at or run.granted_at)
     return Stander(
         run=run.id,
         leaf=leaf,

@@ -150,6 +150,8 @@ class Search:
             spot = self.later.get(worker)
             if spot is None or self.ask.kind not in (None, spot.kind) or not spot.holds:
                 continue
+            if not self.later.admits(self.ask, worker):
+                continue
             standers = self.pool.standing.on(worker)
             askable = [one for one in standers if self._may_ask(one)]
             is_foreign = spot.owner not in (None, self.ask.tenant)

@@ -12,6 +12,7 @@ from services.scheduler.core.elastic.reporting import on_reported
 from services.scheduler.core.elastic.throughput import Timing
 from services.scheduler.core.facts import Ended
 from services.scheduler.core.fit import Reach
+from services.scheduler.core.labels import Where
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Needs
@@ -263,3 +264,16 @@ def test_it_comes_to_rest_with_every_minimum_and_no_machine_overfull(
         for name, slots in world.placement(number).items():
             used[int(name[1:])] += slots
     assert all(slots <= 4 for slots in used.values())
+
+
+def test_a_run_grows_only_onto_machines_that_it_may_be_on() -> None:
+    world = Lender(machines=0)
+    for name, gpu in (("w0", "a100"), ("w1", "h100"), ("w2", "h100")):
+        world.worker(name, 4, labels=(("gpu", gpu),))
+    where = Where(required=(("gpu", "h100"),))
+    world.want(1, needs=Needs(1, 12, where=where), experiment=1)
+    world.train()
+    assert world.placement(1) == {"w1": 4, "w2": 4}
+    world.want_elastic(2, most=12)
+    world.train()
+    assert set(world.placement(1)) <= {"w1", "w2"} and world.slots(2) >= 4

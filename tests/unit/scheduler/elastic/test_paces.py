@@ -7,6 +7,7 @@ import pytest
 from services.scheduler.core.elastic.paces import Paces
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
+from shared.messages.allocations import Measured
 from shared.messages.specs import Signal
 from tests.unit.scheduler.elastic.test_lending import Lender
 from tests.unit.scheduler.world import POOL
@@ -48,7 +49,9 @@ class Observing(Lender):
                     continue
                 for share in run.shares:
                     told = [
-                        replace(one, step_s=step_s[run.slots]) if one.run == run.id else one
+                        replace(one, measured=Measured(step_s=step_s[run.slots]))
+                        if one.run == run.id
+                        else one
                         for one in self.observed(share.worker)
                     ]
                     self.worker(share.worker, 4, allocations=tuple(told))
@@ -85,6 +88,6 @@ def test_only_the_chief_is_believed() -> None:
     assert history is not None
     before = list(history.speedups(SIZES, 4))
     other = next(share.worker for share in run.shares if share.worker != run.chief)
-    told = tuple(replace(one, step_s=99.0) for one in world.observed(WorkerId(other)))
+    told = tuple(replace(one, measured=Measured(step_s=99.0)) for one in world.observed(WorkerId(other)))
     world.worker(other, 4, allocations=told)
     assert list(history.speedups(SIZES, 4)) == before

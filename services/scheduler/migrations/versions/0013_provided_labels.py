@@ -1,0 +1,12 @@
+"""What the machines that a pool's provider brings are labelled with."""
+
+from alembic import op
+
+revision = "0013"
+down_revision = "0012"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.pool ADD COLUMN provided_labels jsonb NOT NULL DEFAULT '{}'")

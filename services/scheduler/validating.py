@@ -1,0 +1,74 @@
+"""Could a request ever be placed: asked by the gateway before an experiment is taken."""
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.advice import lending_warnings
+from services.scheduler.core.fit import Reach, reach_of
+from services.scheduler.core.labels import where_of
+from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
+from services.scheduler.core.trial import Needs
+from shared.errors import Rejected
+from shared.ids import TenantId
+from shared.messages.queue import Placeable, ValidatePlacement
+
+
+def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacement) -> Placeable:
+    """Whether it fits what stands, or what the provider may bring the pool to; with warnings where that may change.
+
+    Raises:
+        Rejected: It never will; with the place in the config.
+    """
+    if query.priority is not None and not FIRST_PRIORITY <= query.priority <= LAST_PRIORITY:
+        raise Rejected(
+            "bad_priority",
+            f"priority {query.priority} is not between {FIRST_PRIORITY} and {LAST_PRIORITY}",
+            "resources.priority",
+        )
+    pool = cluster.pools.get(query.pool)
+    if pool is None:
+        known = ", ".join(sorted(cluster.pools))
+        raise Rejected(
+            "pool_unknown",
+            f"pool {query.pool} does not exist",
+            "resources.resource_pool",
+            f"there is {known}" if known else None,
+        )
+    where = where_of(query.required_labels, query.preferred_labels, query.excluded_workers)
+    needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
+    cluster.refresh()
+    reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), tenant, needs)
+    warnings = _unknown_workers(cluster, query)
+    if reach.is_final and not reach.slots and needs.where is not None and needs.where.required:
+        raise Rejected(
+            "labels_unknown",
+            f"pool {query.pool} has no machine {needs.where}",
+            "resources.required_labels",
+            "`muster worker list` shows what the workers are labelled with",
+        )
+    if query.min_slots <= reach.slots:
+        return Placeable(warnings=(*warnings, *lending_warnings(pool.policy, needs, reach)))
+    if reach.is_final:
+        raise _never(query, reach)
+    return Placeable(
+        warnings=(*warnings, f"{_sentence(query, reach)} now; the trial will wait until it has grown")
+    )
+
+
+def _never(query: ValidatePlacement, reach: Reach) -> Rejected:
+    message = _sentence(query, reach)
+    if query.kind and not reach.slots:
+        hint = "ask for another kind, or choose another pool with resources.resource_pool"
+        return Rejected("slots_unsatisfiable", message, "resources.slot_kind", hint)
+    hint = "ask for fewer slots, or choose a larger pool with resources.resource_pool"
+    return Rejected("slots_unsatisfiable", message, "resources.slots_per_trial", hint)
+
+
+def _sentence(query: ValidatePlacement, reach: Reach) -> str:
+    return f"slots for a trial: {query.min_slots} asked for; pool {query.pool} can have {reach.slots} {reach.where}"
+
+
+def _unknown_workers(cluster: Cluster, query: ValidatePlacement) -> tuple[str, ...]:
+    return tuple(
+        f"worker {worker}, which is not to be used, is not in pool {query.pool}"
+        for worker in query.excluded_workers
+        if worker not in cluster.workers or cluster.workers[worker].pool != query.pool
+    )

@@ -1,0 +1,80 @@
+"""Median stopping: a trial ends when its best is worse than what the median of the others had on the way.
+
+Golovin et al., "Google Vizier: A Service for Black-Box Optimization" (KDD 2017), section 3.2.1: a trial is stopped at time t if its
+best value by t is strictly worse than the median of the running averages, up to t, of the others. We compare with all that have come
+so far, not with completed ones alone, so that the first trials judge each other too.
+"""
+
+from bisect import insort
+from dataclasses import dataclass
+
+from muster.config import MedianStopping as Config
+from services.searcher.core.independent import Independent
+from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+
+
+@dataclass(slots=True)
+class _Runner:
+    """How far a trial is: the marks it has passed, the sum of its results at them, its best."""
+
+    passed: int = 0
+    total: float = 0.0
+    best: float = float("inf")
+    is_out: bool = False
+
+
+class MedianStopping:
+    """Marks are every `interval` of the time metric up to `max_time`; at each, a trial is compared with those that have passed it."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        total, concurrent = config.max_trials, config.max_concurrent_trials
+        self._trials = Independent(total, initial=concurrent or total)
+        self._runners: dict[int, _Runner] = {}
+        self._means: list[list[float]] = []
+
+    def plan_start(self) -> list[Branch]:
+        return self._trials.plan_start()
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        self._runners[trial] = _Runner()
+        return self._time_of(0)
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        """Pass the marks that `time` reaches; each counts this result."""
+        runner, counted = self._runners[trial], False
+        if runner.is_out:
+            return NEVER
+        while time >= (mark := self._time_of(runner.passed)):
+            counted = True
+            at_top = mark >= self._config.max_time
+            if self._pass(runner, value, is_judged=mark >= self._config.grace_time) or at_top:
+                runner.is_out = True
+                return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
+        return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+        return self._trials.on_ended(trial, ending)
+
+    def progress(self) -> float:
+        return self._trials.progress()
+
+    def planned(self) -> int:
+        return self._trials.planned()
+
+    def _time_of(self, mark: int) -> float:
+        return float(min((mark + 1) * self._config.interval, self._config.max_time))
+
+    def _pass(self, runner: _Runner, value: float, is_judged: bool) -> bool:
+        """Take in a result at the trial's next mark; return whether it is worse there than the median of the others."""
+        if runner.passed == len(self._means):
+            self._means.append([])
+        others = self._means[runner.passed]
+        runner.best = min(runner.best, value)
+        runner.total += value
+        runner.passed += 1
+        is_worse = (
+            is_judged and len(others) >= self._config.min_trials and runner.best > others[len(others) // 2]
+        )
+        insort(others, runner.total / runner.passed)
+        return is_worse
