@@ -89,6 +89,7 @@ MEANINGS = {
     "auto_tune_tensor_fusion": "Let Horovod find both.",
     "max_trials": "How many points the search makes in all.",
     "max_concurrent_trials": "How many at once; 0 for as many as there are.",
+    "widen_to": "While slots of the pool stand idle and nobody waits, up to so many at once.",
     "time_metric": "What your script reports beside the metric, such as `epochs`, to tell how far it is.",
     "max_time": "How far a trial goes at most, in `time_metric`.",
     "sampler": "How points are proposed; see `sampler` below.",

@@ -105,6 +105,8 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
             slots=demand.used + demand.idle,
             used_slots=demand.used,
             waiting_slots=demand.waiting,
+            expected_slots=demand.expected,
+            idle_slots=demand.idle,
         ),
     )
 

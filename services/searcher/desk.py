@@ -41,11 +41,13 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell."""
+    """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
+    a pool was told of."""
 
     searches: Searches
     bus: Bus
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    capacity: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def on_trials(self, unit: Unit, batch: list[Delivery[E]], apply: Apply[E]) -> None:
         """Tell each event to its experiment's turn, in order; experiments are locked in the order of their ids."""
@@ -89,6 +91,9 @@ class Desk:
             self._emit(unit, each)
             self._answer(unit, each)
         unit.then(self._wake)
+
+    async def see_capacity(self) -> None:
+        self.capacity.set()
 
     async def _wake(self) -> None:
         self.news.set()

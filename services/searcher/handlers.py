@@ -16,6 +16,7 @@ from services.searcher.core.turn import Turn
 from services.searcher.desk import Desk, Done
 from services.searcher.searches import begin_search
 from services.searcher.store import entities
+from services.searcher.store.capacity import keep_capacity
 from services.searcher.store.entities import Submission
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
@@ -38,6 +39,7 @@ from shared.messages.experiments import (
     ResumeExperiment,
     SubmissionCommitted,
 )
+from shared.messages.pools import PoolCapacity
 from shared.messages.queue import RequestClosed
 from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
@@ -63,7 +65,14 @@ class EventHandlers:
             CheckpointCorrupt: self.on_checkpoints,
             RunEnded: self.on_ended,
             RequestClosed: self.on_closed,
+            PoolCapacity: self.on_capacity,
         }
+
+    async def on_capacity(self, unit: Unit, batch: list[Delivery[PoolCapacity]]) -> None:
+        """Keep what a pool has idle; searches are widened by it apart from here, since they belong to tenants."""
+        for delivery in batch:
+            await keep_capacity(unit.connection, delivery.message)
+        unit.then(self.desk.see_capacity)
 
     async def on_submissions(self, unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
         """Make the experiment and its first trials; a config that is no good makes a rejected one."""

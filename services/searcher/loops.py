@@ -1,13 +1,16 @@
-"""What the searcher does by the clock: telling progress, and ending trials whose last reports never come."""
+"""What the searcher does by the clock: telling progress, widening searches where slots stand idle, and ending trials whose last
+reports never come."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from services.searcher import events
+from services.searcher.core.widening import Idle
 from services.searcher.desk import Desk, Done
 from services.searcher.settings import SearcherSection
-from services.searcher.store import entities, news
+from services.searcher.store import capacity, entities, news
+from services.searcher.store.capacity import Searching
 from services.searcher.store.news import Overdue
 from shared.bus import Units
 from shared.clock import Clock
@@ -30,6 +33,10 @@ class Loops:
         """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
         await repeat(self._announce_round, timedelta(seconds=SAFETY_S), self.desk.news)
 
+    async def widen(self) -> None:
+        """Make more trials where slots stand idle, and no more of them where somebody waits; runs until cancelled."""
+        await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.desk.capacity)
+
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
         await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
@@ -48,6 +55,29 @@ class Loops:
                 unit.emit(events.experiment_changed(told.experiment), tenant=told.tenant)
             if await news.is_any_left(unit.connection):
                 self.desk.news.set()
+
+    async def widen_once(self) -> None:
+        async with self.units.system() as unit:
+            pools = await capacity.take_news(unit.connection)
+            due = [(pool, await capacity.load_widening(unit.connection, pool)) for pool in pools]
+        for pool, searching in due:
+            left = pools[pool]
+            for each in searching:
+                left = await self._widen(each, left)
+
+    async def _widen(self, each: Searching, idle: Idle) -> Idle:
+        """Returns what is idle still."""
+        async with self.units.tenant(each.tenant) as unit:
+            experiment = await entities.lock_experiment(unit.connection, each.experiment)
+            if experiment is None:
+                return idle
+            loaded, turn = await self.desk.begin(unit, experiment, ())
+            # A model takes its time over a proposal.
+            await asyncio.to_thread(turn.widen, idle) if loaded.search.learns else turn.widen(idle)
+            decision = await self.desk.decide(unit, turn)
+            await self.desk.finish(unit, [Done(loaded, decision, ())])
+        made = sum(trial.slots for trial in decision.trials.values())
+        return replace(idle, slots=max(0, idle.slots - made))
 
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)

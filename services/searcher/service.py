@@ -41,6 +41,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
         consumer, stopping = Consumer(bus, units, NAME, handlers), asyncio.Event()
         process.start(name, _running(consumer, stopping), _setting(stopping))
     process.start("announce", loops.announce)
+    process.start("widen", loops.widen)
     process.start("settle", loops.settle)
     process.mark_ready()
 

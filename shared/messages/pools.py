@@ -24,7 +24,8 @@ class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="po
 
 
 class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):
-    """scheduler → searcher, gateway."""
+    """scheduler → searcher, gateway: what a pool has. `expected_slots`: what may stand idle once all has left that was asked to, and the
+    provider has brought what it can."""
 
     pool: PoolName
     version: int
@@ -32,6 +33,7 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
     used_slots: int
     waiting_slots: int
     expected_slots: int = 0
+    idle_slots: int = 0
 
 
 class PoolRules(Record):

@@ -41,9 +41,14 @@ class _Common(Section):
 
 
 class _Many(_Common):
-    """Keys of every searcher with more than one trial; 0 concurrent trials means as many as there are."""
+    """Keys of every searcher with more than one trial; 0 concurrent trials means as many as there are.
+
+    Attributes:
+        widen_to: While slots of the pool stand idle and nobody waits, up to so many trials at once.
+    """
 
     max_concurrent_trials: int = Field(default=16, ge=0, le=MAX_TRIALS)
+    widen_to: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
 
 
 class Single(_Common):

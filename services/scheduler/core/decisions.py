@@ -33,7 +33,8 @@ class Preempt:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only."""
+    """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only; `expected`: may be
+    idle when all has left that was asked to, and the provider has brought what it can."""
 
     waiting: int
     used: int
@@ -41,6 +42,7 @@ class Demand:
     largest_single_node: int
     soon: int
     kind: SlotKind | None
+    expected: int = 0
 
     def exceeds(self, other: "Demand") -> bool:
         """Whether more is needed than `other` says."""

@@ -84,13 +84,16 @@ class PoolPlan:
         waiting = max(0, pool.waiting_slots - self._covered)
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
+        idle = self._free_before - self._granted_slots
+        leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
         return Demand(
             waiting=waiting,
-            used=total - self._free_before + self._granted_slots,
-            idle=self._free_before - self._granted_slots,
+            used=total - idle,
+            idle=idle,
             largest_single_node=largest_single_node(pool),
             soon=ceil(pool.awaiting_slots),
             kind=pool.policy.kind,
+            expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
         )
 
     def _favoured(self) -> Line | None:

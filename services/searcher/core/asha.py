@@ -74,6 +74,11 @@ class Bracket:
         self._requested += 1
         return [0]
 
+    def plan_more(self, count: int) -> list[Branch]:
+        more = min(count, self._max_trials - self._requested)
+        self._requested += more
+        return [0] * more
+
     def progress(self) -> float:
         """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
         reached = len(self._rungs[0])
@@ -117,6 +122,16 @@ class Tournament:
     def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
         branch = self._branches[trial]
         return [branch for _ in self._brackets[branch].on_ended(trial, ending)]
+
+    def plan_more(self, count: int) -> list[Branch]:
+        """The brackets take turns."""
+        more: list[Branch] = []
+        while len(more) < count:
+            branches = [branch for branch, bracket in enumerate(self._brackets) if bracket.plan_more(1)]
+            if not branches:
+                break
+            more += branches
+        return more
 
     def progress(self) -> float:
         return sum(bracket.progress() for bracket in self._brackets) / len(self._brackets)

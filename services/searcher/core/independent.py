@@ -27,6 +27,11 @@ class Independent:
         self._requested += 1
         return [0]
 
+    def plan_more(self, count: int) -> list[Branch]:
+        more = min(count, self._total - self._requested)
+        self._requested += more
+        return [0] * more
+
     def progress(self) -> float:
         return self._ended / self._total
 

@@ -18,7 +18,9 @@ from services.searcher.core.search import Proposal, Search
 from shared.errors import Broken
 
 Facts = dict[str, JsonValue]
-Kind = Literal["started", "judged", "ended", "observed", "paused", "resumed", "stopping", "finished"]
+Kind = Literal[
+    "started", "judged", "ended", "observed", "widened", "paused", "resumed", "stopping", "finished"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,11 @@ class Journal:
         self.search.observe(trial, value)
         self._append("observed", {"trial": trial, "value": value})
 
+    def widen(self, limit: int) -> list[Proposal]:
+        proposals = self.search.widen(limit)
+        self._append("widened", {"limit": limit, **_created(proposals)})
+        return proposals
+
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
         self._append(kind, {})
@@ -111,6 +118,8 @@ def recompute(search: Search, entry: Entry) -> Facts:
             search.observe(
                 _whole(facts, "trial"), None if facts["value"] is None else _number(facts, "value")
             )
+        case "widened":
+            return _created(search.widen(_whole(facts, "limit")))
         case "paused" | "stopping":
             search.pause()
         case "resumed":

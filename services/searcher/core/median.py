@@ -56,6 +56,9 @@ class MedianStopping:
     def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
         return self._trials.on_ended(trial, ending)
 
+    def plan_more(self, count: int) -> list[Branch]:
+        return self._trials.plan_more(count)
+
     def progress(self) -> float:
         return self._trials.progress()
 

@@ -60,6 +60,10 @@ class SearchMethod(Protocol):
         """Take in a trial's end, once per trial; return a branch for each trial to make in its place."""
         ...
 
+    def plan_more(self, count: int) -> list[Branch]:
+        """Return a branch for each of at most `count` further trials, of those that it has not asked for yet."""
+        ...
+
     def progress(self) -> float:
         """Return the share of the search that is done, 0 to 1, counting trials not made yet."""
         ...

@@ -53,7 +53,8 @@ class Reached:
 class Search:
     """What to try next, judged by one `SearchMethod`; trials are numbered from 1 in order of creation.
 
-    A trial is open from its proposal until `on_ended`; never more than `max_concurrent_trials` are open.
+    A trial is open from its proposal until `on_ended`; no trial is made while `max_concurrent_trials` are open, or as many as
+    `widen` has said since.
     """
 
     def __init__(self, config: ExperimentConfig, seed: int) -> None:
@@ -77,6 +78,16 @@ class Search:
     @property
     def created(self) -> int:
         return self._created
+
+    @property
+    def open(self) -> int:
+        """How many trials are open."""
+        return len(self._open)
+
+    @property
+    def limit(self) -> float:
+        """How many may be open."""
+        return self._limit
 
     @property
     def learns(self) -> bool:
@@ -115,6 +126,12 @@ class Search:
         """Take in that a trial's request closed for good; return the trials that take its place."""
         self._open.remove(trial)
         self._waiting.extend(self._method.on_ended(trial, ending))
+        return self._filled()
+
+    def widen(self, limit: int) -> list[Proposal]:
+        """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
+        self._limit = limit
+        self._waiting.extend(self._method.plan_more(max(0, limit - len(self._open) - len(self._waiting))))
         return self._filled()
 
     def pause(self) -> None:

@@ -23,6 +23,7 @@ from services.searcher.core.machines import (
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
 from services.searcher.core.results import Reading, Result, is_better, read_result
 from services.searcher.core.search import Search
+from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
 
@@ -145,6 +146,13 @@ class Turn:
             elif trial.is_open and trial.wanted is Wanted.PARK:
                 self._changes.want(trial, Wanted.RUN)
         self._changes.create(self._journal.resume())
+
+    def widen(self, idle: Idle) -> None:
+        """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
+        search = self._journal.search
+        limit = choose_limit(self._config, search.open, idle)
+        if self.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
+            self._changes.create(self._journal.widen(limit))
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
         """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""

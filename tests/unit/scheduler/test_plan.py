@@ -224,7 +224,19 @@ def test_nothing_is_asked_for_what_can_never_fit():
     assert (after.waiting, after.largest_single_node) == (4 - 2, 0), "the third alone"
     assert world.plan().demand[POOL] == after, "the plan has left the world as it was"
     world.cluster.put_pool(replace(world.policy, max_slots=16, max_slots_per_worker=4))
-    assert world.plan().demand[POOL] == before
+    again = world.plan().demand[POOL]
+    assert (again.waiting, again.largest_single_node) == (before.waiting, before.largest_single_node)
+
+
+def test_what_may_be_idle_soon_is_told():
+    world = World(PoolPolicy(POOL, preemption=True, max_slots=6))
+    world.worker("a", 2), world.worker("b", 2)
+    world.want(1, 2), world.cycle()
+    assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2)
+    world.part(2, priority=1), world.want(2, 4, experiment=2)
+    world.cycle()
+    assert world.run(1).preempted
+    assert (world.plan().demand[POOL].idle, world.plan().demand[POOL].expected) == (2, 2 + 2 + 2)
 
 
 def test_demand_is_what_could_be_used_beyond_what_stands():

@@ -1,0 +1,29 @@
+"""How many trials at once while a pool has slots that nobody asks for."""
+
+from dataclasses import dataclass
+
+from muster.config import ExperimentConfig, Single
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """A pool as the scheduler last told it: slots that stand idle, and slots that somebody waits for."""
+
+    slots: int
+    waiting_slots: int
+
+
+def choose_limit(config: ExperimentConfig, open_trials: int, idle: Idle) -> int | None:
+    """How many may be open now; None: this search is never widened.
+
+    As many more than are open as the idle slots hold, up to `widen_to`; none more than the config says as soon as anybody waits: what is
+    open then goes on, and is not followed by others.
+    """
+    searcher = config.searcher
+    if isinstance(searcher, Single) or searcher.widen_to is None or not searcher.max_concurrent_trials:
+        return None
+    least = searcher.max_concurrent_trials
+    if idle.waiting_slots:
+        return least
+    slots = max(1, config.resources.slot_range[0])
+    return max(least, min(searcher.widen_to, open_trials + idle.slots // slots))

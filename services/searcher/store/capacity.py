@@ -1,0 +1,52 @@
+"""What the scheduler has told of pools, and which searches may be widened by it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.searcher.core.widening import Idle
+from shared.ids import ExperimentId, PoolName, TenantId
+from shared.messages.pools import PoolCapacity
+
+_KEEP = text(
+    "INSERT INTO searcher.pool AS p (pool, version, idle_slots, waiting_slots)"
+    " VALUES (:pool, :version, :idle_slots, :waiting_slots) ON CONFLICT (pool) DO UPDATE"
+    " SET version = excluded.version, idle_slots = excluded.idle_slots, waiting_slots = excluded.waiting_slots"
+    " WHERE p.version < excluded.version"
+)
+_TAKE = text(
+    "UPDATE searcher.pool SET used_version = version WHERE used_version < version"
+    " RETURNING pool, idle_slots, waiting_slots"
+)
+_WIDENING = text(
+    "SELECT tenant, id FROM searcher.experiment WHERE state = 'active' AND config #>> '{searcher,widen_to}' IS NOT NULL"
+    " AND coalesce(config #>> '{resources,resource_pool}', 'default') = :pool ORDER BY priority NULLS LAST, started_at, id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Searching:
+    """A search that asks to be widened."""
+
+    tenant: TenantId
+    experiment: ExperimentId
+
+
+async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
+    """Keeps the newest word on a pool."""
+    row = told.model_dump(include={"pool", "version", "idle_slots", "waiting_slots"})
+    await connection.execute(_KEEP, row)
+
+
+async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
+    """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
+    found = await connection.execute(_TAKE)
+    return {PoolName(row.pool): Idle(row.idle_slots, row.waiting_slots) for row in found}
+
+
+async def load_widening(connection: AsyncConnection, pool: PoolName) -> Sequence[Searching]:
+    """Active searches of a pool that may be widened, the most important first."""
+    found = await connection.execute(_WIDENING, {"pool": pool})
+    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]

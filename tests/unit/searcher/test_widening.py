@@ -1,0 +1,61 @@
+"""Searches grow while slots stand idle, and shrink by not going on."""
+
+import pytest
+
+from services.searcher.core.journal import replay
+from services.searcher.core.method import Ending
+from services.searcher.core.search import Search
+from services.searcher.core.widening import Idle, choose_limit
+from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
+
+RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent_trials": 2}
+
+
+@pytest.mark.parametrize(
+    ("keys", "open_trials", "idle", "limit"),
+    [
+        ({"widen_to": 6}, 2, Idle(3, 0), 5),
+        ({"widen_to": 6}, 2, Idle(30, 0), 6),
+        ({"widen_to": 6}, 5, Idle(0, 0), 5),
+        ({"widen_to": 6}, 5, Idle(3, 1), 2),
+        ({"widen_to": 6}, 1, Idle(0, 0), 2),
+        ({"widen_to": 1}, 2, Idle(9, 0), 2),
+        ({}, 2, Idle(9, 0), None),
+        ({"widen_to": 6, "max_concurrent_trials": 0}, 2, Idle(9, 0), None),
+    ],
+)
+def test_as_many_more_as_idle_slots_hold_while_nobody_waits(
+    keys: dict[str, object], open_trials: int, idle: Idle, limit: int | None
+) -> None:
+    assert choose_limit(config({**RANDOM, **keys}), open_trials, idle) == limit
+
+
+@pytest.mark.parametrize(
+    "searcher", [RANDOM, asha(concurrent=2), adaptive(concurrent=2), median(concurrent=2)]
+)
+def test_every_method_makes_more_at_once_and_no_more_in_all(searcher: dict[str, object]) -> None:
+    search = Search(config(searcher), SEED)
+    made = [proposal.number for proposal in search.start()]
+    assert len(made) == 2
+    made += [proposal.number for proposal in search.widen(5)]
+    assert len(made) == search.open == 5
+    assert search.widen(2) == []
+    for number in range(1, 4):
+        assert search.on_ended(number, Ending.FINISHED) == [], "more are open than may be"
+    ended = 3
+    made += [proposal.number for proposal in search.widen(100)]
+    while ended < len(made):
+        ended += 1
+        made += [proposal.number for proposal in search.on_ended(ended, Ending.FINISHED)]
+    assert made == list(range(1, search.planned() + 1))
+    assert search.is_exhausted
+
+
+def test_a_widened_search_is_repeated_by_its_journal() -> None:
+    world = World(config({**RANDOM, "widen_to": 6}))
+    world.begin()
+    world.turn(lambda turn: turn.widen(Idle(3, 0)))
+    assert len(world.trials) == 5
+    world.turn(lambda turn: turn.widen(Idle(0, 2)))
+    assert replay(world.config, SEED, world.journal) is None
+    assert [entry.kind for entry in world.journal] == ["started", "widened", "widened"]
