@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
 WARNINGS = 20
 """So many different warnings of a run are told; a run that is odd at every step must not fill its log with them."""
+REMARK_EVERY = timedelta(minutes=10)
 SAID = 200
 """So many lines of the platform's own wait for room on a full disk."""
 _KEEPING = "keeping the trial's output; it waits in its files"
@@ -65,7 +67,7 @@ class LogTail:
         self._ending = asyncio.Event()
         self._last_words: tuple[str, ...] = ()
         self._warnings: list[str] = []
-        self._remarks: set[str] = set()
+        self._remarks: dict[str, datetime] = {}
         self.is_done = False
 
     def make_files(self) -> None:
@@ -113,9 +115,11 @@ class LogTail:
             self._write_said()
 
     def remark(self, text: str) -> None:
-        """A warning of what passes and costs nothing, said once."""
-        if text not in self._remarks and len(self._remarks) < WARNINGS:
-            self._remarks.add(text)
+        """A warning of what passes and costs nothing, said at most once in ten minutes."""
+        now = self._clock.now()
+        said = self._remarks.get(text)
+        if said is None or now - said > REMARK_EVERY:
+            self._remarks[text] = now
             self.say(text, "warning")
 
     def warn(self, text: str) -> None:
