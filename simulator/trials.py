@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from shared.messages.specs import Thousandths
+
 Spread = tuple[int, ...]
 """Slots held on each machine of a gang, the chief first."""
 
@@ -83,6 +85,7 @@ class Item:
         user: Whose it is, below tenant and workspace; an experiment belongs to one user.
         experiment: Trials of the same experiment share priority, weight and limits.
         min_slots: Below `max_slots` for an elastic run.
+        part: It takes so much of one slot, in thousandths; 0: whole slots.
         checkpoint_ms: Training time between two checkpoints; None: it saves only when it is told to stop.
         launch_ms: From the desired set to the first step, with fetching and restoring.
         stop_ms: From the signal to the end of the last rank, with saving.
@@ -96,6 +99,7 @@ class Item:
     work: Work
     min_slots: int = 1
     max_slots: int = 1
+    part: Thousandths = 0
     tenant: str = "default"
     workspace: str = "default"
     user: str = "default"

@@ -4,10 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from shared.messages.specs import SlotKind
+from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Slots = Annotated[int, Field(ge=1, le=1_000_000)]
+Part = Annotated[float, Field(ge=0.001, le=0.999)]
+"""Of one slot; counted in thousandths."""
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
 Length = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
@@ -78,11 +80,12 @@ class Policy(Strict):
 
 
 class Trial(Strict):
-    """A trial, or `count` of them, one every `every_s`. `length_s` is what it takes with `slots` slots."""
+    """A trial, or `count` of them, one every `every_s`. `length_s` is what it takes with `slots` slots; 0.5 shares one with others of
+    its tenant."""
 
     name: Name = "trial"
     arrives_s: Seconds = 0.0
-    slots: Slots = 1
+    slots: Slots | Part = 1
     min_slots: Slots | None = None
     length_s: Length
     tenant: Name = "default"
@@ -97,6 +100,16 @@ class Trial(Strict):
     launch_s: Seconds = 1.0
     count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     every_s: Seconds = 0.0
+
+    @property
+    def part(self) -> Thousandths:
+        """How much of its one slot it takes; 0: whole slots."""
+        return round(self.slots * WHOLE_SLOT) if isinstance(self.slots, float) else 0
+
+    @property
+    def whole_slots(self) -> int:
+        """On how many slots it stands."""
+        return 1 if isinstance(self.slots, float) else self.slots
 
     @model_validator(mode="after")
     def _sizes_agree(self) -> "Trial":

@@ -89,9 +89,10 @@ def _items(trial: Trial) -> list[Item]:
         Item(
             name=trial.name if trial.count == 1 else f"{trial.name}-{number + 1}",
             arrives_ms=first_ms + round(number * every_ms),
-            work=PlainWork(max(1, _ms(trial.length_s)), trial.slots),
-            min_slots=trial.min_slots or trial.slots,
-            max_slots=trial.slots,
+            work=PlainWork(max(1, _ms(trial.length_s)), trial.whole_slots),
+            min_slots=trial.min_slots or trial.whole_slots,
+            max_slots=trial.whole_slots,
+            part=trial.part,
             tenant=trial.tenant,
             workspace=trial.workspace,
             user=trial.user,

@@ -53,7 +53,7 @@ class Submission:
         where = where_of(
             resources.required_labels, resources.preferred_labels, map(WorkerId, resources.excluded_workers)
         )
-        return Needs(least, most, resources.slot_kind, resources.is_single_node, where=where)
+        return Needs(least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where)
 
     def item(self, trial: Trial, now_ms: int) -> Item:
         """What a trial that the search made now has to do."""
@@ -64,6 +64,7 @@ class Submission:
             work=SteppedWork(self.learning.steps, curve.step_ms, self.needs.max_slots),
             min_slots=self.needs.min_slots,
             max_slots=self.needs.max_slots,
+            part=self.needs.part,
             tenant=self.tenant,
             workspace=self.workspace,
             user=self.user,

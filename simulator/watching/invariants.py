@@ -8,21 +8,53 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed, Ended, Granted
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.run import Run
-from shared.ids import RunId, TrialId, WorkerId
-from shared.messages.specs import Wanted
+from services.scheduler.core.slots import SlotCount
+from shared.ids import RunId, TenantId, TrialId, WorkerId
+from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant
 from simulator.watching.priority import PriorityNeverInverted
 from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
 from simulator.watching.turns import WholeTurns
 
+SHARED = "no slot is granted beyond its whole, or shared by two tenants"
+
+
+class _Holders:
+    """Who holds slots, or how much of them."""
+
+    def __init__(self) -> None:
+        self._on: dict[tuple[WorkerId, int], dict[RunId, tuple[TenantId, Thousandths]]] = {}
+        self._of: dict[tuple[RunId, WorkerId], tuple[int, ...]] = {}
+
+    def take(self, run: Run, worker: WorkerId, slot_ids: tuple[int, ...]) -> str | None:
+        """Returns what is wrong with it; None: nothing is."""
+        part = next(share.part for share in run.shares if share.worker == worker)
+        self._of[run.id, worker] = slot_ids
+        for slot in slot_ids:
+            here = self._on.setdefault((worker, slot), {})
+            here[run.id] = (run.tenant, part or WHOLE_SLOT)
+            if (
+                len({tenant for tenant, _ in here.values()}) > 1
+                or sum(held for _, held in here.values()) > WHOLE_SLOT
+            ):
+                return f"slot {slot} of {worker} is held by {len(here)} runs: {', '.join(map(str, here))}"
+        return None
+
+    def leave(self, run: RunId, worker: WorkerId) -> None:
+        for slot in self._of.pop((run, worker), ()):
+            here = self._on[worker, slot]
+            del here[run]
+            if not here:
+                del self._on[worker, slot]
+
 
 class OneGrantPerSlot(Invariant):
     """In the scheduler's tables: from the grant's commit until the worker has given the slots back, or the run has ended."""
 
-    words = "at most one grant per slot at any time"
+    words = SHARED
 
     def __init__(self) -> None:
-        self._holder: dict[tuple[WorkerId, int], RunId] = {}
+        self._holders = _Holders()
 
     def on_commit(self, cluster: Cluster, changes: Changes) -> None:
         for run_id in changes.runs | changes.lazy_runs:
@@ -30,34 +62,30 @@ class OneGrantPerSlot(Invariant):
                 self._free(cluster.runs[run_id])
         for fact in changes.facts:
             if isinstance(fact, Granted):
-                for slot in _slots(fact.run):
-                    other = self._holder.setdefault(slot, fact.run.id)
-                    if other != fact.run.id:
-                        raise self.broken(f"slot {slot} of run {fact.run.id} is held by run {other}")
+                for share in fact.run.shares:
+                    if fault := self._holders.take(fact.run, share.worker, share.slot_ids):
+                        raise self.broken(fault)
 
     def _free(self, run: Run) -> None:
-        for slot in _slots(run):
-            if (run.is_ended or slot[0] in run.released) and self._holder.get(slot) == run.id:
-                del self._holder[slot]
+        for share in run.shares:
+            if run.is_ended or share.worker in run.released:
+                self._holders.leave(run.id, share.worker)
 
 
 class OneRunPerSlot(Invariant):
-    """On the machines themselves: ranks of two runs never use one slot together."""
+    """On the machines themselves: ranks of two runs never use one slot together, but those of one tenant that share it."""
 
-    words = "at most one grant per slot at any time"
+    words = SHARED
 
     def __init__(self) -> None:
-        self._user: dict[tuple[WorkerId, int], RunId] = {}
+        self._users = _Holders()
 
     def on_started(self, worker: WorkerId, run: Run, slot_ids: tuple[int, ...]) -> None:
-        for slot in slot_ids:
-            other = self._user.setdefault((worker, slot), run.id)
-            if other != run.id:
-                raise self.broken(f"run {run.id} starts on slot {slot} of {worker} beside run {other}")
+        if fault := self._users.take(run, worker, slot_ids):
+            raise self.broken(fault)
 
     def on_stopped(self, worker: WorkerId, run: Run, cause: str) -> None:
-        for slot in [slot for slot, user in self._user.items() if slot[0] == worker and user == run.id]:
-            del self._user[slot]
+        self._users.leave(run.id, worker)
 
 
 class NoStaleWrite(Invariant):
@@ -85,10 +113,8 @@ class WholeGangs(Invariant):
         for fact in changes.facts:
             if isinstance(fact, Granted):
                 needs, run = fact.trial.wish.needs, fact.run
-                if not needs.min_slots <= run.slots <= needs.max_slots:
-                    raise self.broken(
-                        f"run {run.id} has {run.slots} slots of {needs.min_slots} to {needs.max_slots}"
-                    )
+                if not needs.least <= run.slots <= needs.most:
+                    raise self.broken(f"run {run.id} has {run.slots} slots of {needs.least} to {needs.most}")
                 if any(len(share.slot_ids) != share.slots for share in run.shares):
                     raise self.broken(f"run {run.id} does not name all its slots")
                 if needs.single_node and len(run.shares) > 1:
@@ -114,7 +140,7 @@ class KeptQuotas(Invariant):
                 quota = quotas.get(path)
                 self._check(path, held, quota.maximum if quota else None)
 
-    def _check(self, holder: object, held: Mapping[object, int], most: int | None) -> None:
+    def _check(self, holder: object, held: Mapping[object, SlotCount], most: int | None) -> None:
         if most is not None and held.get(holder, 0) > most:
             raise self.broken(f"{holder} holds {held[holder]} of at most {most}")
 
@@ -215,18 +241,14 @@ def all_invariants() -> list[Invariant]:
     ]
 
 
-def _holders(cluster: Cluster) -> tuple[dict[object, int], dict[object, int]]:
+def _holders(cluster: Cluster) -> tuple[dict[object, SlotCount], dict[object, SlotCount]]:
     """Slots by experiment, tenant and workspace; live runs by experiment."""
-    held: dict[object, int] = {}
-    runs: dict[object, int] = {}
+    held: dict[object, SlotCount] = {}
+    runs: dict[object, SlotCount] = {}
     for run in cluster.runs.values():
         if not run.is_ended:
-            slots = sum(share.slots for share in run.shares if share.worker not in run.released)
+            slots = sum(share.count for share in run.shares if share.worker not in run.released)
             runs[run.experiment] = runs.get(run.experiment, 0) + 1
             for holder in (run.experiment, (run.tenant,), (run.tenant, run.workspace)):
                 held[holder] = held.get(holder, 0) + slots
     return held, runs
-
-
-def _slots(run: Run) -> list[tuple[WorkerId, int]]:
-    return [(share.worker, slot) for share in run.shares for slot in share.slot_ids]

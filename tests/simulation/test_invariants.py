@@ -25,7 +25,7 @@ def seeds_fail(words: str, troubles=(), faults=EVERY_FAULT) -> None:
 
 def test_slots_that_a_grant_does_not_occupy_are_granted_twice(monkeypatch):
     monkeypatch.setattr(Cluster, "hold", lambda self, run: None)
-    seeds_fail("at most one grant per slot", faults=())
+    seeds_fail("no slot is granted beyond its whole", faults=())
 
 
 def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):

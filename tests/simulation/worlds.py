@@ -114,6 +114,7 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
         work=PlainWork(chance.randrange(5_000, longest_work_ms), slots),
         min_slots=slots,
         max_slots=slots,
+        part=chance.choice([0, 250, 500, 700]) if slots == 1 else 0,
         tenant=f"tenant-{number % 2}",
         workspace="lab" if number % 5 < 3 else "class",
         experiment=f"experiment-{number % 5}",

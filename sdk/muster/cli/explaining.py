@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from muster._clock import now_ms
-from muster.cli.output import facts, table, when
+from muster.cli.output import facts, slots, table, when
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -61,7 +61,7 @@ def _held_by(found: "Explanation") -> str:
 
 def _named(one: "Holder") -> str:
     on_its_way = ", on its way out" if one.leaving else ""
-    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots)}, began {when(one.since)}{on_its_way})"
+    return f"{one.experiment_number}.{one.trial_number} ({_slots(one.slots, one.slot_part)}, began {when(one.since)}{on_its_way})"
 
 
 def _given_back(found: "Explanation") -> str | None:
@@ -69,5 +69,5 @@ def _given_back(found: "Explanation") -> str | None:
     return f"run {back.run_number} was asked for its slots {back.message}" if back else None
 
 
-def _slots(count: int) -> str:
-    return "1 slot" if count == 1 else f"{count} slots"
+def _slots(count: int, part: float | None = None) -> str:
+    return f"{slots(count, part=part)} slot{'s' * (count != 1)}"

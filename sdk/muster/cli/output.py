@@ -205,8 +205,10 @@ def size(count: int) -> str:
     return f"{amount:.1f} TiB"
 
 
-def slots(count: int, least: int | None, most: int | None) -> str:
-    """Return a number of slots, with the range of an elastic trial: `4 (2 to 8)`."""
+def slots(count: int, least: int | None = None, most: int | None = None, part: float | None = None) -> str:
+    """Return a number of slots, with the range of an elastic trial: `4 (2 to 8)`; a part of one: `0.5`."""
+    if part is not None:
+        return f"{part:g}"
     if least is None or most is None or least == most:
         return str(count)
     return f"{count} ({least} to {most})"

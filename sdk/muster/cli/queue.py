@@ -40,7 +40,7 @@ def list_(pool: PoolName = None) -> None:
     rows = (
         (
             one.position, f"{one.experiment_number}.{one.trial_number}", one.pool, one.priority,
-            slots(one.slots, one.min_slots, one.max_slots), one.state, one.reason, one.since,
+            slots(one.slots, one.min_slots, one.max_slots, one.slot_part), one.state, one.reason, one.since,
         )
         for one in found
     )  # fmt: skip

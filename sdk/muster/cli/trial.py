@@ -7,7 +7,7 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName
-from muster.cli.output import emit, emit_each, facts, out, size, table
+from muster.cli.output import emit, emit_each, facts, out, size, slots, table
 
 if TYPE_CHECKING:
     from muster.client.models import Run, Trial
@@ -131,7 +131,12 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
         ("trial", f"{found.experiment_number}.{found.number}"),
         ("state", found.state),
         ("reason", found.reason),
-        ("slots", f"{found.min_slots} to {found.slots}" if found.min_slots else found.slots),
+        (
+            "slots",
+            f"{found.min_slots} to {found.slots}"
+            if found.min_slots
+            else slots(found.slots, part=found.slot_part),
+        ),
         ("seed", found.seed),
         *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
         ("best", f"{found.best.value} at step {found.best.step}" if found.best else None),
@@ -143,7 +148,9 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
 
 
 def _run_row(run: "Run") -> tuple[object, ...]:
-    on = ", ".join(f"{member.worker} ({member.slots})" for member in run.members)
+    on = ", ".join(
+        f"{member.worker} ({slots(member.slots, part=member.slot_part)})" for member in run.members
+    )
     return (
         run.number,
         run.state,

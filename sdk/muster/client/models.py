@@ -206,6 +206,9 @@ class QueueEntry(Resource):
     max_slots: int | None = Field(
         default=None, description="The most; above `min_slots` for an elastic trial."
     )
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
@@ -229,6 +232,9 @@ class Holder(Resource):
     experiment_number: int
     trial_number: int
     slots: int
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     since: datetime
     leaving: bool = Field(description="It was asked to give its slots back, or is ending.")
 
@@ -602,6 +608,9 @@ class Trial(Resource):
     seed: int
     slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
     min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     best: Measured | None = None
     latest: Measured | None = None
     runs: int = Field(default=0, description="Attempts to train it so far.")
@@ -630,6 +639,9 @@ class RunMember(Resource):
 
     worker: str
     slots: int
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot is the run's, where it shares one."
+    )
 
 
 class Run(Resource):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from muster.config.labels import Labels
 from muster.config.section import ANY_VALUE, Section, refusal
@@ -37,11 +37,26 @@ class SlotRange(Section):
         return self
 
 
+def _of_slots(asked: object) -> str:
+    """Which kind of `slots_per_trial` is meant."""
+    if isinstance(asked, Mapping | SlotRange):
+        return "<range>"
+    return "<part>" if isinstance(asked, float) and not asked.is_integer() else "<number>"
+
+
+def _in_thousandths(part: float) -> float:
+    if not 0 < part < 1:
+        raise refusal(f"{part:g} is neither a whole number of slots nor a part of one")
+    if not (part * 1000).is_integer() and round(part, 3) != part:
+        raise refusal(f"{part:g} is finer than thousandths of a slot")
+    return part
+
+
 SlotsPerTrial = Annotated[
-    Annotated[int, Field(ge=0, le=MAX_SLOTS), Tag("<number>")] | Annotated[SlotRange, Tag("<range>")],
-    Discriminator(
-        lambda value: "<range>" if isinstance(value, Mapping | SlotRange) else "<number>",
-    ),
+    Annotated[int, Field(ge=0, le=MAX_SLOTS), Tag("<number>")]
+    | Annotated[float, AfterValidator(_in_thousandths), Tag("<part>")]
+    | Annotated[SlotRange, Tag("<range>")],
+    Discriminator(_of_slots),
 ]
 
 
@@ -49,7 +64,8 @@ class Resources(Section):
     """What one trial needs and what the experiment may take.
 
     Attributes:
-        slots_per_trial: Slots of one trial; 0 runs without a slot, `{min: 2, max: 8}` takes as many as are idle.
+        slots_per_trial: Slots of one trial; 0 runs without a slot, 0.5 shares one with others of the tenant,
+            `{min: 2, max: 8}` takes as many as are idle.
         max_slots: The most that all trials together may hold.
         weight: Share of the experiment under fair share.
         priority: 1 (most urgent) to 99; null takes the pool's default.
@@ -87,7 +103,14 @@ class Resources(Section):
     def slot_range(self) -> tuple[int, int]:
         """The fewest and the most slots of a trial; alike where it is not elastic."""
         asked = self.slots_per_trial
-        return (asked.min, asked.max) if isinstance(asked, SlotRange) else (asked, asked)
+        if isinstance(asked, SlotRange):
+            return (asked.min, asked.max)
+        return (1, 1) if isinstance(asked, float) else (asked, asked)
+
+    @property
+    def slot_part(self) -> int:
+        """How much of its one slot a trial takes, in thousandths; 0 where its slots are whole."""
+        return round(self.slots_per_trial * 1000) if isinstance(self.slots_per_trial, float) else 0
 
     @field_validator("resource_pool")
     @classmethod

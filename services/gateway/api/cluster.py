@@ -112,6 +112,9 @@ class QueueEntry(Resource):
     max_slots: int | None = Field(
         default=None, description="The most; above `min_slots` for an elastic trial."
     )
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     state: str = Field(description="waiting or running.")
     position: int | None = None
     code: str | None = Field(
@@ -141,6 +144,9 @@ class Holder(Resource):
     experiment_number: int
     trial_number: int
     slots: int
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     since: datetime
     leaving: bool = Field(description="It was asked to give its slots back, or is ending.")
 

@@ -53,6 +53,9 @@ class Trial(Resource):
     seed: int
     slots: int = Field(description="The most slots that a run of it takes; each run's members tell its own.")
     min_slots: int | None = Field(default=None, description="The fewest, where it is elastic.")
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot it takes, where it shares one."
+    )
     best: Measured | None = None
     latest: Measured | None = None
     runs: int = Field(default=0, description="Attempts to train it so far.")
@@ -95,6 +98,9 @@ class RunMember(Resource):
 
     worker: str
     slots: int
+    slot_part: float | None = Field(
+        default=None, description="How much of its slot is the run's, where it shares one."
+    )
 
 
 class Run(Resource):

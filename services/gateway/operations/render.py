@@ -11,6 +11,7 @@ from shared.messages.experiments import TrialChanged
 from shared.messages.logs import StoredLine
 from shared.messages.metrics import SeriesPage, TrialSummaries
 from shared.messages.models import ModelChanged, VersionChanged
+from shared.messages.specs import WHOLE_SLOT, Thousandths
 
 Row = Any
 """A row of SQLAlchemy, whose columns are attributes."""
@@ -45,6 +46,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         seed=changed.seed,
         slots=changed.slots,
         min_slots=_least_slots(config),
+        slot_part=_slot_part(config),
         best=_measured(changed.best),
         latest=_measured(changed.latest),
         runs=changed.runs,
@@ -57,9 +59,21 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
 
 def render_run(row: Row) -> trials.Run:
     changed = row.changed
+    members = [{**member, "slot_part": part_of(member.get("part", 0))} for member in changed["members"]]
     return trials.Run.model_validate(
-        {**changed, "id": changed["run_id"], "trial": changed["trial_id"], "state": row.state}
+        {
+            **changed,
+            "id": changed["run_id"],
+            "trial": changed["trial_id"],
+            "state": row.state,
+            "members": members,
+        }
     )
+
+
+def part_of(part: Thousandths) -> float | None:
+    """As people write it; none where slots are whole."""
+    return part / WHOLE_SLOT if part else None
 
 
 def render_series(page: SeriesPage) -> trials.TrialMetrics:
@@ -256,6 +270,12 @@ def _least_slots(config: dict[str, Any]) -> int | None:
     """Of a trial that is elastic."""
     asked = config["resources"]["slots_per_trial"]
     return asked["min"] if isinstance(asked, dict) else None
+
+
+def _slot_part(config: dict[str, Any]) -> float | None:
+    """Of a trial that shares a slot."""
+    asked = config["resources"]["slots_per_trial"]
+    return asked if isinstance(asked, float) and not asked.is_integer() else None
 
 
 def _best(best: dict[str, Any]) -> dict[str, Any] | None:

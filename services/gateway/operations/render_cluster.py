@@ -1,7 +1,7 @@
 """From what scheduler and provisioner say to what users see of machines and the queue. Neighbour: `render`."""
 
 from services.gateway.api import cluster, pools
-from services.gateway.operations.render import Row
+from services.gateway.operations.render import Row, part_of
 from shared.messages import instances as instance_messages
 from shared.messages.pools import PoolView
 from shared.messages.queue import Explanation, QueueEntry
@@ -64,6 +64,7 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
         slots=entry.slots,
         min_slots=entry.min_slots,
         max_slots=entry.max_slots,
+        slot_part=part_of(entry.part),
         state=entry.state,
         position=entry.position,
         code=entry.code,
@@ -74,6 +75,7 @@ def render_queue_entry(entry: QueueEntry) -> cluster.QueueEntry:
 
 def render_explanation(told: Explanation) -> cluster.Explanation:
     """The parts have the same fields on both sides."""
+    holders = [{**one.model_dump(), "slot_part": part_of(one.part)} for one in told.holders]
     return cluster.Explanation.model_validate(
-        {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"})}
+        {"trial": told.trial_id, **told.model_dump(exclude={"trial_id"}), "holders": holders}
     )

@@ -28,6 +28,13 @@ def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None: 
     assert "4 (2 to 8)" in shell("queue").out
 
 
+def test_a_trial_that_shares_a_slot_shows_its_part(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/queue"] = httpx.Response(
+        200, json={"items": [ENTRY | {"slots": 1, "slot_part": 0.5}]}
+    )
+    assert "0.5" in shell("queue").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "body"),
     [

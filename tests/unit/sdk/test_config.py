@@ -64,10 +64,14 @@ def test_equal_configs_have_equal_text_and_the_text_means_the_same() -> None:
     assert load_config(turned).to_json() == config.to_json()
 
 
-def test_a_trial_takes_a_number_of_slots_or_a_range() -> None:
+def test_a_trial_takes_a_number_of_slots_a_part_of_one_or_a_range() -> None:
     assert load_config(GOOD, ["resources.slots_per_trial=3"]).resources.slot_range == (3, 3)
     elastic = load_config(GOOD + "resources: {slots_per_trial: {min: 2, max: 8}, max_slots: 6}\n")
     assert elastic.resources.slot_range == (2, 8)
+    half = load_config(GOOD + "resources: {slots_per_trial: 0.5, max_slots: 1}\n")
+    assert (half.resources.slot_range, half.resources.slot_part) == ((1, 1), 500)
+    assert load_config(half.to_json()) == half
+    assert load_config(GOOD, ["resources.slots_per_trial=0.333"]).resources.slot_part == 333
     assert load_config(elastic.to_json()) == elastic
 
 
@@ -187,6 +191,14 @@ MISTAKES = [
         "unknown_key",
         "slots_per_trial.mix",
         "min",
+    ),
+    ("name: digits", "resources: {slots_per_trial: 1.5}", "invalid_value", "slots_per_trial", "part of one"),
+    (
+        "name: digits",
+        "resources: {slots_per_trial: 0.0005}",
+        "invalid_value",
+        "slots_per_trial",
+        "thousandths",
     ),
     ("name: digits", "resources: {slots_per_trial: two}", "invalid_type", "slots_per_trial", "whole number"),
     (

@@ -712,18 +712,20 @@ class Health(_message.Message):
     def __init__(self, status: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class Holder(_message.Message):
-    __slots__ = ("experiment_number", "trial_number", "slots", "since", "leaving")
+    __slots__ = ("experiment_number", "trial_number", "slots", "slot_part", "since", "leaving")
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     LEAVING_FIELD_NUMBER: _ClassVar[int]
     experiment_number: int
     trial_number: int
     slots: int
+    slot_part: float
     since: _timestamp_pb2.Timestamp
     leaving: bool
-    def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
+    def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
 
 class InstancePage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1306,7 +1308,7 @@ class PutCodeRequest(_message.Message):
     def __init__(self, sha256: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class QueueEntry(_message.Message):
-    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "state", "position", "code", "reason", "since")
+    __slots__ = ("trial", "trial_number", "experiment", "experiment_number", "pool", "priority", "slots", "min_slots", "max_slots", "slot_part", "state", "position", "code", "reason", "since")
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -1316,6 +1318,7 @@ class QueueEntry(_message.Message):
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MIN_SLOTS_FIELD_NUMBER: _ClassVar[int]
     MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     POSITION_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -1330,12 +1333,13 @@ class QueueEntry(_message.Message):
     slots: int
     min_slots: int
     max_slots: int
+    slot_part: float
     state: str
     position: int
     code: str
     reason: str
     since: _timestamp_pb2.Timestamp
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., pool: _Optional[str] = ..., priority: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., max_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., state: _Optional[str] = ..., position: _Optional[int] = ..., code: _Optional[str] = ..., reason: _Optional[str] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class QueuePage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1374,12 +1378,14 @@ class Run(_message.Message):
     def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., charged: _Optional[bool] = ..., pool: _Optional[str] = ..., members: _Optional[_Iterable[_Union[RunMember, _Mapping]]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class RunMember(_message.Message):
-    __slots__ = ("worker", "slots")
+    __slots__ = ("worker", "slots", "slot_part")
     WORKER_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
     worker: str
     slots: int
-    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[int] = ...) -> None: ...
+    slot_part: float
+    def __init__(self, worker: _Optional[str] = ..., slots: _Optional[int] = ..., slot_part: _Optional[float] = ...) -> None: ...
 
 class RunPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1436,7 +1442,7 @@ class TokenRequest(_message.Message):
     def __init__(self, token: _Optional[str] = ...) -> None: ...
 
 class Trial(_message.Message):
-    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "reason", "hyperparameters", "seed", "slots", "min_slots", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
+    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -1447,6 +1453,7 @@ class Trial(_message.Message):
     SEED_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MIN_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_PART_FIELD_NUMBER: _ClassVar[int]
     BEST_FIELD_NUMBER: _ClassVar[int]
     LATEST_FIELD_NUMBER: _ClassVar[int]
     RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -1464,6 +1471,7 @@ class Trial(_message.Message):
     seed: int
     slots: int
     min_slots: int
+    slot_part: float
     best: Measured
     latest: Measured
     runs: int
@@ -1471,7 +1479,7 @@ class Trial(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class TrialMetrics(_message.Message):
     __slots__ = ("trial", "series")
