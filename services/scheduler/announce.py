@@ -192,6 +192,7 @@ def _joined(worker: Worker, unit: Unit) -> WorkerJoined:
         joined_at=worker.joined_at or unit.now,
         isolated_user=worker.is_isolated,
         labels=dict(worker.labels),
+        disabled_slots=tuple(sorted(worker.disabled)),
     )
 
 

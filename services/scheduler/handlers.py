@@ -33,7 +33,7 @@ from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.limits import LimitsChanged
 from shared.messages.pools import EditPool
 from shared.messages.queue import EditExperiment
-from shared.messages.workers import DrainWorker
+from shared.messages.workers import DisableSlot, DrainWorker
 
 GONE = frozenset({"gone", "lost", "failed"})
 
@@ -59,6 +59,7 @@ class Handlers:
             EditExperiment: Editing(self.cycle).on_edit_experiment,
             EditPool: Ruling(self.cycle).on_edit_pool,
             DrainWorker: self.on_drain_worker,
+            DisableSlot: self.on_disable_slot,
         }
 
     async def on_trial_wanted(self, unit: Unit, batch: list[Delivery[TrialWanted]]) -> None:
@@ -124,6 +125,21 @@ class Handlers:
                 heard.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
 
             self.cycle.push(drain)
+
+        return take_up
+
+    async def on_disable_slot(self, unit: Unit, batch: list[Delivery[DisableSlot]]) -> None:
+        for delivery in batch:
+            wish = delivery.message
+            if await worker_store.disable_slot(unit.connection, wish.worker, wish.slot, wish.undo):
+                unit.then(self._disabler(wish))
+                continue
+            message = f"worker {wish.worker} has no slot {wish.slot}"
+            unit.emit(_refused(wish, "slot_unknown", message), cause=delivery)
+
+    def _disabler(self, wish: DisableSlot) -> Any:
+        async def take_up() -> None:
+            self.cycle.push(lambda cycle: heard.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo))
 
         return take_up
 

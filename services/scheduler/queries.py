@@ -122,6 +122,8 @@ class Queries:
             last_heard=self.pulse.last_heard(worker.id) or worker.joined_at or now,
             isolated_user=worker.is_isolated,
             labels=dict(worker.labels),
+            slot_ids=worker.slot_ids,
+            disabled_slots=tuple(sorted(worker.disabled)),
         )
 
 

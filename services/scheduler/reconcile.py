@@ -16,10 +16,10 @@ from services.scheduler.store.wishes import (
     load_settled,
     load_wishes,
 )
-from services.scheduler.store.workers import WorkerWish, load_worker_wishes
+from services.scheduler.store.workers import WorkerWish, load_disabled, load_worker_wishes
 from shared.clock import Clock
 from shared.db import Database
-from shared.ids import RunId, TrialId
+from shared.ids import RunId, TrialId, WorkerId
 
 EVERY_S = 5.0
 PRUNE_EVERY_S = 3600.0
@@ -55,6 +55,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         parts = await load_parts(connection, {one.wish.experiment for one in late}) if late else {}
         settled = await load_settled(connection, awaited) if awaited else {}
         workers = await load_worker_wishes(connection)
+        disabled = await load_disabled(connection)
 
     def take_up(cycle: Cycle) -> None:
         for experiment, part in parts.items():
@@ -67,6 +68,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         _raise_settled(cycle, settled)
         for kept in workers:
             _catch_up(cycle, kept)
+        _disable(cycle, disabled)
         cycle.forget_old()
 
     cycle.push(take_up)
@@ -94,3 +96,10 @@ def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
         heard.on_removed(cluster, worker.id, cycle.clock.now())
     elif kept.drain is (worker.drain is Drain.OPEN):
         heard.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain)
+
+
+def _disable(cycle: Cycle, disabled: dict[WorkerId, frozenset[int]]) -> None:
+    for worker in list(cycle.cluster.workers.values()):
+        wanted = disabled.get(worker.id, frozenset())
+        for slot in sorted(worker.disabled ^ wanted):
+            heard.on_slot(cycle.cluster, worker.id, slot, undo=slot not in wanted)

@@ -51,6 +51,7 @@ ALL: tuple[type[Message], ...] = (
     workers.WorkerJoined,
     workers.WorkerLost,
     workers.DrainWorker,
+    workers.DisableSlot,
     workers.WorkerDrained,
     workers.IssueJoin,
     workers.Join,

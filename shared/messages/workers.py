@@ -24,6 +24,7 @@ class WorkerJoined(Event, entity="worker", happened="joined", key="worker"):
     joined_at: datetime
     isolated_user: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
+    disabled_slots: tuple[int, ...] = ()
 
 
 class WorkerLost(Event, entity="worker", happened="lost", key="worker"):
@@ -39,6 +40,14 @@ class DrainWorker(Command, owner="scheduler", verb="drain_worker"):
 
     worker: WorkerId
     reclaim: bool = False
+    undo: bool = False
+
+
+class DisableSlot(Command, owner="scheduler", verb="disable_slot"):
+    """gateway → scheduler: the slot takes no more work, and what runs there ends by itself. `undo` takes it back."""
+
+    worker: WorkerId
+    slot: int
     undo: bool = False
 
 
@@ -97,3 +106,5 @@ class WorkerView(Record):
     last_heard: datetime
     isolated_user: bool = False
     labels: dict[str, str] = Field(default_factory=dict)
+    slot_ids: tuple[int, ...] = ()
+    disabled_slots: tuple[int, ...] = ()

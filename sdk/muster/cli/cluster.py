@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Worker = Annotated[
     str | None, typer.Argument(metavar="[WORKER]", help="Its id, as `muster worker list` shows it.")
 ]
+OneWorker = Annotated[str, typer.Argument(metavar="WORKER", help="Its id, as `muster worker list` shows it.")]
+Slot = Annotated[int, typer.Argument(metavar="SLOT", min=0, help="Its number there: of a GPU its index.")]
 Label = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,7 +42,7 @@ def list_workers(pool: PoolName = None) -> None:
             one.id,
             one.pool,
             one.state,
-            one.slots,
+            one.slots if not one.disabled_slots else f"{one.slots}, {len(one.disabled_slots)} off",
             one.used_slots,
             one.slot_kind,
             one.isolated_user,
@@ -88,6 +90,30 @@ def undrain(worker: Worker = None, label: Label = None, pool: PoolName = None) -
             return
         one = client.cluster.undrain(worker or "")
     emit(one, lambda: _say_undrained([one]))
+
+
+@verb(workers, "disable-slot")
+def disable_slot(worker: OneWorker, slot: Slot) -> None:
+    """Give one slot of a worker no more work, for a fault of one GPU."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.disable_slot(worker, slot)
+    said = (
+        "slot {} of worker [bold]{}[/] takes no more work; what runs there ends by itself."
+        " `muster worker enable-slot {} {}` takes it back"
+    )
+    emit(found, lambda: note(said, slot, found.id, found.id, slot))
+
+
+@verb(workers, "enable-slot")
+def enable_slot(worker: OneWorker, slot: Slot) -> None:
+    """Give a slot work again."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.cluster.enable_slot(worker, slot)
+    emit(found, lambda: note("slot {} of worker [bold]{}[/] takes work again", slot, found.id))
 
 
 def _labels_of(worker: str | None, label: list[str] | None) -> dict[str, str]:

@@ -45,6 +45,18 @@ class Cluster:
         body: dict[str, JsonValue] = {"labels": dict(labels), "pool": pool}
         return self._transport.post(models.WorkerPage, "/v1/workers/undrain", body).items
 
+    def disable_slot(self, worker: Reference, slot: int) -> models.Worker:
+        """Give one slot of a worker no more work; what runs there ends by itself."""
+        return self._transport.post(
+            models.Worker, f"/v1/workers/{segment(worker)}/slots/disable", {"slot": slot}
+        )
+
+    def enable_slot(self, worker: Reference, slot: int) -> models.Worker:
+        """Give a slot work again."""
+        return self._transport.post(
+            models.Worker, f"/v1/workers/{segment(worker)}/slots/enable", {"slot": slot}
+        )
+
     def pools(self) -> Items[models.Pool]:
         """Return the pools by name."""
         return pages(self._transport, models.PoolPage, "/v1/pools")

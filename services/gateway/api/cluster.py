@@ -31,6 +31,7 @@ class Worker(Resource):
     )
     last_heard: datetime
     labels: dict[str, str] = Field(default={}, description="What its owner says of it, such as `rack`: `r7`.")
+    disabled_slots: list[int] = Field(default=[], description="Of its slots, those that take no more work.")
 
 
 class WorkerPage(Resource):
@@ -59,6 +60,13 @@ class DrainWorkerRequest(Request):
     reclaim: bool = Field(
         default=False, description="True asks its runs to save and go; false waits until they have ended."
     )
+
+
+class SlotRequest(Request):
+    """One slot of a worker, by its number there."""
+
+    worker: Reference
+    slot: Annotated[int, Field(ge=0, le=65_535)]
 
 
 class WorkersRequest(Request):

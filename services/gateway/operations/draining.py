@@ -1,4 +1,4 @@
-"""Workers are given no more work, or work again: one by its id, or all that have certain labels. Neighbour: `cluster`, which shows them.
+"""Workers are given no more work, or work again: one by its id, or all that have certain labels; single slots too. Neighbour: `cluster`, which shows them.
 
 Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
 """
@@ -11,6 +11,7 @@ from muster.errors import NotFound
 from services.gateway.api.cluster import (
     DrainWorkerRequest,
     DrainWorkersRequest,
+    SlotRequest,
     Worker,
     WorkerPage,
     WorkerRequest,
@@ -21,7 +22,7 @@ from services.gateway.operations.cluster import load_cluster, load_worker
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.render_cluster import render_worker
 from shared.ids import SITE, new_id
-from shared.messages.workers import DrainWorker, WorkerView
+from shared.messages.workers import DisableSlot, DrainWorker, WorkerView
 
 
 async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
@@ -46,6 +47,34 @@ async def undrain_workers(call: Call, request: WorkersRequest) -> WorkerPage:
     """Gives all workers with these labels work again."""
     found = await _drain(call, await _labelled(call, request), reclaim=False, undo=True)
     return WorkerPage(items=[render_worker(worker) for worker in found])
+
+
+async def disable_slot(call: Call, request: SlotRequest) -> Worker:
+    """Gives one slot no more work; what runs there ends by itself."""
+    return await _disable(call, request, undo=False)
+
+
+async def enable_slot(call: Call, request: SlotRequest) -> Worker:
+    """Gives a slot work again."""
+    return await _disable(call, request, undo=True)
+
+
+async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
+    before = await load_worker(call, request.worker)
+    if request.slot not in (*before.slot_ids, *before.disabled_slots):
+        has = ", ".join(map(str, before.slot_ids))
+        raise NotFound(f"slot {request.slot} of worker {before.worker}", f"it has {has or 'none'}")
+    operation = new_id(call.doors.clock)
+    command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
+    async with call.doors.units.system() as unit:
+        unit.emit(command, tenant=SITE)
+
+    async def look(_: AsyncConnection) -> WorkerView | None:
+        now = await load_worker(call, request.worker)
+        return now if (request.slot in now.disabled_slots) != undo else None
+
+    found = await wait_for(call, operation, look)
+    return render_worker(found or await load_worker(call, request.worker))
 
 
 async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:

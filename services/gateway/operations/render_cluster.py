@@ -19,6 +19,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
         isolated_user=view.isolated_user,
         last_heard=view.last_heard,
         labels=view.labels,
+        disabled_slots=list(view.disabled_slots),
     )
 
 

@@ -78,6 +78,8 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("UndrainWorker", "POST", "/v1/workers/{worker}/undrain", cluster.WorkerRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.undrain_worker),
     Operation("DrainWorkers", "POST", "/v1/workers/drain", cluster.DrainWorkersRequest, cluster.WorkerPage, MANAGE, NATURAL, draining_handlers.drain_workers),
     Operation("UndrainWorkers", "POST", "/v1/workers/undrain", cluster.WorkersRequest, cluster.WorkerPage, MANAGE, NATURAL, draining_handlers.undrain_workers),
+    Operation("DisableSlot", "POST", "/v1/workers/{worker}/slots/disable", cluster.SlotRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.disable_slot),
+    Operation("EnableSlot", "POST", "/v1/workers/{worker}/slots/enable", cluster.SlotRequest, cluster.Worker, MANAGE, NATURAL, draining_handlers.enable_slot),
     Operation("ListPools", "GET", "/v1/pools", base.PageRequest, pools.PoolPage, CLUSTER, SAFE, pool_handlers.list_pools),
     Operation("GetPool", "GET", "/v1/pools/{pool}", pools.PoolRequest, pools.Pool, CLUSTER, SAFE, pool_handlers.get_pool),
     Operation("EditPool", "PATCH", "/v1/pools/{pool}", pools.EditPoolRequest, pools.Pool, MANAGE, NATURAL, pool_handlers.edit_pool),

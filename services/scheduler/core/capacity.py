@@ -144,7 +144,8 @@ class Capacity:
             elif slots == 0:
                 auxiliary -= 1
             free, holds = spot.free - slots, spot.holds + 1
-            self.set(worker, Spot(spot.kind, spot.total, free, auxiliary, owner, holds, rooms, spot.withheld))
+            taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
+            self.set(worker, Spot(spot.kind, spot.total, *taken))
 
     def withhold(self, placement: Placement) -> None:
         """Hides free slots, and what is left of shared ones: whose worker it is does not change."""

@@ -21,7 +21,7 @@ from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Path
-from services.scheduler.core.spot import Spot, without
+from services.scheduler.core.spot import Spot, spot_of, without
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
@@ -253,17 +253,7 @@ class Cluster:
 
     def _index(self, worker: Worker) -> None:
         pool = self.pools[worker.pool]
-        spot = None
-        if worker.is_open:
-            spot = Spot(
-                kind=worker.kind,
-                total=len(worker.slot_ids),
-                free=len(worker.free_slot_ids),
-                auxiliary=pool.policy.auxiliary_per_worker - worker.auxiliary,
-                owner=worker.owner if pool.policy.exclusive else None,
-                holds=len(worker.held),
-                rooms=worker.rooms,
-            )
+        spot = spot_of(worker, pool.policy)
         pool.capacity.see(worker.id, worker.labels, spot)
         if pool.later is not None:
             self._index_later(pool, pool.later, worker, spot)
@@ -283,7 +273,8 @@ class Cluster:
                 if pool.policy.elastic and trial.wish.needs.is_elastic:
                     lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
                     spot = spot._replace(free=spot.free + lent)
-                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, hold))
+                freed = worker.freed_by(hold)
+                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, freed))
         later.see(worker.id, worker.labels, spot)
         pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
 

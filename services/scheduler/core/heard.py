@@ -127,6 +127,17 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     return True
 
 
+def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> None:
+    """One slot takes no more work (or again, with `undo`); what is there ends by itself. Of an unknown worker nothing is kept."""
+    worker = cluster.workers.get(worker_id)
+    if worker is None or (slot in worker.disabled) != undo:
+        return
+    worker.disabled = worker.disabled - {slot} if undo else worker.disabled | {slot}
+    cluster.put_worker(worker)
+    cluster.changes.workers[worker_id] = None
+    cluster.tell(WorkerUp(worker))
+
+
 def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
     """Its instance is gone for good: what it held is lost with it, and nothing more is heard of it."""
     worker = cluster.workers.get(worker_id)

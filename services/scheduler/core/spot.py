@@ -3,12 +3,14 @@
 from typing import NamedTuple
 
 from services.scheduler.core.parts import Rooms, parted
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.worker import Worker
 from shared.ids import TenantId
 from shared.messages.specs import SlotKind, Thousandths
 
 
 class Spot(NamedTuple):
-    """What a worker can still take. `owner` matters in an exclusive pool only; `holds` counts allocations there; `rooms` are left of
+    """What a worker can still take; `total` and `free` without its `disabled` slots. `owner` matters in an exclusive pool only; `holds` counts allocations there; `rooms` are left of
     slots that are shared, and nobody joins them while something is withheld there (`withheld` counts how often).
 
     A tuple, because plans make and compare tens of thousands of them.
@@ -22,11 +24,28 @@ class Spot(NamedTuple):
     holds: int = 0
     rooms: Rooms = ()
     withheld: int = 0
+    disabled: frozenset[int] = frozenset()
+
+
+def spot_of(worker: Worker, policy: PoolPolicy) -> Spot | None:
+    """What a worker can take now; None: nothing may be granted there."""
+    if not worker.is_open:
+        return None
+    return Spot(
+        kind=worker.kind,
+        total=len(worker.usable_slot_ids),
+        free=len(worker.free_slot_ids),
+        auxiliary=policy.auxiliary_per_worker - worker.auxiliary,
+        owner=worker.owner if policy.exclusive else None,
+        holds=len(worker.held),
+        rooms=worker.rooms,
+        disabled=worker.disabled,
+    )
 
 
 def without(spot: Spot, slot_ids: tuple[int, ...], part: Thousandths) -> Spot:
     """What a worker can take once a run with these slots, or so much of one, has left; without any run it has no owner."""
-    slots, rooms = len(slot_ids), spot.rooms
+    slots, rooms = len(slot_ids) - len(spot.disabled.intersection(slot_ids)), spot.rooms
     if part:
         rooms, is_free = parted(rooms, slot_ids[0], part)
         slots = int(is_free)

@@ -1,7 +1,7 @@
 """A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -92,7 +92,7 @@ class Hold:
 
 @dataclass(slots=True)
 class Worker:
-    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before.
+    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work.
 
     Mutable, and changed by `Cluster` alone.
     """
@@ -103,6 +103,7 @@ class Worker:
     slot_ids: tuple[int, ...] = ()
     address: str = ""
     labels: Labels = ()
+    disabled: frozenset[int] = frozenset()
     liveness: Liveness = LIVENESS.initial
     drain: Drain = DRAIN.initial
     is_heard: bool = False
@@ -124,14 +125,27 @@ class Worker:
     @property
     def free_slot_ids(self) -> tuple[int, ...]:
         occupied = self._occupied()
-        return tuple(slot for slot in self.slot_ids if slot not in occupied)
+        return tuple(slot for slot in self.usable_slot_ids if slot not in occupied)
+
+    @property
+    def usable_slot_ids(self) -> tuple[int, ...]:
+        """Slots that take work, now or when what is there has ended."""
+        if not self.disabled:
+            return self.slot_ids
+        return tuple(slot for slot in self.slot_ids if slot not in self.disabled)
+
+    def freed_by(self, hold: Hold) -> Hold:
+        """What of a hold could be given to others once it has ended."""
+        if not self.disabled:
+            return hold
+        return replace(hold, slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
 
     @property
     def rooms(self) -> Rooms:
         """What is left of slots that are shared; who shares one is of one tenant."""
         if not any(hold.part for hold in self.held.values()):
             return ()
-        return tuple(room for slot in sorted(self._occupied()) if (room := self._room(slot)))
+        return tuple(room for slot in sorted(self._occupied() - self.disabled) if (room := self._room(slot)))
 
     @property
     def owner(self) -> TenantId | None:

@@ -247,6 +247,7 @@ def worker_of(row: Any) -> Worker:
         slot_ids=tuple(row.slot_ids),
         address=row.address,
         labels=labels_of(row.labels),
+        disabled=frozenset(row.disabled_slots),
         liveness=Liveness(row.liveness),
         drain=Drain(row.drain),
         is_isolated=row.is_isolated,

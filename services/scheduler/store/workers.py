@@ -32,6 +32,12 @@ _ASK_DRAIN = text(
     "UPDATE scheduler.worker SET drain_asked = :asked, reclaim = :reclaim"
     " WHERE worker = :worker AND NOT is_removed RETURNING worker"
 )
+_DISABLE = text(
+    "UPDATE scheduler.worker SET disabled_slots = array_remove(disabled_slots, CAST(:slot AS int))"
+    " || CASE WHEN :undo THEN '{}'::int[] ELSE ARRAY[CAST(:slot AS int)] END"
+    " WHERE worker = :worker AND NOT is_removed AND (:undo OR :slot = ANY(slot_ids)) RETURNING worker"
+)
+_DISABLED = text("SELECT worker, disabled_slots FROM scheduler.worker WHERE disabled_slots <> '{}'")
 _REMOVE = text(
     "UPDATE scheduler.worker SET is_removed = true WHERE worker = ANY(CAST(:workers AS text[])) AND NOT is_removed"
 )
@@ -117,6 +123,19 @@ async def ask_drain(connection: AsyncConnection, worker: WorkerId, asked: bool, 
     """Keeps the wish; the cycle carries it out. False: no such worker."""
     found = await connection.execute(_ASK_DRAIN, {"worker": worker, "asked": asked, "reclaim": reclaim})
     return found.one_or_none() is not None
+
+
+async def disable_slot(connection: AsyncConnection, worker: WorkerId, slot: int, undo: bool) -> bool:
+    """Keeps that a slot takes no more work; the cycle carries it out. False: no such worker, or no such slot there."""
+    found = await connection.execute(_DISABLE, {"worker": worker, "slot": slot, "undo": undo})
+    return found.one_or_none() is not None
+
+
+async def load_disabled(connection: AsyncConnection) -> dict[WorkerId, frozenset[int]]:
+    """Slots that take no more work, of each worker that has any."""
+    return {
+        WorkerId(row.worker): frozenset(row.disabled_slots) for row in await connection.execute(_DISABLED)
+    }
 
 
 async def remove_workers(connection: AsyncConnection, workers: list[WorkerId]) -> None:

@@ -7,7 +7,7 @@ import httpx
 
 from shared.ids import DEFAULT_TENANT, SITE
 from shared.messages.pools import ClusterView, GetCluster
-from shared.messages.workers import DrainWorker
+from shared.messages.workers import DisableSlot, DrainWorker
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token
 from tests.integration.gateway.test_experiments import next_command
@@ -74,6 +74,28 @@ async def test_all_workers_of_a_rack_are_drained_at_once(api: httpx.AsyncClient,
     others.say(GetCluster, racked({"w1": "draining", "w2": "draining", "w3": "ready"}))
     found = (await asking).json()["items"]
     assert [(one["id"], one["state"]) for one in found] == [("w1", "draining"), ("w2", "draining")]
+
+
+async def test_a_single_slot_is_disabled_and_enabled(api: httpx.AsyncClient, others: Others) -> None:
+    def slots(*disabled: int) -> ClusterView:
+        found = view("w1")
+        changes = {"slot_ids": (0, 2), "disabled_slots": disabled}
+        return found.model_copy(update={"workers": (found.workers[0].model_copy(update=changes),)})
+
+    others.say(GetCluster, slots())
+    refused = await api.post("/v1/workers/w1/slots/disable", json={"slot": 1})
+    assert refused.status_code == 404 and refused.json()["hint"] == "it has 0, 2"
+    asking = asyncio.create_task(api.post("/v1/workers/w1/slots/disable", json={"slot": 2}))
+
+    async def is_sent() -> bool:
+        command = await next_command(others, DisableSlot)
+        return isinstance(command, DisableSlot) and (command.slot, command.undo) == (2, False)
+
+    await eventually(is_sent)
+    others.say(GetCluster, slots(2))
+    assert (await asking).json()["disabled_slots"] == [2]
+    others.say(GetCluster, slots())
+    assert (await api.post("/v1/workers/w1/slots/enable", json={"slot": 2})).json()["disabled_slots"] == []
 
 
 async def test_a_worker_that_is_not_there_is_not_found(api: httpx.AsyncClient, others: Others) -> None:

@@ -37,6 +37,9 @@ EVENTS = st.lists(
         st.tuples(st.just("heard"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("moved"), st.sampled_from(list(WORKERS)), st.sampled_from(["r1", "r2"])),
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
+        st.tuples(
+            st.just("slot"), st.sampled_from(list(WORKERS)), st.integers(0, 1), st.sampled_from([False, True])
+        ),
         st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
         st.tuples(st.just("settled"), st.integers(1, 12)),
@@ -97,6 +100,8 @@ def happen(world: World, event: tuple) -> None:
             world.worker(name, WORKERS[name], labels=(("rack", rack),))
         case ("drain", name, undo):
             heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+        case ("slot", name, slot, undo):
+            heard.on_slot(world.cluster, WorkerId(name), slot, undo)
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
@@ -136,6 +141,8 @@ def test_capacity_gangs_and_records_hold_whatever_happens(events, policy):
             assert run.slots == world.cluster.trials[run.trial].wish.needs.max_slots, "all or nothing"
             assert all(len(share.slot_ids) == share.slots for share in run.shares)
             assert len(run.shares) == 1 or policy.exclusive
+            for share in run.shares:
+                assert not world.cluster.workers[share.worker].disabled.intersection(share.slot_ids)
             where = world.cluster.trials[run.trial].wish.needs.where
             labels = {share.worker: world.cluster.workers[share.worker].labels for share in run.shares}
             assert where is None or all(where.admits(worker, own) for worker, own in labels.items())

@@ -59,3 +59,11 @@ def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:  #
 def test_neither_and_both_are_refused(shell: Shell, given: tuple[str, ...]) -> None:  # noqa: F811
     shown = shell("worker", "drain", *given)
     assert shown.code != 0 and "label" in shown.err
+
+
+@pytest.mark.parametrize(("verb", "words"), [("disable", "ends by itself"), ("enable", "takes work again")])
+def test_a_single_slot_is_taken_out_and_back(shell: Shell, verb: str, words: str) -> None:  # noqa: F811
+    shell.answers[f"POST /v1/workers/w1/slots/{verb}"] = httpx.Response(200, json=WORKER)
+    shown = shell("worker", f"{verb}-slot", "w1", "2")
+    assert shown.code == 0 and words in " ".join(shown.err.split())
+    assert shell.sent("POST", f"/v1/workers/w1/slots/{verb}") == {"slot": 2}

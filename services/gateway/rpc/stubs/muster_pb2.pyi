@@ -1411,6 +1411,14 @@ class SetLimitRequest(_message.Message):
     weight: float
     def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
 
+class SlotRequest(_message.Message):
+    __slots__ = ("worker", "slot")
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    worker: str
+    slot: int
+    def __init__(self, worker: _Optional[str] = ..., slot: _Optional[int] = ...) -> None: ...
+
 class Token(_message.Message):
     __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -1584,7 +1592,7 @@ class WayOut(_message.Message):
     def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Worker(_message.Message):
-    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels")
+    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels", "disabled_slots")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -1601,6 +1609,7 @@ class Worker(_message.Message):
     ISOLATED_USER_FIELD_NUMBER: _ClassVar[int]
     LAST_HEARD_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
+    DISABLED_SLOTS_FIELD_NUMBER: _ClassVar[int]
     id: str
     pool: str
     state: str
@@ -1610,7 +1619,8 @@ class Worker(_message.Message):
     isolated_user: bool
     last_heard: _timestamp_pb2.Timestamp
     labels: _containers.ScalarMap[str, str]
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    disabled_slots: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class WorkerCredentials(_message.Message):
     __slots__ = ("worker", "jwt", "nats_url", "expires_at")

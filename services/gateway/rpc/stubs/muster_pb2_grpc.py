@@ -245,6 +245,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WorkersRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
                 _registered_method=True)
+        self.DisableSlot = channel.unary_unary(
+                '/muster.v1.Muster/DisableSlot',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SlotRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
+                _registered_method=True)
+        self.EnableSlot = channel.unary_unary(
+                '/muster.v1.Muster/EnableSlot',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SlotRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Worker.FromString,
+                _registered_method=True)
         self.ListPools = channel.unary_unary(
                 '/muster.v1.Muster/ListPools',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -667,6 +677,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def DisableSlot(self, request, context):
+        """Gives one slot no more work; what runs there ends by itself.
+        REST: POST /v1/workers/{worker}/slots/disable
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EnableSlot(self, request, context):
+        """Gives a slot work again.
+        REST: POST /v1/workers/{worker}/slots/enable
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListPools(self, request, context):
         """Lists the pools by name.
         REST: GET /v1/pools
@@ -1007,6 +1033,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.UndrainWorkers,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WorkersRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.WorkerPage.SerializeToString,
+            ),
+            'DisableSlot': grpc.unary_unary_rpc_method_handler(
+                    servicer.DisableSlot,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SlotRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
+            ),
+            'EnableSlot': grpc.unary_unary_rpc_method_handler(
+                    servicer.EnableSlot,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SlotRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Worker.SerializeToString,
             ),
             'ListPools': grpc.unary_unary_rpc_method_handler(
                     servicer.ListPools,
@@ -2224,6 +2260,60 @@ class Muster:
             '/muster.v1.Muster/UndrainWorkers',
             muster_dot_v1_dot_muster__pb2.WorkersRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.WorkerPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DisableSlot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DisableSlot',
+            muster_dot_v1_dot_muster__pb2.SlotRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Worker.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EnableSlot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EnableSlot',
+            muster_dot_v1_dot_muster__pb2.SlotRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Worker.FromString,
             options,
             channel_credentials,
             insecure,
