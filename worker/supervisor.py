@@ -88,9 +88,9 @@ class Supervisor:
         rank = context.run.seat.first_rank + int(part_of(process.name))
         if rank == 0 and not self._has_kept_all(context, process):
             return
-        if fault := self._fault_of(context.run, process):
-            self.update(context, core.on_doomed(context.run, fault))
         said = context.tail.last_error(rank) if process.exit_code else ""
+        if fault := self._fault_of(context.run, process, said):
+            self.update(context, core.on_doomed(context.run, fault))
         ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), said)
         self.update(context, ended)
 
@@ -151,13 +151,14 @@ class Supervisor:
         await asyncio.sleep(KEEP_AGAIN_S)
         self.on_rank(context, process)
 
-    def _fault_of(self, run: LocalRun, process: wire.Process) -> str:
+    def _fault_of(self, run: LocalRun, process: wire.Process, said: str) -> str:
         """Why the machine, and not user code, is to blame for a rank's end; empty where it is not."""
         if process.error or process.exit_code == 0 or run.kill_sent:
             return process.error
         machine = self._tools.machine
-        is_full = process.exit_code == wire.EXIT_DISK_FULL or not machine.has_room(NO_ROOM_BYTES)
-        return machine.full_text if is_full else ""
+        if process.exit_code == wire.EXIT_DISK_FULL:
+            return core.describe_full_disk(said, machine.full_text)
+        return "" if machine.has_room(NO_ROOM_BYTES) else machine.full_text
 
     def _conclude(self, context: RunContext) -> None:
         """It has ended here: the last lines, the last reports, no process left."""

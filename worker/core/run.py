@@ -209,5 +209,16 @@ def describe_exit(code: int, said: str = "") -> str:
     return f"the trial's code ended with exit code {code}{named}: see its log"
 
 
+def describe_full_disk(said: str, own: str) -> str:
+    """Which disk was full when a rank failed for one: the worker's (`own` says so), or another that its code writes to.
+
+    `said` is the error that the rank named, perhaps cut off.
+    """
+    _, found, words = said.partition("] ")
+    if not found or own.startswith(words):
+        return own
+    return f"the trial's code met a full disk: {words}"
+
+
 def _ended(state: RunState) -> RunState:
     return MACHINE.next(state, Trigger.ALL_ENDED)

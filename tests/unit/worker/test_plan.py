@@ -254,3 +254,22 @@ def test_ranks_that_are_being_ended_are_told_nothing_more() -> None:
     run, actions = plan(run, 1000.0)
     assert actions == (KillRanks(),)
     assert plan(run, 1000.0) == (run, ())
+
+
+OWN = "the disk of worker w1 is full: free space under /var/muster"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        (f"OSError: [Errno 28] {OWN}", OWN),
+        (f"OSError: [Errno 28] {OWN}"[:60], OWN),
+        ("", OWN),
+        (
+            "OSError: [Errno 28] No space left on device: '/data/x'",
+            "the trial's code met a full disk: No space left on device: '/data/x'",
+        ),
+    ],
+)
+def test_a_full_disk_is_named_by_whose_it_is(said: str, reason: str) -> None:
+    assert core.describe_full_disk(said, OWN) == reason
