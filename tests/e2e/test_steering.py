@@ -88,8 +88,11 @@ async def test_who_waits_is_told_why(platform: Platform) -> None:
         return explained.code == 0 and explained.json()["state"] == "waiting"
 
     await eventually(is_explained, PATIENCE_S, every_s=0.2)
-    explained = platform.muster("trial", "explain", f"{waiting.number}.1")
-    assert "slot" in explained.out
+    told = platform.muster("queue", "explain", f"{waiting.number}.1", "--json").json()
+    assert {one["experiment_number"] for one in told["holders"]} == {made.number for made in running}
+    assert (told["position"], told["other_runs"]) == (1, 0)
+    explained = platform.muster("queue", "explain", f"{waiting.number}.1")
+    assert "slot" in explained.out and f"{running[0].number}.1 (1 slot" in explained.out
     queue = platform.client.cluster.queue().all()
     mine = next(entry for entry in queue if entry.experiment_number == waiting.number)
     assert (mine.state, bool(mine.reason)) == ("waiting", True)
