@@ -23,7 +23,7 @@ class PriorityNeverInverted(Invariant):
 
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for signal in planned.signals:
-            if signal.because == "defragment":
+            if signal.for_trial is None or signal.because == "defragment":
                 continue
             self._judge_signal(
                 cluster, cluster.runs[signal.run], cluster.trials[signal.for_trial], signal.because == "turn"

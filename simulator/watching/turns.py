@@ -13,7 +13,7 @@ class WholeTurns(Invariant):
     def on_turn(self, cluster: Cluster, planned: Plan) -> None:
         for signal in planned.signals:
             run, policy = cluster.runs[signal.run], cluster.pools[cluster.runs[signal.run].pool].policy
-            if signal.because != "turn":
+            if signal.because != "turn" or signal.for_trial is None:
                 continue
             if policy.quantum is None or cluster.trials[signal.for_trial].wish.experiment == run.experiment:
                 raise self.broken(f"run {run.id} is asked to yield to trial {signal.for_trial}")

@@ -55,9 +55,9 @@ class Cluster:
         now_ms = milliseconds(now)
         if now_ms // STEP_MS != self.now_ms // STEP_MS:
             for name, pool in self.pools.items():
-                pool.pass_time(now_ms)
                 if pool.moves_in_steps:
                     self.changes.pools[name] = None
+                pool.pass_time(now_ms)
         self.now_ms = now_ms
 
     def take_changes(self) -> Changes:

@@ -24,10 +24,10 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Ask this run for its slots, on behalf of a waiting trial."""
+    """Ask this run for its slots, on behalf of a waiting trial (None: of nobody in particular)."""
 
     run: RunId
-    for_trial: TrialId
+    for_trial: TrialId | None
     because: Cause
 
 

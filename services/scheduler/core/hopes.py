@@ -5,6 +5,7 @@ from uuid import UUID
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.kept import Kept
 from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line, ask_of
 from services.scheduler.core.shares import Node
@@ -21,8 +22,8 @@ OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
 class Hopes:
     """Masks of shapes (`Line.bit`). Neighbour: `order` asks for them while it looks for the next line."""
 
-    def __init__(self, pool: Pool, head: Head, now_ms: int) -> None:
-        self._pool, self._head = pool, head
+    def __init__(self, pool: Pool, head: Head, kept: Kept, now_ms: int) -> None:
+        self._pool, self._head, self._kept = pool, head, kept
         self._vain_turns = VAIN_TURNS if pool.policy.quantum and pool.standing.is_over(now_ms) else 0
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
@@ -56,6 +57,8 @@ class Hopes:
         if self._head.priority is None or self._head.is_lendable or self.are_turns_over:
             return ALL
         leaf = asking.leaf if isinstance(asking, Line) else asking
+        if self._kept.concerns(leaf.tenant):
+            return ALL
         if isinstance(asking, Line) and leaf.priority < self._worst_priority():
             return ALL
         # What was found for a tenant is good as long as nothing was decided since.

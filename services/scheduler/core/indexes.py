@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import ceil
+from uuid import UUID
 
 from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.decay import Decay, History
@@ -12,6 +13,7 @@ from services.scheduler.core.elastic.records import Records
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
+from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Shares
 from services.scheduler.core.slots import SlotCount
@@ -50,6 +52,7 @@ class Pool:
         unheard: Workers that were there when the term began and have not spoken since.
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
+        reservations: Bookings that are not over.
     """
 
     policy: PoolPolicy
@@ -67,6 +70,7 @@ class Pool:
     awaiting_slots: SlotCount = 0
     reserved: Reserved | None = None
     unheard: set[WorkerId] = field(default_factory=set)
+    reservations: dict[UUID, Reservation] = field(default_factory=dict)
     elastic: Records = field(default_factory=Records)
 
     @property
@@ -82,7 +86,7 @@ class Pool:
     @property
     def moves_in_steps(self) -> bool:
         """Whether time alone may change what is planned."""
-        if self.is_lending:
+        if self.is_lending or self.reservations:
             return True
         is_timed = self.policy.min_run > timedelta(0) or bool(self.policy.quantum) or self.policy.defragment
         return len(self.queue) > 0 and (self.shares.history is not None or is_timed)
@@ -104,7 +108,10 @@ class Pool:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
     def pass_time(self, now_ms: int) -> None:
-        """Keeps the numbers of a long past short."""
+        """Keeps the numbers of a long past short, and forgets bookings that are over."""
+        over = [name for name, one in self.reservations.items() if one.end_ms <= now_ms]
+        for name in over:
+            del self.reservations[name]
         history = self.shares.history
         if history is not None and history.decay.is_old(now_ms):
             self.keep_history(history.renewed(self.policy.half_life, now_ms), now_ms)

@@ -1,4 +1,4 @@
-"""One pool's plan under way, on tentative indexes.
+"""One pool's plan under way, on tentative indexes. What is booked for now is kept for its holder from the beginning (`kept`).
 
 Lines are taken in the pool's order. Of each:
 1. A limit on the way down (maximum of tenant or workspace, `max_slots`, `max_trials`) passes it by; it holds up nobody.
@@ -24,6 +24,7 @@ from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
 from services.scheduler.core.hopes import Hopes
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.kept import Kept
 from services.scheduler.core.order import Serving, serving
 from services.scheduler.core.preemption.moves import Moving, hold_places, place_moved, take_places
 from services.scheduler.core.preemption.rights import rights_of
@@ -44,7 +45,8 @@ class PoolPlan:
         self.resizes: list[Resize] = []
         self.refusals: dict[TrialId, Reason] = {}
         self.head = Head(pool)
-        self._hopes = Hopes(pool, self.head, cluster.now_ms)
+        self.kept = Kept(pool, cluster.now_ms)
+        self._hopes = Hopes(pool, self.head, self.kept, cluster.now_ms)
         self._order: Serving = serving(pool, self._favoured(), cluster.now_ms)
         self._free_before = pool.capacity.free
         self._granted_slots = 0
@@ -58,9 +60,12 @@ class PoolPlan:
         self._aside = set_aside(self.pool)
         if self.pool.policy.defragment:
             hold_places(self.cluster, self.pool)
+        self._keep_booked()
         while (line := self._order.next(self._hopes.of)) is not None:
+            self.kept.show(line)
             self.head.lend(line)
             self._serve_first(line)
+        self.kept.close()
 
     def lend(self) -> None:
         """Distributes what is left over; elastic requests that were served begin with their share of it."""
@@ -79,12 +84,12 @@ class PoolPlan:
 
     def demand(self) -> Demand:
         """After the plan's grants; what it preempts is still used. Slots that stand ready for a waiting request are not
-        asked for again. A run without slots needs a machine too."""
+        asked for again; what is kept for reservations counts as used. A run without slots needs a machine too."""
         pool, total = self.pool, self.pool.capacity.total
-        waiting = max(0, pool.waiting_slots - self._covered)
+        waiting = max(0, pool.waiting_slots - self._covered) + self.kept.missing_slots
         if not total and pool.waiting_auxiliary:
             waiting = max(waiting, 1)
-        idle = self._free_before - self._granted_slots
+        idle = self._free_before - self._granted_slots - self.kept.free_slots
         leaving = sum(tenant.leaving for tenant in pool.shares.root.children.values())
         return Demand(
             waiting=waiting,
@@ -95,6 +100,15 @@ class PoolPlan:
             kind=pool.policy.kind,
             expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
         )
+
+    def _keep_booked(self) -> None:
+        self.kept.keep()
+        later = self.pool.later
+        if later is None or not self.pool.policy.preemption:
+            return
+        for run in self.kept.to_ask():
+            if run not in self._asked:
+                self._let_go(later, Preempt(run, None, "reservation"))
 
     def _favoured(self) -> Line | None:
         """The line whose first request has a reservation: fair share goes on with it, whatever the shares are now. With a

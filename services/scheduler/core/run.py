@@ -17,11 +17,19 @@ MAX_FRUITLESS = 10
 TURN_OVER = "its turn was over, and others of equal right were waiting"
 
 Cause = Literal[
-    "priority", "tenant_guarantee", "workspace_guarantee", "resize", "drain", "move", "turn", "defragment"
+    "priority",
+    "tenant_guarantee",
+    "workspace_guarantee",
+    "resize",
+    "drain",
+    "move",
+    "turn",
+    "defragment",
+    "reservation",
 ]
 """Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
 since its worker is to be empty; since its experiment goes to another pool; since its turn is over and an equal waits;
-to go on elsewhere, so that free slots come together."""
+to go on elsewhere, so that free slots come together; since others have booked."""
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 

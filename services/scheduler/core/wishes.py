@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from datetime import datetime
+from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
+from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Asked, outcome_without_run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import (
@@ -65,6 +67,21 @@ def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) 
     """A person changes what a tenant, or a workspace of one, may hold; None: nothing is said any more."""
     if pool in cluster.pools:
         cluster.put_quota(pool, path, quota)
+
+
+def on_reserved(cluster: Cluster, reservation: Reservation) -> None:
+    """Slots of a pool are booked for a window of time; one of the same id is replaced."""
+    pool = cluster.pools.get(reservation.pool)
+    if pool is not None and reservation.end_ms > cluster.now_ms:
+        pool.reservations[reservation.id] = reservation
+        cluster.changes.pools[reservation.pool] = None
+
+
+def on_reservation_cancelled(cluster: Cluster, reservation: UUID) -> None:
+    """A booking is given up; what its holder runs goes on."""
+    for name, pool in cluster.pools.items():
+        if pool.reservations.pop(reservation, None) is not None:
+            cluster.changes.pools[name] = None
 
 
 def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1) -> None:

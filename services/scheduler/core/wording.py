@@ -23,6 +23,8 @@ def asked_back(because: Cause, by: str | None) -> str:
             return "to go on with another number of slots"
         case "drain":
             return "because its worker was to be emptied"
+        case "reservation":
+            return "because slots were booked for this time"
         case "defragment":
             return f"to go on elsewhere, so that {by or 'a trial of another tenant'} finds its slots together"
         case "turn":

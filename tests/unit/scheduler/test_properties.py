@@ -43,6 +43,7 @@ EVENTS = st.lists(
         st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 6)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 6), st.none() | st.integers(0, 6)),
         st.tuples(st.just("settled"), st.integers(1, 12)),
+        st.tuples(st.just("reserve"), st.integers(0, 1), st.integers(1, 6), st.sampled_from([0, 10, 80])),
         st.tuples(st.just("wait"), st.sampled_from([0.5, 4, 10, 75])),
         st.tuples(st.just("cycle")),
     ),
@@ -106,6 +107,8 @@ def happen(world: World, event: tuple) -> None:
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):
             world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
+        case ("reserve", tenant, slots, begin_s):
+            world.reserve(tenant, slots, begin_s, begin_s + 60)
         case ("wait", seconds):
             world.wait(seconds)
         case ("settled", number) if trial_id(number) in world.cluster.trials and world.trial(number).run:

@@ -12,6 +12,7 @@ from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
+from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.trial import Needs, Trial, Wish
 from services.scheduler.core.turn import take_turn
@@ -88,6 +89,14 @@ class World:
         path = (tenant_id(tenant), *([more.pop("workspace")] if "workspace" in more else []))
         wishes.on_quota(self.cluster, POOL, path, Quota(guaranteed, maximum, **more))
 
+    def reserve(self, tenant: int, slots: int, begin_s: float, end_s: float, workspace: str = "") -> None:
+        """From so many seconds from now, to so many."""
+        holder = (tenant_id(tenant), *([workspace] if workspace else []))
+        begin_ms, end_ms = (self.cluster.now_ms + round(1000 * at) for at in (begin_s, end_s))
+        self.places += 1
+        one = Reservation(UUID(int=9000 + self.places), POOL, holder, slots, begin_ms, end_ms)
+        wishes.on_reserved(self.cluster, one)
+
     def wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
         self.cluster.advance_to(self.now)
@@ -102,6 +111,8 @@ class World:
             new.pools[POOL].shares.history = pool.shares.history.at_rest(old.now_ms)
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
+        for one in pool.reservations.values():
+            wishes.on_reserved(new, one)
         for experiment, part in old.parts.items():
             new.put_part(experiment, part)
         for trial in sorted(old.trials.values(), key=lambda trial: trial.place):

@@ -1,0 +1,23 @@
+"""Slots booked for a window of time: while it lasts they serve their holder alone. Before it nothing is held back: nobody knows how long
+runs take. Neighbour: `kept`, which sees to it in a plan."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from services.scheduler.core.shares import Path
+from shared.ids import PoolName
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """`holder`: a tenant, or a workspace of one. From `begin_ms` on and before `end_ms`."""
+
+    id: UUID
+    pool: PoolName
+    holder: Path
+    slots: int
+    begin_ms: int
+    end_ms: int
+
+    def is_running(self, now_ms: int) -> bool:
+        return self.begin_ms <= now_ms < self.end_ms
