@@ -6,6 +6,7 @@ The cycle alone decides: what a handler stores is read again by the next leader,
 from dataclasses import dataclass
 from typing import Any
 
+from services.scheduler.booking import Booking
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
@@ -33,6 +34,7 @@ from shared.messages.instances import InstanceChanged, ProviderChanged
 from shared.messages.limits import LimitsChanged
 from shared.messages.pools import EditPool
 from shared.messages.queue import EditExperiment
+from shared.messages.reservations import CancelReservation, ReserveSlots
 from shared.messages.workers import DisableSlot, DrainWorker
 
 GONE = frozenset({"gone", "lost", "failed"})
@@ -58,6 +60,8 @@ class Handlers:
         return {
             EditExperiment: Editing(self.cycle).on_edit_experiment,
             EditPool: Ruling(self.cycle).on_edit_pool,
+            ReserveSlots: Booking(self.cycle).on_reserve,
+            CancelReservation: Booking(self.cycle).on_cancel,
             DrainWorker: self.on_drain_worker,
             DisableSlot: self.on_disable_slot,
         }

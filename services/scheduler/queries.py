@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from services.scheduler.booking import Booking
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from services.scheduler.cycle import Cycle
@@ -28,6 +29,7 @@ from shared.messages.queue import (
     QueuePage,
     ValidatePlacement,
 )
+from shared.messages.reservations import GetReservations
 from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.messages.usage import GetUsage, UsagePage
 from shared.messages.workers import IssueJoin, Join, Renew, WorkerView
@@ -52,6 +54,7 @@ class Queries:
             ValidatePlacement: self.validate,
             GetAllocation: self.allocation,
             GetUsage: self.usage,
+            GetReservations: Booking(self.cycle).reservations,
             IssueJoin: self.joining.issue,
             Join: self.joining.join,
             Renew: self.joining.renew,

@@ -32,6 +32,7 @@ ALLOWED = {
     "services/gateway/operations/cluster.py": "instances are the site's",
     "services/gateway/operations/draining.py": "workers are the site's",
     "services/gateway/operations/pools.py": "pools and their rules are the site's",
+    "services/gateway/operations/reservations.py": "slots are booked by who keeps the site, for any tenant",
     "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }

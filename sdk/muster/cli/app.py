@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import cluster, experiment, model, pool, queue, sign_in, trace, trial, usage
+from muster.cli import cluster, experiment, model, pool, queue, reservation, sign_in, trace, trial, usage
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command
 from muster.errors import MusterError, Rejected
@@ -115,6 +115,7 @@ app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
+app.add_typer(reservation.app, name="reservation")
 app.add_typer(queue.app, name="queue")
 app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)

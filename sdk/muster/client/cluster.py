@@ -89,6 +89,31 @@ class Cluster:
         body |= {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.Limit, "/v1/limits", body)
 
+    def create_reservation(
+        self,
+        pool: str,
+        slots: int,
+        begins_at: datetime,
+        ends_at: datetime,
+        *,
+        tenant: str | None = None,
+        workspace: str | None = None,
+    ) -> models.Reservation:
+        """Book slots of a pool for a window of time, for a tenant (by default one's own) or a workspace of it."""
+        window = {"begins_at": begins_at.isoformat(), "ends_at": ends_at.isoformat()}
+        given = {"tenant": tenant, "workspace": workspace}
+        body: dict[str, JsonValue] = {"pool": pool, "slots": slots, **window}
+        body |= {name: value for name, value in given.items() if value is not None}
+        return self._transport.post(models.Reservation, "/v1/reservations", body)
+
+    def reservations(self) -> Items[models.Reservation]:
+        """Return what is booked and not over, by begin."""
+        return pages(self._transport, models.ReservationPage, "/v1/reservations")
+
+    def delete_reservation(self, reservation: Reference) -> models.Reservation:
+        """Give a booking up; what its holder runs goes on."""
+        return self._transport.delete(models.Reservation, f"/v1/reservations/{segment(reservation)}")
+
     def instances(self) -> Items[models.InstanceRecord]:
         """Return the machines that the provisioner started, newest first."""
         return pages(self._transport, models.InstancePage, "/v1/instances")

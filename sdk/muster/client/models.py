@@ -574,6 +574,26 @@ class LimitPage(Resource):
     next_cursor: str | None = None
 
 
+class Reservation(Resource):
+    """From `begins_at` on and before `ends_at` these slots serve their holder alone."""
+
+    id: UUID
+    pool: str
+    tenant: str
+    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    slots: int
+    begins_at: datetime
+    ends_at: datetime
+    held_slots: int = Field(description="What the holder has of them now, while the window lasts.")
+
+
+class ReservationPage(Resource):
+    """Reservations that are not over, by their begin."""
+
+    items: list[Reservation]
+    next_cursor: str | None = None
+
+
 class TrialState(StrEnum):
     """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
 

@@ -37,7 +37,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
             "raise the maximum, or guarantee less",
         )
     pool = await view_of(call, request.pool)
-    tenant, name = await _tenant(call, request.tenant)
+    tenant, name = await named_tenant(call, request.tenant)
     values: dict[str, Any] = {
         **request.model_dump(include={"pool", "guaranteed", "maximum", "weight"}),
         "tenant": tenant,
@@ -59,16 +59,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
     return _render(values, name)
 
 
-async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
-    if not sees_all_tenants(call.caller.role):
-        async with call.doors.database.tenant(call.tenant) as connection:
-            return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
-    async with call.doors.database.system() as connection:
-        rows = await limits.load_limits(connection, pool)
-        return rows, await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
-
-
-async def _tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
+async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
     """The tenant that is meant: only who sees all tenants may name another than their own."""
     if name is None or name == call.caller.tenant_name:
         return call.tenant, call.caller.tenant_name
@@ -78,6 +69,15 @@ async def _tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
         if found is not None:
             return found, name
     raise NotFound(f"tenant {name}")
+
+
+async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
+    if not sees_all_tenants(call.caller.role):
+        async with call.doors.database.tenant(call.tenant) as connection:
+            return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
+    async with call.doors.database.system() as connection:
+        rows = await limits.load_limits(connection, pool)
+        return rows, await access.load_tenant_names(connection, {TenantId(row.tenant) for row in rows})
 
 
 def _render(values: Mapping[str, Any], tenant: str) -> Limit:

@@ -1,6 +1,17 @@
 """Every operation of the public API, one row each: REST, gRPC, OpenAPI and the proto file come from here."""
 
-from services.gateway.api import access, base, checkpoints, cluster, experiments, models, pools, trials, usage
+from services.gateway.api import (
+    access,
+    base,
+    checkpoints,
+    cluster,
+    experiments,
+    models,
+    pools,
+    reservations,
+    trials,
+    usage,
+)
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
     access as access_handlers,
@@ -17,6 +28,7 @@ from services.gateway.operations import (
     metrics as metric_handlers,
     models as model_handlers,
     pools as pool_handlers,
+    reservations as reservation_handlers,
     submit as submit_handlers,
     trials as trial_handlers,
     usage as usage_handlers,
@@ -85,6 +97,9 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("EditPool", "PATCH", "/v1/pools/{pool}", pools.EditPoolRequest, pools.Pool, MANAGE, NATURAL, pool_handlers.edit_pool),
     Operation("ListLimits", "GET", "/v1/limits", pools.ListLimitsRequest, pools.LimitPage, CLUSTER, SAFE, limit_handlers.list_limits),
     Operation("SetLimit", "PUT", "/v1/limits", pools.SetLimitRequest, pools.Limit, MANAGE, NATURAL, limit_handlers.set_limit),
+    Operation("CreateReservation", "POST", "/v1/reservations", reservations.CreateReservationRequest, reservations.Reservation, MANAGE, NATURAL, reservation_handlers.create_reservation, status=201),
+    Operation("ListReservations", "GET", "/v1/reservations", base.PageRequest, reservations.ReservationPage, CLUSTER, SAFE, reservation_handlers.list_reservations),
+    Operation("DeleteReservation", "DELETE", "/v1/reservations/{reservation}", reservations.ReservationRequest, reservations.Reservation, MANAGE, NATURAL, reservation_handlers.delete_reservation),
     Operation("ListInstances", "GET", "/v1/instances", base.PageRequest, cluster.InstancePage, CLUSTER, SAFE, cluster_handlers.list_instances),
     Operation("ListQueue", "GET", "/v1/queue", cluster.ListQueueRequest, cluster.QueuePage, READ_EXPERIMENT, SAFE, cluster_handlers.list_queue),
     Operation("GetUsage", "GET", "/v1/usage", usage.UsageRequest, usage.Usage, CLUSTER, SAFE, usage_handlers.get_usage, csv=usage_handlers.usage_csv),

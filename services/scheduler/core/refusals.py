@@ -1,6 +1,7 @@
 """Why a request waits: a stable code, a sentence, and the facts. Other tenants' work appears as numbers only."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
@@ -144,7 +145,29 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     foreign = facts["slots_of_other_tenants"]
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
-    return Refusal("waiting_for_slots", message + _of_turns(facts) + _of_drains(facts), facts)
+    return Refusal(
+        "waiting_for_slots", message + _of_bookings(facts) + _of_turns(facts) + _of_drains(facts), facts
+    )
+
+
+def _of_bookings(facts: Facts) -> str:
+    if "booked_slots" not in facts:
+        return ""
+    return f"; {_count(facts['booked_slots'], 'slot')} booked by others until {facts['booked_until']}"
+
+
+def _booked(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
+    """What others have booked for now, and until when at most."""
+    path = (trial.wish.tenant, trial.wish.workspace)
+    running = [
+        one
+        for one in pool.reservations.values()
+        if one.is_running(cluster.now_ms) and path[: len(one.holder)] != one.holder
+    ]
+    if not running:
+        return {}
+    until = datetime.fromtimestamp(max(one.end_ms for one in running) / 1000, UTC)
+    return {"booked_slots": sum(one.slots for one in running), "booked_until": f"{until:%Y-%m-%d %H:%M} UTC"}
 
 
 def _of_turns(facts: Facts) -> str:
@@ -182,6 +205,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     if drained:
         facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
         facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
+    facts |= _booked(cluster, pool, trial)
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
     if wish.needs.where is not None and str(wish.needs.where):

@@ -14,6 +14,7 @@ from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import Trial
 from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
+from services.scheduler.store.reservations import load_reservations
 from services.scheduler.store.rows import holding_of, run_of, trial_of, worker_of
 from services.scheduler.store.wishes import StoredWish, load_parts, stored_wish_of
 from services.scheduler.store.workers import load_worker_wishes
@@ -66,6 +67,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for pool, path, quota in await load_quotas(connection):
         if pool in cluster.pools:
             cluster.put_quota(pool, path, quota)
+    for reservation in await load_reservations(connection, now):
+        wishes.on_reserved(cluster, reservation)
     for row in await connection.execute(_WORKERS):
         cluster.put_worker(worker_of(row))
     known = await _load_trials(connection)

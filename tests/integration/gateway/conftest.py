@@ -26,6 +26,7 @@ from shared.messages.logs import GetLogs
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
+from shared.messages.reservations import GetReservations
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
@@ -97,6 +98,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         Explain,
         GetCluster,
         GetUsage,
+        GetReservations,
         IssueJoin,
         Join,
     ),

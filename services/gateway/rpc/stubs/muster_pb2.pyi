@@ -266,6 +266,22 @@ class CreateModelVersionRequest(_message.Message):
     metadata: _struct_pb2.Struct
     def __init__(self, model: _Optional[str] = ..., checkpoint: _Optional[str] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
+class CreateReservationRequest(_message.Message):
+    __slots__ = ("pool", "slots", "begins_at", "ends_at", "tenant", "workspace")
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    BEGINS_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDS_AT_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    pool: str
+    slots: int
+    begins_at: _timestamp_pb2.Timestamp
+    ends_at: _timestamp_pb2.Timestamp
+    tenant: str
+    workspace: str
+    def __init__(self, pool: _Optional[str] = ..., slots: _Optional[int] = ..., begins_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
+
 class CreateTokenRequest(_message.Message):
     __slots__ = ("name", "role", "ttl_s")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -1348,6 +1364,40 @@ class QueuePage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[QueueEntry]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[QueueEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class Reservation(_message.Message):
+    __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    BEGINS_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDS_AT_FIELD_NUMBER: _ClassVar[int]
+    HELD_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    pool: str
+    tenant: str
+    workspace: str
+    slots: int
+    begins_at: _timestamp_pb2.Timestamp
+    ends_at: _timestamp_pb2.Timestamp
+    held_slots: int
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., slots: _Optional[int] = ..., begins_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_slots: _Optional[int] = ...) -> None: ...
+
+class ReservationPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Reservation]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Reservation, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ReservationRequest(_message.Message):
+    __slots__ = ("reservation",)
+    RESERVATION_FIELD_NUMBER: _ClassVar[int]
+    reservation: str
+    def __init__(self, reservation: _Optional[str] = ...) -> None: ...
 
 class Run(_message.Message):
     __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at")

@@ -280,6 +280,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Limit.FromString,
                 _registered_method=True)
+        self.CreateReservation = channel.unary_unary(
+                '/muster.v1.Muster/CreateReservation',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateReservationRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Reservation.FromString,
+                _registered_method=True)
+        self.ListReservations = channel.unary_unary(
+                '/muster.v1.Muster/ListReservations',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ReservationPage.FromString,
+                _registered_method=True)
+        self.DeleteReservation = channel.unary_unary(
+                '/muster.v1.Muster/DeleteReservation',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ReservationRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Reservation.FromString,
+                _registered_method=True)
         self.ListInstances = channel.unary_unary(
                 '/muster.v1.Muster/ListInstances',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
@@ -733,6 +748,30 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateReservation(self, request, context):
+        """Books slots of a pool for a window of time; in it they serve their holder alone.
+        REST: POST /v1/reservations
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListReservations(self, request, context):
+        """Lists the reservations of the caller's tenant that are not over; an operator sees every tenant's.
+        REST: GET /v1/reservations
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteReservation(self, request, context):
+        """Gives a booking up; what its holder runs goes on.
+        REST: DELETE /v1/reservations/{reservation}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListInstances(self, request, context):
         """Lists the machines that were rented or started, newest first.
         REST: GET /v1/instances
@@ -1068,6 +1107,21 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.SetLimit,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Limit.SerializeToString,
+            ),
+            'CreateReservation': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateReservation,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateReservationRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Reservation.SerializeToString,
+            ),
+            'ListReservations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListReservations,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ReservationPage.SerializeToString,
+            ),
+            'DeleteReservation': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteReservation,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ReservationRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Reservation.SerializeToString,
             ),
             'ListInstances': grpc.unary_unary_rpc_method_handler(
                     servicer.ListInstances,
@@ -2449,6 +2503,87 @@ class Muster:
             '/muster.v1.Muster/SetLimit',
             muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Limit.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateReservation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateReservation',
+            muster_dot_v1_dot_muster__pb2.CreateReservationRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Reservation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListReservations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListReservations',
+            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ReservationPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteReservation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteReservation',
+            muster_dot_v1_dot_muster__pb2.ReservationRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Reservation.FromString,
             options,
             channel_credentials,
             insecure,

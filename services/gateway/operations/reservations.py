@@ -1,0 +1,140 @@
+"""Reservations: booked and cancelled here, kept by the scheduler."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import NotFound, Rejected, Transient
+from services.gateway.api.base import PageRequest
+from services.gateway.api.reservations import (
+    CreateReservationRequest,
+    Reservation,
+    ReservationPage,
+    ReservationRequest,
+)
+from services.gateway.core.permissions import sees_all_tenants
+from services.gateway.operations.call import Call
+from services.gateway.operations.commands import wait_for
+from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.limits import named_tenant
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.pools import view_of
+from services.gateway.store import access
+from shared.ids import SITE, TenantId, derived_id, new_id
+from shared.messages.base import Command
+from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
+
+
+async def create_reservation(call: Call, request: CreateReservationRequest) -> Reservation:
+    """Books slots of a pool for a window of time; in it they serve their holder alone."""
+    begins_at, ends_at = _window(call, request)
+    pool = await view_of(call, request.pool)
+    tenant, name = await named_tenant(call, request.tenant)
+    parts = (pool.pool, request.workspace or "", begins_at.isoformat(), ends_at.isoformat(), request.slots)
+    command = ReserveSlots(
+        operation_id=new_id(call.doors.clock),
+        reservation_id=derived_id(tenant, "reservation", *parts),
+        pool=pool.pool,
+        tenant=tenant,
+        workspace=request.workspace,
+        slots=request.slots,
+        begins_at=begins_at,
+        ends_at=ends_at,
+    )
+    await _send(call, command)
+
+    async def look(_: AsyncConnection) -> ReservationView | None:
+        return await _find(call, command.reservation_id)
+
+    found = await wait_for(call, command.operation_id, look)
+    if found is None:
+        raise Transient(
+            "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
+        )
+    return _render(found, name)
+
+
+async def list_reservations(call: Call, request: PageRequest) -> ReservationPage:
+    """Lists the reservations of the caller's tenant that are not over; an operator sees every tenant's."""
+    position = read_cursor(call, request, request.cursor)
+    found = await _load(call)
+    first = int(str(position[0])) if position else 0
+    shown = found[first : first + request.limit]
+    names = await _names(call, {one.tenant for one in shown})
+    more = first + request.limit < len(found)
+    return ReservationPage(
+        items=[_render(one, names.get(one.tenant, str(one.tenant))) for one in shown],
+        next_cursor=make_cursor(call, request, [first + request.limit]) if more else None,
+    )
+
+
+async def delete_reservation(call: Call, request: ReservationRequest) -> Reservation:
+    """Gives a booking up; what its holder runs goes on."""
+    name = parse_uuid(request.reservation)
+    found = await _find(call, name) if name else None
+    if found is None:
+        raise NotFound(
+            f"reservation {request.reservation}", "`muster reservation list` shows those that are not over"
+        )
+    command = CancelReservation(operation_id=new_id(call.doors.clock), reservation_id=found.reservation_id)
+    await _send(call, command)
+
+    async def look(_: AsyncConnection) -> ReservationView | None:
+        return found if await _find(call, found.reservation_id) is None else None
+
+    await wait_for(call, command.operation_id, look)
+    names = await _names(call, {found.tenant})
+    return _render(found, names.get(found.tenant, str(found.tenant)))
+
+
+async def _send(call: Call, command: Command) -> None:
+    async with call.doors.units.system() as unit:
+        unit.emit(command, tenant=SITE)
+
+
+async def _find(call: Call, name: UUID) -> ReservationView | None:
+    return next((one for one in await _load(call) if one.reservation_id == name), None)
+
+
+async def _load(call: Call) -> tuple[ReservationView, ...]:
+    """Those that the caller may see."""
+    tenant = SITE if sees_all_tenants(call.caller.role) else call.tenant
+    return (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+
+
+async def _names(call: Call, tenants: set[TenantId]) -> dict[TenantId, str]:
+    if not sees_all_tenants(call.caller.role):
+        return {call.tenant: call.caller.tenant_name}
+    async with call.doors.database.system() as connection:
+        return dict(await access.load_tenant_names(connection, tenants))
+
+
+def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, datetime]:
+    begins_at, ends_at = (
+        at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+        for at in (request.begins_at, request.ends_at)
+    )
+    if begins_at >= ends_at:
+        raise Rejected(
+            "bad_window",
+            f"the window would begin at {begins_at:%Y-%m-%d %H:%M:%S} and end at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            "ends_at",
+            "give an end that lies after the begin",
+        )
+    if ends_at <= call.doors.clock.now():
+        raise Rejected(
+            "bad_window",
+            f"the window was over at {ends_at:%Y-%m-%d %H:%M:%S} UTC",
+            "ends_at",
+            "give a later end",
+        )
+    return begins_at, ends_at
+
+
+def _render(view: ReservationView, tenant: str) -> Reservation:
+    return Reservation(
+        id=view.reservation_id,
+        tenant=tenant,
+        **view.model_dump(include={"pool", "workspace", "slots", "begins_at", "ends_at", "held_slots"}),
+    )

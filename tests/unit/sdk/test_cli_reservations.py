@@ -1,0 +1,44 @@
+"""`muster reservation` as who keeps the site meets it."""
+
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+
+from muster.cli import reservation
+from muster.cli.reservation import ahead_of
+from muster.errors import Rejected
+from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+
+BOOKED = {
+    "id": "0190a000-0000-7000-8000-000000000001", "pool": "default", "tenant": "acme", "workspace": "vision",
+    "slots": 8, "begins_at": "2026-12-01T08:00:00Z", "ends_at": "2026-12-02T08:00:00Z", "held_slots": 3,
+}  # fmt: skip
+
+
+def test_slots_are_booked_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F811
+    shell.answers["POST /v1/reservations"] = httpx.Response(201, json=BOOKED)
+    window = ("--from", "2026-12-01T08:00", "--until", "2026-12-02T10:00+02:00")
+    shown = shell("reservation", "create", "--slots", "8", "--workspace", "vision", *window)
+    said = "8 slots of pool default serve workspace vision of tenant acme alone from 2026-12-01 08:00"
+    assert said in " ".join(shown.err.split())
+    assert shell.sent("POST", "/v1/reservations") == {
+        "pool": "default", "slots": 8, "workspace": "vision",
+        "begins_at": "2026-12-01T08:00:00+00:00", "ends_at": "2026-12-02T10:00:00+02:00",
+    }  # fmt: skip
+
+
+def test_bookings_are_listed_and_given_up(shell: Shell) -> None:  # noqa: F811
+    shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": [BOOKED]})
+    assert "2026-12-01 08:00" in shell("reservation", "list").out
+    shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": []})
+    assert "nothing is booked" in shell("reservation", "list").err
+    shell.answers[f"DELETE /v1/reservations/{BOOKED['id']}"] = httpx.Response(200, json=BOOKED)
+    assert "no longer booked" in shell("reservation", "delete", str(BOOKED["id"])).err
+
+
+def test_a_time_may_be_said_from_now_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reservation, "now_ms", lambda: 0)
+    assert ahead_of("+2h", "--until") == datetime(1970, 1, 1, 2, tzinfo=UTC)
+    with pytest.raises(Rejected, match="no moment"):
+        ahead_of("soon", "--until")
