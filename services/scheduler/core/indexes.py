@@ -75,8 +75,11 @@ class Pool:
 
     @property
     def waiting_slots(self) -> int:
-        """What could be used beyond what stands, within every maximum."""
-        return ceil(self.shares.root.usable)
+        """What could be used beyond what stands, within every maximum. Tenants share no slot: each needs whole ones for its parts."""
+        usable = self.shares.root.usable
+        if isinstance(usable, int):
+            return usable
+        return sum(ceil(tenant.usable) for tenant in self.shares.root.children.values())
 
     @property
     def is_lending(self) -> bool:

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core import heard
 from services.scheduler.core.facts import Granted
+from services.scheduler.core.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain
@@ -161,6 +162,27 @@ def test_for_a_part_no_more_are_asked_than_leave_it_room():
     assert 4 in world.running()
 
 
+def test_machines_are_asked_for_by_whole_slots_of_each_tenant():
+    world = World()
+    for number in (1, 2, 3):
+        world.want(number, part=HALF)
+    world.want(4, part=300, tenant=1, experiment=1)
+    assert world.plan().demand[POOL].waiting == 3
+
+
+def test_a_part_joins_only_where_its_labels_allow():
+    world = World()
+    world.worker("a", 2, labels=(("gpu", "old"),))
+    world.worker("b", 2, labels=(("gpu", "new"),))
+    world.want(1, part=HALF)
+    world.cycle()
+    assert on(world, 1)[0] == "a"
+    world.want(2, part=HALF, where=Where(required=(("gpu", "new"),)))
+    world.want(3, part=HALF, where=Where(excluded=(WorkerId("b"),)))
+    world.cycle()
+    assert (on(world, 2)[0], on(world, 3)) == ("b", on(world, 1))
+
+
 def test_nobody_joins_a_slot_that_is_kept_for_the_head_of_the_queue():
     world = World()
     world.worker("a", 2)
@@ -203,7 +225,7 @@ EVENTS = st.lists(
         st.tuples(st.just("drain"), st.sampled_from(list(WORKERS)), st.booleans()),
         st.tuples(st.just("part"), st.integers(0, 2), st.integers(1, 99), st.none() | st.integers(1, 3)),
         st.tuples(st.just("quota"), st.integers(0, 1), st.integers(0, 3), st.none() | st.integers(0, 3)),
-        st.tuples(st.just("wait"), st.sampled_from([0.25, 4, 10])),
+        st.tuples(st.just("wait"), st.sampled_from([0.25, 4, 10, 600])),
         st.tuples(st.just("cycle")),
         st.tuples(st.just("cycle")),
     ),
@@ -216,6 +238,8 @@ POLICIES = st.builds(
     exclusive=st.booleans(),
     order=st.sampled_from(["priority", "fifo", "fair_share"]),
     half_life=st.just(timedelta(minutes=1)),
+    quantum=st.none() | st.just(timedelta(seconds=10)),
+    defragment=st.booleans(),
     auxiliary_per_worker=st.integers(1, 2),
 )
 
