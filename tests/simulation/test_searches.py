@@ -7,7 +7,8 @@ import pytest
 
 from muster.config import load_config
 from services.searcher.core.asha import Bracket
-from services.searcher.core.search import Points
+from services.searcher.core.samplers import make_sampler
+from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.turn import Turn
 from simulator.files.schema import Cluster, Policy
 from simulator.searching.learning import Learning
@@ -57,7 +58,8 @@ def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further():
     halving |= {"time_metric": "step", "max_time": 9, "divisor": 3}
     learning = Learning(steps=9, step_ms=10_000, first=1.0, best=0.1, worst=0.9)
     asked = submission(halving, learning, slots_per_trial=2)
-    curves = [asked.landscape.curve(Points(asked.config, 0).of(number)[0], number) for number in range(1, 13)]
+    sampler = make_sampler(asked.config, 0)
+    curves = [asked.landscape.curve(sampler.propose(number).point, number) for number in range(1, 13)]
     early: list[float] = []
     steps = 0
     for curve in curves:
@@ -102,7 +104,7 @@ def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
 
 def test_a_search_that_its_journal_does_not_repeat_is_caught(monkeypatch):
     drawn = iter(range(10_000))
-    monkeypatch.setattr(Points, "of", lambda self, trial: ({"lr": 0.1, "act": "relu"}, next(drawn)))
+    monkeypatch.setattr(Stream, "seed", lambda self: next(drawn))
     searches_fail("a journal repeats its search")
 
 
