@@ -28,7 +28,7 @@ from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.errors import Conflict, Transient
-from shared.garbage import uncollected
+from shared.garbage import collect_rarely, uncollected
 from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
@@ -119,6 +119,7 @@ def default_policy(settings: PoolSettings) -> PoolPolicy:
 async def _begin(parts: Parts, epoch: int) -> Term:
     """Reads the world as it stands under our epoch."""
     # The world of an earlier term goes now; what is read lives as long as this one.
+    collect_rarely()
     gc.unfreeze()
     gc.collect()
     with uncollected():

@@ -22,6 +22,7 @@ from services.scheduler.core.run import Exit, Run, RunState, Share
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turn import Turn, take_turn
 from services.scheduler.core.worker import Hold, Liveness, Worker
+from shared.garbage import collect_rarely
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.bench.harness import Figures, Report, percentile, run
@@ -274,6 +275,7 @@ def _full_plans(report: Report, records: Records) -> tuple[float, Cluster]:
     for _ in range(FULL_PLANS):
         fresh = replace_workers(records)
         # As the service begins a term.
+        collect_rarely()
         gc.unfreeze()
         gc.collect()
         gc.disable()
@@ -328,7 +330,7 @@ def _check_capacity(report: Report, cluster: Cluster) -> None:
     held = sum(len(worker.slot_ids) - len(worker.free_slot_ids) for worker in cluster.workers.values())
     report.check("doubled_slots", 0, doubled)
     report.check("shared_machines", 0, foreign)
-    report.check("slots_counted", held, pool.shares.root.held)
+    report.check("slots_counted", float(held), float(pool.shares.root.held))
     over = [node for node in pool.shares.root.children.values() if node.held > (QUOTA.maximum or 0)]
     report.check("tenants_over_maximum", 0, len(over))
 

@@ -5,7 +5,6 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 
 from services.scheduler.core.capacity import Capacity
@@ -27,6 +26,7 @@ from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
+from shared.records import changed
 
 
 class Cluster:
@@ -288,4 +288,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
 
 def renewed(run: Run, **changes: object) -> Run:
     """The run with some fields changed and its public version risen."""
-    return replace(run, version=run.version + 1, **changes)  # type: ignore[arg-type]
+    return changed(run, version=run.version + 1, **changes)  # type: ignore[arg-type]

@@ -5,9 +5,11 @@ inflated units, held(t) · g(t) with g(t) = 2^(t / h), so that nothing needs tou
 steps of 10 s, so that a sum over any cut of the time is the same integer.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import log
+from typing import Protocol
 
 from services.scheduler.core.slots import SlotCount
 
@@ -72,21 +74,34 @@ class Past:
         return self.held * integral + self.offset
 
 
+class Holder(Protocol):
+    """Who holds slots; it keeps its past at hand, since that is asked for far more often than it is made."""
+
+    path: tuple[object, ...]
+    past: Past | None
+
+
 @dataclass(slots=True)
 class History:
-    """Past use by path (tenant, workspace, user, experiment, and each beginning of it). It outlives what it tells of."""
+    """Past use by path (tenant, workspace, user, experiment, and each beginning of it). It outlives the holders that it tells of."""
 
     decay: Decay
     pasts: dict[tuple[object, ...], Past] = field(default_factory=dict)
 
-    def charge(self, path: tuple[object, ...], slots: SlotCount, now_ms: int) -> None:
-        """From now on the path holds `slots` more (less, when negative)."""
+    def charge(self, holders: Iterable[Holder], slots: SlotCount, now_ms: int) -> None:
+        """From now on these hold `slots` more (less, when negative)."""
         integral = self.decay.until(now_ms)
-        for length in range(1, len(path) + 1):
-            past = self.pasts.get(path[:length])
+        for holder in holders:
+            past = holder.past
             if past is None:
-                past = self.pasts[path[:length]] = Past()
+                past = holder.past = self.pasts.setdefault(holder.path, Past())
             past.charge(slots, integral)
+
+    def past_of(self, holder: Holder) -> Past | None:
+        """What it has used; None: never anything."""
+        if holder.past is None:
+            holder.past = self.pasts.get(holder.path)
+        return holder.past
 
     def remember(self, path: tuple[object, ...], average: float, now_ms: int) -> None:
         """The path has held so many slots on average, as records tell that were kept elsewhere."""

@@ -1,6 +1,5 @@
 """Events that end runs: members exit, machines are lost. What follows is judged in `run`."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
@@ -10,6 +9,7 @@ from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, comb
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
 from shared.ids import WorkerId
+from shared.records import changed
 
 GANG_GRACE = timedelta(seconds=30)
 """How long the rest of a gang may take to end after its first member has ended well."""
@@ -17,9 +17,10 @@ GANG_GRACE = timedelta(seconds=30)
 
 def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: datetime) -> None:
     """One member's ranks have ended: its slots are free; the run ends with its last member. A failure ends the rest."""
-    if worker in run.released or worker not in run.workers:
+    workers = run.workers
+    if worker in run.released or worker not in workers:
         return
-    run = replace(
+    run = changed(
         run,
         exits=(*run.exits, (worker, exited)),
         released=run.released | {worker},
@@ -28,18 +29,18 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     )
     cluster.release(cluster.workers[worker], run.allocation)
     cluster.want((worker,))
-    if not run.is_ended and run.released >= run.workers:
+    if not run.is_ended and run.released >= workers:
         _conclude(cluster, run, combined(run), now)
         return
     # Saved before the worker may forget it: a new leader that knew nothing of it would miss a member.
     cluster.put_run(run, lazily=run.is_ended)
     if not run.is_ended:
-        cluster.want(run.workers)
+        cluster.want(workers)
 
 
 def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
     """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
-    run = replace(run, released=run.released | {worker})
+    run = changed(run, released=run.released | {worker})
     if run.is_ended:
         cluster.put_run(run, lazily=True)
         return
@@ -54,13 +55,13 @@ def on_tick(cluster: Cluster, now: datetime) -> None:
     for run_id in list(cluster.partly_ended):
         run = cluster.runs[run_id]
         if not run.kill_rest and run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
-            cluster.put_run(replace(run, kill_rest=True), lazily=True)
+            cluster.put_run(changed(run, kill_rest=True), lazily=True)
             cluster.want(run.workers)
 
 
 def _conclude(cluster: Cluster, run: Run, exited: Exit, now: datetime) -> None:
     trial = cluster.trials[run.trial]
-    run = replace(run, step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
+    run = changed(run, step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
     _end(cluster, run, trial, judge_exit(trial, run, exited), exited, now)
 
 
@@ -74,11 +75,11 @@ def _end(
         cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))
     promised = cluster.pools[run.pool].elastic.resizing.get(trial.id)
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
-        ending = replace(ending, reason=_resized(run.slots, promised))
+        ending = changed(ending, reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
-        trial = replace(trial, awaited=awaited)
+        trial = changed(trial, awaited=awaited)
     if ending.closes is not None:
         trial = trial.moved(RequestTrigger.CLOSED, now)
     else:
@@ -100,7 +101,7 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
     gave_way = ending.outcome == "preempted" and not is_resized
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
-    return replace(
+    return changed(
         trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,

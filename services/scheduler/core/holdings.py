@@ -6,13 +6,14 @@ doing, not even when it comes back and still has the old run. Neighbours: `grant
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, TenantId, WorkerId
+from shared.records import changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Ledger:
         if not here:
             del self._open[holding.worker]
         # The clock of a leader that took over may be a little behind.
-        self._changed[holding.key] = replace(holding, until=max(now, holding.since))
+        self._changed[holding.key] = changed(holding, until=max(now, holding.since))
 
 
 def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Holding:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import ceil
+from typing import NamedTuple
 from uuid import UUID
 
 from services.scheduler.core.capacity import Capacity
@@ -23,8 +24,7 @@ from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import RunId, TrialId, WorkerId
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """What a run counts for: the slots that it holds, and whether they are on their way back."""
 
     leaf: Node
@@ -102,11 +102,9 @@ class Pool:
         self.standing = Standing()
         history = self.shares.history
         if policy.order != "fair_share":
-            self.shares.history = None
+            self.shares.keep(None)
         elif history is None:
-            self.shares.history = History(Decay(policy.half_life, now_ms))
-            for charge in self.charges.values():
-                self.shares.history.charge(charge.leaf.path, charge.slots, now_ms)
+            self.keep_history(History(Decay(policy.half_life, now_ms)), now_ms)
         elif history.decay.half_life != policy.half_life:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
 
@@ -121,9 +119,9 @@ class Pool:
 
     def keep_history(self, history: History, now_ms: int) -> None:
         """Goes on from a past in which nothing is held now."""
-        self.shares.history = history
+        self.shares.keep(history)
         for charge in self.charges.values():
-            history.charge(charge.leaf.path, charge.slots, now_ms)
+            history.charge(charge.leaf.upwards(), charge.slots, now_ms)
 
     def await_word(self, worker: Worker) -> None:
         """Whether anything is to be planned before this worker has spoken."""
@@ -199,7 +197,7 @@ class Pool:
         if charge.is_leaving:
             self.shares.leave(charge.leaf, slots)
         if self.shares.history is not None and slots:
-            self.shares.history.charge(charge.leaf.path, slots, now_ms)
+            self.shares.history.charge(charge.leaf.upwards(), slots, now_ms)
 
     def _count_single_node(self, needs: Needs, sign: int) -> None:
         if needs.single_node or not self.policy.exclusive:

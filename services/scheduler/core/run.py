@@ -1,7 +1,7 @@
 """A run with its allocation, and the rule for what follows from its end (architecture: a trial's way, 6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -11,6 +11,7 @@ from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
+from shared.records import changed
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
@@ -222,7 +223,7 @@ def combined(run: Run) -> Exit:
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
-    return replace(
+    return changed(
         cause,
         acknowledged=acknowledged if cause.is_clean else None,
         validations=chief.validations,
@@ -254,7 +255,7 @@ def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
 def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
     """What follows when machines took the run away: free of charge, but not without end."""
     if trial.wish.wanted is not Wanted.RUN:
-        return replace(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
+        return changed(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 

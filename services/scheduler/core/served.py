@@ -9,13 +9,13 @@ class Served:
     """Moves in steps: plans of one step see one past."""
 
     def __init__(self, history: History, now_ms: int) -> None:
-        self._pasts = history.pasts
+        self._history = history
         self._integral = history.decay.until(now_ms // STEP_MS * STEP_MS)
         self._present = history.decay.present(now_ms)
 
     def rank(self, node: Node, held: SlotCount) -> tuple[bool, int]:
         """What is smaller goes first, if it held so much: those below their guarantee, then those with the lesser share."""
-        past = self._pasts.get(node.path)
+        past = node.past or self._history.past_of(node)
         used = past.at(self._integral) if past else 0
         share = (held * self._present + used) * 1000 // max(1, round(node.quota.weight * 1000))
         return (held >= node.quota.guaranteed, share)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from services.scheduler.core.decay import History
+from services.scheduler.core.decay import History, Past
 from services.scheduler.core.pool import NO_QUOTA, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import SlotCount
@@ -30,12 +30,13 @@ class Node:
         tenant, workspace: The nodes of these on the way down (itself, where there is none).
         held: Slots that its runs occupy; `leaving` of them are on their way back.
         runs: How many runs occupy something.
+        past: What `history` has of it, once that was asked for.
         asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum allows.
         lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
     """
 
     __slots__ = (
-        *("path", "parent", "tenant", "workspace", "children", "quota", "priority", "max_runs"),
+        *("path", "parent", "tenant", "workspace", "children", "quota", "priority", "max_runs", "past"),
         *("held", "leaving", "runs"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
@@ -48,6 +49,7 @@ class Node:
         self.lines: dict[object, Line] = {}
         self.priority = 0
         self.max_runs: int | None = None
+        self.past: Past | None = None
         self.held: SlotCount = 0
         self.leaving: SlotCount = 0
         self.asked: SlotCount = 0
@@ -126,6 +128,15 @@ class Shares:
                 node = child
             leaf = self.leaves[whose.experiment] = node
         return leaf
+
+    def keep(self, history: History | None) -> None:
+        """Goes on with another past, or none."""
+        self.history = history
+        nodes = [self.root]
+        while nodes:
+            node = nodes.pop()
+            node.past = None
+            nodes.extend(node.children.values())
 
     def tenant(self, tenant: TenantId) -> Node | None:
         return self.root.children.get(tenant)

@@ -1,6 +1,6 @@
 """A trial's request for slots, and what a newer wish of the searcher makes of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -10,6 +10,7 @@ from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
+from shared.records import changed
 
 
 class RequestState(StrEnum):
@@ -155,7 +156,7 @@ class Trial:
 
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
-        return replace(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+        return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
@@ -171,5 +172,5 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = replace(trial, wish=wish, place=place, since=now, submitted_at=now)
-    return replace(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)
+    fresh = changed(trial, wish=wish, place=place, since=now, submitted_at=now)
+    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)

@@ -1,6 +1,5 @@
 """A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -125,7 +124,7 @@ class Worker:
     @property
     def free_slot_ids(self) -> tuple[int, ...]:
         occupied = self._occupied()
-        return tuple(slot for slot in self.usable_slot_ids if slot not in occupied)
+        return tuple([slot for slot in self.usable_slot_ids if slot not in occupied])
 
     @property
     def usable_slot_ids(self) -> tuple[int, ...]:
@@ -165,10 +164,9 @@ class Worker:
         return Room(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))
 
     def _occupied(self) -> set[int]:
-        if any(hold.tenant is None for hold in self.held.values()):
-            return set(self.slot_ids)
-        return _union(hold.slot_ids for hold in self.held.values())
-
-
-def _union(groups: Iterable[tuple[int, ...]]) -> set[int]:
-    return {slot for group in groups for slot in group}
+        occupied: set[int] = set()
+        for hold in self.held.values():
+            if hold.tenant is None:
+                return set(self.slot_ids)
+            occupied.update(hold.slot_ids)
+        return occupied

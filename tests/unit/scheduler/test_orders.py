@@ -9,6 +9,7 @@ from services.scheduler.core.decay import Decay, History
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
+from services.scheduler.core.shares import Node
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import POOL, World
 
@@ -81,10 +82,10 @@ def test_the_shares_of_one_period_do_not_depend_on_how_often_they_were_looked_at
     """Determined's sums were wrong here: an offer was reckoned from what the pass itself had changed."""
     decay = Decay(timedelta(minutes=10), 0)
     often, once = History(decay), History(decay)
-    for history in (often, once):
-        history.charge(("t",), 3, 1_234)
+    mine, other = Node(("t",), None), Node(("t",), None)
+    often.charge([mine], 3, 1_234), once.charge([other], 3, 1_234)
     for now_ms in range(2_000, 3_000_000, 7_777):
-        often.charge(("t",), 1, now_ms), often.charge(("t",), -1, now_ms)
+        often.charge([mine], 1, now_ms), often.charge([mine], -1, now_ms)
     assert often.pasts == once.pasts
     average = once.pasts["t",].at(decay.until(30_000_000)) / decay.present(30_000_000)
     assert abs(average - 3) < 0.05, "who has held three slots for long has an average of three"

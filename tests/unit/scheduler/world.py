@@ -108,7 +108,7 @@ class World:
         pool = old.pools[POOL]
         new.put_pool(pool.policy)
         if pool.shares.history:
-            new.pools[POOL].shares.history = pool.shares.history.at_rest(old.now_ms)
+            new.pools[POOL].shares.keep(pool.shares.history.at_rest(old.now_ms))
         for path, quota in pool.shares.quotas.items():
             new.put_quota(POOL, path, quota)
         for one in pool.reservations.values():

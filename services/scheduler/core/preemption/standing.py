@@ -3,9 +3,9 @@ then those whose work was saved last. What a run loses per slot is the time sinc
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from heapq import merge
+from typing import NamedTuple
 
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
@@ -24,10 +24,9 @@ Turn = tuple[int, int, WorkerId]
 """Importance, falling; when the first turn there is over; the machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stander:
+class Stander(NamedTuple):
     """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
-    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals."""
+    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. A tuple, because each change on a machine makes all of it anew."""
 
     run: RunId
     leaf: Node
@@ -51,7 +50,7 @@ def stander_of(
         ready_ms = granted_ms + policy.min_run // MILLISECOND
     if policy.quantum is not None:
         turn_ms = granted_ms + max(policy.quantum, policy.min_run) // MILLISECOND
-    saved_ms = milliseconds(run.saved_at or run.granted_at)
+    saved_ms = granted_ms if run.saved_at is None else milliseconds(run.saved_at)
     return Stander(
         run=run.id,
         leaf=leaf,
