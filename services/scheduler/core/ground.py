@@ -131,7 +131,16 @@ class Ground:
 
 
 def _move(shelf: Shelf, worker: WorkerId, before: Spot | None, spot: Spot | None) -> None:
+    if before is not None and spot is not None and _is_alike(before, spot):
+        shelf.shift(worker, before, spot)
+        return
     if before is not None:
         shelf.leave(worker, before)
     if spot is not None:
         shelf.enter(worker, spot)
+
+
+def _is_alike(one: Spot, other: Spot) -> bool:
+    """Whether at most what is free differs."""
+    has_same_owner = one.owner is other.owner or one.owner == other.owner
+    return has_same_owner and one.total == other.total and one.kind == other.kind

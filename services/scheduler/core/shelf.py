@@ -58,6 +58,17 @@ class Shelf:
         if not bucket:
             del self._buckets[key], self._free[key]
 
+    def shift(self, worker: WorkerId, before: Spot, spot: Spot) -> None:
+        """More or less is free on a machine of the same kind and owner: what plans change most."""
+        if before.free == spot.free:
+            return
+        key = (spot.kind, spot.owner)
+        self.free += spot.free - before.free
+        self._free[key] += spot.free - before.free
+        bucket = self._buckets[key]
+        remove(bucket, before.free, worker)
+        insert(bucket.setdefault(spot.free, []), worker)
+
     def workers(self, kind: SlotKind | None, owners: Owners) -> Iterator[WorkerId]:
         """Machines of these owners, in no particular order."""
         for key in self.classes(kind, owners):
