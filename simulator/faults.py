@@ -5,7 +5,7 @@ database is away, scheduler processes die between two steps or freeze, and owner
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Literal
@@ -14,7 +14,6 @@ from services.searcher.core.turn import Turn
 from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed
-from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
 from simulator.searching.searcher import POINTS as SEARCHER_POINTS
 from simulator.simulation import Simulation
@@ -137,7 +136,7 @@ class Faults:
     def _replace(self, machine: Machine) -> None:
         self._joined += 1
         kind = machine.kind
-        self._simulation.join(Kind(WorkerId(f"new-{self._joined}"), kind.pool, kind.slots, kind.slot_kind))
+        self._simulation.join(replace(kind, name=WorkerId(f"new-{self._joined}")))
 
     def _stop_bus(self, trouble: Trouble) -> None:
         self._hold("bus")

@@ -132,7 +132,9 @@ def wish_of(item: Item, number: int, pool: PoolName) -> Wish:
         request=1,
         wanted=Wanted.RUN,
         decide_at=None,
-        needs=Needs(item.min_slots, item.max_slots, single_node=item.single_node, part=item.part),
+        needs=Needs(
+            item.min_slots, item.max_slots, single_node=item.single_node, part=item.part, where=item.where
+        ),
         pool=pool,
         max_restarts=item.max_restarts,
         upload_timeout=UPLOAD_TIMEOUT,

@@ -20,6 +20,8 @@ def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
         max_preemptions=policy.max_preemptions,
         half_life=timedelta(hours=policy.half_life_h),
         defragment=policy.defragment,
+        topology=policy.topology,
+        placement=policy.placement,
         quantum=None if policy.quantum_s is None else timedelta(seconds=policy.quantum_s),
     )
 

@@ -104,7 +104,7 @@ def simulate(
 def machines_of(cluster: Cluster) -> list[Kind]:
     """The machines that a file tells of."""
     return [
-        Kind(WorkerId(f"{group.name}-{number + 1}"), POOL, group.slots, group.kind)
+        Kind(WorkerId(f"{group.name}-{number + 1}"), POOL, group.slots, group.kind, group.labels_of(number))
         for group in cluster.machines
         for number in range(group.count)
     ]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from services.scheduler.core.labels import Where
 from shared.messages.specs import Thousandths
 
 Spread = tuple[int, ...]
@@ -107,6 +108,7 @@ class Item:
     priority: int | None = None
     weight: float = 1.0
     single_node: bool = False
+    where: Where | None = None
     checkpoint_ms: int | None = None
     launch_ms: int = 1000
     stop_ms: int = 500

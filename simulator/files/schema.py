@@ -2,8 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
+from muster.config.labels import Labels as LabelsOfMachines, LabelWord, read_labels
+from services.scheduler.core.labels import Labels, labels_of
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -12,6 +14,10 @@ Part = Annotated[float, Field(ge=0.001, le=0.999)]
 """Of one slot; counted in thousandths."""
 Seconds = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 Finite = Annotated[float, Field(ge=-1e12, le=1e12, allow_inf_nan=False)]
+AskedLabels = Annotated[
+    LabelsOfMachines, BeforeValidator(lambda given: read_labels(given) if isinstance(given, str) else given)
+]
+"""A mapping; in CSV `rack=r7,zone=a`."""
 Length = Annotated[float, Field(gt=0, le=1e9, allow_inf_nan=False)]
 
 
@@ -22,12 +28,25 @@ class Strict(BaseModel):
 
 
 class Machines(Strict):
-    """`count` machines alike, named `name-1`, `name-2`, …"""
+    """`count` machines alike, named `name-1`, `name-2`, …
+
+    Attributes:
+        labels: Of all of them.
+        domains: By the key of a label, how many in a row share it: with `{rack: 8}` the first eight are labelled `rack=name-1`, the
+            next eight `rack=name-2`.
+    """
 
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     slots: Annotated[int, Field(ge=1, le=1024)]
     name: Name = "machine"
     kind: SlotKind | None = None
+    labels: LabelsOfMachines = Field(default_factory=dict)
+    domains: dict[LabelWord, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+
+    def labels_of(self, number: int) -> Labels:
+        """Of the machine with this number, from 0."""
+        shared = {key: f"{self.name}-{number // size + 1}" for key, size in self.domains.items()}
+        return labels_of({**self.labels, **shared})
 
 
 class Failures(Strict):
@@ -77,6 +96,8 @@ class Policy(Strict):
     half_life_h: Length = 24.0
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
     defragment: bool = False
+    topology: tuple[LabelWord, ...] = ()
+    placement: Literal["best_fit", "spread"] = "best_fit"
 
 
 class Trial(Strict):
@@ -96,6 +117,8 @@ class Trial(Strict):
     weight: Annotated[float, Field(gt=0, le=1000)] = 1.0
     max_slots: Slots | None = None
     single_node: bool = False
+    required_labels: AskedLabels = Field(default_factory=dict)
+    preferred_labels: AskedLabels = Field(default_factory=dict)
     checkpoint_s: Length | None = None
     launch_s: Seconds = 1.0
     count: Annotated[int, Field(ge=1, le=1_000_000)] = 1

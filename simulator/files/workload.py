@@ -4,6 +4,7 @@ from pathlib import Path
 
 from muster.config import ExperimentConfig, Timed, load_config
 from muster.errors import Rejected
+from services.scheduler.core.labels import where_of
 from simulator.files.reading import read_config
 from simulator.files.schema import Experiment, Trial, Workload
 from simulator.searching.learning import Learning
@@ -100,6 +101,7 @@ def _items(trial: Trial) -> list[Item]:
             priority=trial.priority,
             weight=trial.weight,
             single_node=trial.single_node,
+            where=where_of(trial.required_labels, trial.preferred_labels, ()),
             checkpoint_ms=None if trial.checkpoint_s is None else max(1, _ms(trial.checkpoint_s)),
             launch_ms=_ms(trial.launch_s),
             experiment_max_slots=trial.max_slots,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from services.scheduler.core.labels import Labels
 from services.scheduler.core.run import Exit, Run
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import Signal, SlotKind
@@ -18,6 +19,7 @@ class Kind:
     pool: PoolName
     slots: int
     slot_kind: SlotKind | None = None
+    labels: Labels = ()
 
 
 @dataclass(slots=True)

@@ -269,6 +269,7 @@ class Machine:
             pool=self.kind.pool,
             kind=self.kind.slot_kind,
             slot_ids=tuple(range(self.kind.slots)),
+            labels=self.kind.labels,
             is_empty=not (self._uploads or self._journal)
             and all(local.phase == "exited" for local in self.local.values()),
             allocations=allocations,

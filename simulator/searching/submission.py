@@ -65,6 +65,7 @@ class Submission:
             min_slots=self.needs.min_slots,
             max_slots=self.needs.max_slots,
             part=self.needs.part,
+            where=self.needs.where,
             tenant=self.tenant,
             workspace=self.workspace,
             user=self.user,

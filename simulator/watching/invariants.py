@@ -12,6 +12,7 @@ from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant
+from simulator.watching.placement import WhereWanted
 from simulator.watching.priority import PriorityNeverInverted
 from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
 from simulator.watching.turns import WholeTurns
@@ -229,6 +230,7 @@ def all_invariants() -> list[Invariant]:
         OneRunPerSlot(),
         NoStaleWrite(),
         WholeGangs(),
+        WhereWanted(),
         KeptQuotas(),
         PriorityNeverInverted(),
         WholeTurns(),

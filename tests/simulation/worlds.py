@@ -7,6 +7,7 @@ from random import Random
 from typing import get_args
 
 from muster.config import load_config
+from services.scheduler.core.labels import Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
@@ -27,6 +28,12 @@ EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
 MINUTE_MS = 60_000
 REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
 SLOTS = (1, 2, 2, 4, 8)
+WHERES = (
+    *[None] * 5,
+    Where(preferred=(("rack", "r1"),)),
+    Where(required=(("rack", "r0"),)),
+    Where(excluded=(WorkerId("w0"), WorkerId("w3"))),
+)
 QUANTA = (None, None, timedelta(seconds=20))
 
 
@@ -63,13 +70,24 @@ def world(
     minutes."""
     chance = Random(f"{seed}/world")
     policy = policy or replace(
-        _policy(chance), quantum=Random(f"{seed}/turns").choice(QUANTA), defragment=seed % 3 == 0
+        _policy(chance),
+        quantum=Random(f"{seed}/turns").choice(QUANTA),
+        defragment=seed % 3 == 0,
+        topology=("rack",) if seed % 2 else (),
     )
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,
-        machines=[Kind(WorkerId(f"w{number}"), POOL, slots) for number, slots in enumerate(SLOTS)],
-        items=[_item(chance, number, longest_work_ms) for number in range(chance.randrange(8, 16))],
+        machines=[
+            Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))
+            for number, slots in enumerate(SLOTS)
+        ],
+        items=[
+            replace(
+                _item(chance, number, longest_work_ms), where=Random(f"{seed}/where {number}").choice(WHERES)
+            )
+            for number in range(chance.randrange(8, 16))
+        ],
         seed=seed,
         tempo=tempo,
         weather=ROUGH,

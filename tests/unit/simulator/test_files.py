@@ -37,6 +37,17 @@ trials:
     assert read_workload(written(tmp_path, "w.csv", csv)) == read_workload(written(tmp_path, "w.yaml", yaml))
 
 
+def test_machines_in_a_row_share_a_rack_and_trials_ask_for_labels(tmp_path: Path) -> None:
+    text = "machines: [{name: n, count: 3, slots: 4, labels: {gpu: h100}, domains: {rack: 2}}]\n"
+    machines = machines_of(read_cluster(written(tmp_path, "c.yaml", text)))
+    assert [dict(one.labels)["rack"] for one in machines] == ["n-1", "n-1", "n-2"]
+    assert {dict(one.labels)["gpu"] for one in machines} == {"h100"}
+    table = 'length_s,required_labels\n5,"rack=n-2,gpu=h100"\n'
+    (item,) = items_of(read_workload(written(tmp_path, "w.csv", table)))
+    assert item.where is not None and item.where.admits(machines[2].name, machines[2].labels)
+    assert not item.where.admits(machines[0].name, machines[0].labels)
+
+
 def test_a_count_of_trials_arrives_one_after_the_other(tmp_path: Path) -> None:
     path = written(tmp_path, "w.yaml", "trials: [{name: s, count: 3, every_s: 10, length_s: 1}]")
     assert [(i.name, i.arrives_ms) for i in items_of(read_workload(path))] == [
