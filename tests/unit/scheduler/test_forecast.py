@@ -5,8 +5,10 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.forecast.lengths import ENOUGH, survival
 from services.scheduler.core.forecast.start import Start, forecast
+from services.scheduler.core.labels import Where, labels_of
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import binding_of
+from services.scheduler.core.trial import Needs
 from shared.ids import PoolName
 from tests.unit.scheduler.test_alternatives import CROWD, crowded, waiting
 from tests.unit.scheduler.test_properties import POLICIES
@@ -129,3 +131,14 @@ def test_runs_that_go_on_make_the_known_ones_look_short():
     )
     rests = survival(ended, [], doubt).rest(4.0, chance)
     assert np.all(rests >= 0) and np.median(rests) < 2
+
+
+def test_a_request_for_some_machines_waits_for_those_alone():
+    world = served(lengths=(1.0,) * ENOUGH)
+    world.worker("b", labels=labels_of({"gpu": "new"}))
+    needs = Needs(where=Where(required=labels_of({"gpu": "new"})))
+    world.want(1, needs=needs), world.want(2, needs=needs)
+    world.cycle()
+    assert world.placement(1) == {"b": 1} and world.running() == {1}, "machine a is free, and will not do"
+    world.wait(10)
+    assert surely(world, 2).expected_ms > 0.4 * MINUTE_MS

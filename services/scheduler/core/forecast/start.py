@@ -8,15 +8,15 @@ from math import ceil
 
 import numpy as np
 
-from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.forecast.lengths import Draws, Survival, survival
 from services.scheduler.core.forecast.units import free_times, serve
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.labels import Where
 from services.scheduler.core.places import rank_of
 from services.scheduler.core.pool import OrderName
-from services.scheduler.core.queue import Line, milliseconds
+from services.scheduler.core.queue import Line, ask_of, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import NEVER, Node
 from services.scheduler.core.trial import Trial
@@ -139,6 +139,7 @@ class _Ahead:
     experiment: ExperimentId
     slots: float
     count: int
+    where: Where | None
 
 
 def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
@@ -147,14 +148,17 @@ def _in_pool(futures: _Futures, trial: Trial) -> Draws | None:
     must_be_one = needs.single_node or not pool.capacity.exclusive
     unit = needs.min_slots if must_be_one else 1
     ahead = list(_gathered(_ahead(futures, trial)))
-    ask = Ask(trial.wish.tenant, needs.kind, needs.single_node)
+    ask = ask_of(trial.wish.tenant, needs)
     free, part = free_times(cluster, pool, ask, unit, futures.rest)
     if not free.shape[1]:
         return None
     free = np.array(np.broadcast_to(free, (FUTURES, free.shape[1])))
-    _serve_all(futures, free, [(one, one.slots / unit * part) for one in ahead])
-    mine = max(1, round(needs.min_slots / unit * part))
-    return free[:, min(mine, free.shape[1]) - 1]
+    # Where only some machines will do, those that may go anywhere take their part of these.
+    mine, all_ = pool.capacity.total_for(ask)[0], max(1, pool.capacity.total)
+    units = [one.slots / unit * part * (1.0 if one.where == needs.where else mine / all_) for one in ahead]
+    _serve_all(futures, free, list(zip(ahead, units, strict=True)))
+    own = max(1, round(needs.min_slots / unit * part))
+    return free[:, min(own, free.shape[1]) - 1]
 
 
 def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]) -> None:
@@ -246,16 +250,18 @@ def _bundled(pool: Pool, line: Line, count: int, together: int) -> Iterator[_Ahe
     experiment = ExperimentId(line.leaf.path[3])  # type: ignore[arg-type]
     for first in range(0, count, together):
         rank = rank_of(pool, line, line.keys[first])
-        yield _Ahead(rank, experiment, float(line.needs.least), min(together, count - first))
+        yield _Ahead(
+            rank, experiment, float(line.needs.least), min(together, count - first), line.needs.where
+        )
 
 
 def _gathered(found: list[_Ahead]) -> Iterator[_Ahead]:
     """In order; where there are still very many, those of one size are taken together."""
     ordered = sorted(found, key=lambda one: one.rank)
     together = -(-len(ordered) // MOST_AHEAD)
-    collected: dict[float, list[_Ahead]] = {}
+    collected: dict[tuple[float, Where | None], list[_Ahead]] = {}
     for one in ordered:
-        group = collected.setdefault(one.slots, [])
+        group = collected.setdefault((one.slots, one.where), [])
         group.append(one)
         if len(group) == together:
             yield _sum(group)

@@ -25,7 +25,7 @@ def free_times(
         unit: slots on one machine that make a unit.
         rest: how much longer a run takes.
     """
-    spots = sorted((worker, spot) for worker, spot in pool.capacity.spots() if ask.kind in (None, spot.kind))
+    spots = sorted(pool.capacity.least_used(ask))
     units = sum(spot.total // unit for _, spot in spots)
     step = max(1, -(-units // MOST_UNITS))
     rests: dict[RunId, Draws] = {}
