@@ -94,6 +94,7 @@ MEANINGS = {
     "max_time": "How far a trial goes at most, in `time_metric`.",
     "sampler": "How points are proposed; see `sampler` below.",
     "divisor": "One in so many goes on at each rung.",
+    "stop_once": "`true`: what is not among the best so far is stopped at once. `false`: it pauses at its rung, and goes on when it turns out to be.",
     "num_rungs": "How often it is decided, the end included.",
     "mode": "How early trials are stopped.",
     "max_rungs": "The most rungs of a bracket.",

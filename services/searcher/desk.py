@@ -75,7 +75,9 @@ class Desk:
         return loaded, Turn(loaded.config, experiment, trials, loaded.search, unit.now)
 
     async def decide(self, unit: Unit, turn: Turn) -> Decision:
-        """End a turn; where the whole search ends, its other trials are told too."""
+        """End a turn; trials that go on though nothing was heard of them are told, and where the whole search ends, all others."""
+        if turn.missing:
+            turn.go_on(await entities.lock_trials(unit.connection, turn.experiment.id, turn.missing))
         if turn.needs_rest:
             turn.end_rest(await entities.lock_live_trials(unit.connection, turn.experiment.id))
         return turn.decide()

@@ -194,6 +194,8 @@ class Searcher:
         known = row.live() if task.trial is None else [row.trials[task.trial]]
         turn = Turn(row.submission.config, row.experiment, known, row.loaded(), self._agenda.now)
         task.act(turn)
+        if turn.missing:
+            turn.go_on([row.trials[number] for number in turn.missing])
         if turn.needs_rest:
             turn.end_rest(row.live())
         decision = turn.decide()

@@ -33,6 +33,8 @@ class OneVerdictEach(Invariant):
         for trial, decide_at in _created(decision):
             self._due[experiment, trial] = inf if decide_at is None else decide_at
         for entry in decision.entries:
+            for trial, decide_at in _listed(entry, "going_on"):
+                self._due[experiment, trial] = inf if decide_at is None else decide_at
             if entry.kind == "judged":
                 trial, time, due = _whole(entry, "trial"), _number(entry, "time"), self._due
                 if time < due[experiment, trial]:
@@ -53,8 +55,9 @@ class KeptConcurrency(Invariant):
         experiment, searcher = decision.experiment, submission.config.searcher
         open_ = self._open.setdefault(experiment.id, set())
         for trial in decision.trials.values():
-            # A parked one stays open: its request is closed, and it is to be wanted again.
-            (open_.add if trial.closed is None else open_.discard)(trial.number)
+            # One that a person parked stays open: its request is closed, and it is to be wanted again.
+            has_left = trial.closed is not None or (trial.is_held and trial.state is TrialState.PARKED)
+            (open_.discard if has_left else open_.add)(trial.number)
         made = self._made[experiment.id] = max([self._made.get(experiment.id, 0), *decision.trials])
         most = getattr(searcher, "max_concurrent_trials", 1) or inf
         if len(open_) > most:
@@ -85,7 +88,7 @@ class _Course:
 
 
 class EndsByTheRule(Invariant):
-    """A trial goes on past a rung while it is among the best 1/divisor of those seen there so far, itself included; one that fails has
+    """By stopping, a trial goes on past a rung while it is among the best 1/divisor of those seen there so far, itself included; one that fails has
     the worst place. What the search decides, and how its trials end, is what this rule says."""
 
     words = "closed trials agree with the rule"
@@ -96,7 +99,7 @@ class EndsByTheRule(Invariant):
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         searcher = submission.config.searcher
-        if not isinstance(searcher, AsyncHalving | AdaptiveAsha):
+        if not isinstance(searcher, AsyncHalving | AdaptiveAsha) or not searcher.stop_once:
             return
         experiment = decision.experiment.id
         for entry in decision.entries:
@@ -191,10 +194,14 @@ def _created(decision: Decision) -> list[tuple[int, float | None]]:
 
 def _created_by(entry: Entry) -> list[tuple[int, float | None]]:
     """The trials that were made with this line, and the time of their first decision."""
-    created = entry.facts.get("created", [])
-    assert isinstance(created, list)
+    return _listed(entry, "created")
+
+
+def _listed(entry: Entry, key: str) -> list[tuple[int, float | None]]:
+    listed = entry.facts.get(key, [])
+    assert isinstance(listed, list)
     made: list[tuple[int, float | None]] = []
-    for one in created:
+    for one in listed:
         assert isinstance(one, dict)
         trial, decide_at = one["trial"], one["decide_at"]
         assert isinstance(trial, int)

@@ -35,6 +35,24 @@ def test_a_search_makes_exactly_its_trials_and_stores_each_value_once(platform: 
         assert isinstance(x, float) and losses.points[0].value == pytest.approx(x + 1)
 
 
+def test_trials_pause_at_their_rungs_and_the_best_go_on(platform: Platform) -> None:
+    """Promotion, with points that TPE proposes: no step is trained twice, and what waited in vain ends as stopped."""
+    made = platform.create(
+        ASHA
+        | {"name": "async_halving", "num_rungs": 2, "stop_once": False, "sampler": "tpe", "max_trials": 6},
+        hyperparameters=SPACE,
+    )
+    ended = platform.completed(made)
+    assert (ended.trials.error, ended.trials.completed + ended.trials.stopped) == (0, 6)
+    trials = platform.client.trials.list(made.number).all()
+    for trial in trials:
+        series = {(one.group, one.name): one for one in platform.client.trials.metrics(trial.id).series}
+        steps = [point.step for point in series["validation", "loss"].points]
+        assert steps == list(range(1, len(steps) + 1)), "a paused trial goes on where it was"
+    resumed = [trial for trial in trials if trial.state == "completed"]
+    assert resumed, "at least one of six is among the best third"
+
+
 def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
     random = platform.create(
         {"name": "random", "metric": "loss", "max_trials": 3}, hyperparameters=SPACE | {"steps": 2}

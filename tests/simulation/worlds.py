@@ -148,7 +148,12 @@ def _submission(chance: Random, number: int) -> Submission:
     """A search of one to some dozen trials; its metric may be wrong, noisy or not finite now and then."""
     name = chance.choice(["single", "random", "async_halving", "adaptive_asha", "adaptive_asha"])
     divisor, max_time = chance.choice([2, 3, 4]), chance.choice([8, 16, 27])
-    halving = {"time_metric": chance.choice(["step", "epochs"]), "max_time": max_time, "divisor": divisor}
+    halving = {
+        "time_metric": chance.choice(["step", "epochs"]),
+        "max_time": max_time,
+        "divisor": divisor,
+        "stop_once": chance.random() < 0.7,
+    }
     many = {"max_trials": chance.randrange(2, 14), "max_concurrent_trials": chance.choice([0, 1, 2, 5])}
     keys: dict[str, dict[str, object]] = {
         "single": {},

@@ -15,11 +15,6 @@ _REFUSED = {
     "max_length": "give `time_metric` and `max_time` (ASHA), or end training in your code",
     "source_trial_id": "name a checkpoint with `source_checkpoint_uuid`",
 }
-_ASHA_IGNORED: Mapping[str, object] = {"stop_once": True}
-_ASHA_REFUSED = {
-    **_REFUSED,
-    "stop_once": "trials are stopped and not promoted; leave it out or set true",
-}
 
 
 class _Common(Section):
@@ -84,10 +79,8 @@ class Timed(_Sampled):
 
 
 class _Asha(Timed):
-    refused: ClassVar[Mapping[str, str]] = _ASHA_REFUSED
-    ignored: ClassVar[Mapping[str, object]] = _ASHA_IGNORED
-
     divisor: float = Field(default=4, gt=1, le=1024)
+    stop_once: bool = True
 
 
 class AsyncHalving(_Asha):

@@ -7,11 +7,11 @@ far. Where Determined lets a search end short of its trials when one exits early
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+from services.searcher.core.method import NEVER, Branch, Ending, GoOn, Ruling, SearchMethod, Step
 
 WORST = math.inf
 
@@ -37,7 +37,7 @@ class Bracket:
         self._requested = min(initial, max_trials)
         self._ended = 0
 
-    def plan_start(self) -> list[Branch]:
+    def plan_start(self) -> list[Step]:
         return [0] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -59,7 +59,10 @@ class Bracket:
             runner.rung += 1
         return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+    def on_parked(self, trial: int) -> list[Step]:
+        raise AssertionError("this method has no trial pause")
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
 
         A trial that finished by itself keeps what it reached, and results still under way may count.
@@ -105,11 +108,11 @@ class Bracket:
 class Tournament:
     """Several brackets side by side; each trial belongs to the one that asked for it."""
 
-    def __init__(self, brackets: Sequence[Bracket]) -> None:
+    def __init__(self, brackets: Sequence[SearchMethod]) -> None:
         self._brackets = tuple(brackets)
         self._branches: dict[int, Branch] = {}
 
-    def plan_start(self) -> list[Branch]:
+    def plan_start(self) -> list[Step]:
         return [branch for branch, bracket in enumerate(self._brackets) for _ in bracket.plan_start()]
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -119,9 +122,13 @@ class Tournament:
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         return self._brackets[self._branches[trial]].on_result(trial, value, time)
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+    def on_parked(self, trial: int) -> list[Step]:
         branch = self._branches[trial]
-        return [branch for _ in self._brackets[branch].on_ended(trial, ending)]
+        return _of(branch, self._brackets[branch].on_parked(trial))
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        branch = self._branches[trial]
+        return _of(branch, self._brackets[branch].on_ended(trial, ending))
 
     def plan_more(self, count: int) -> list[Branch]:
         """The brackets take turns."""
@@ -138,3 +145,8 @@ class Tournament:
 
     def planned(self) -> int:
         return sum(bracket.planned() for bracket in self._brackets)
+
+
+def _of(branch: Branch, steps: Iterable[Step]) -> list[Step]:
+    """A bracket's steps as those of its branch."""
+    return [step if isinstance(step, GoOn) else branch for step in steps]

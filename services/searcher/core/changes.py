@@ -70,6 +70,10 @@ class Changes:
     def __getitem__(self, number: int) -> Trial:
         return self._known[number]
 
+    def get(self, number: int) -> Trial | None:
+        """Return a trial that is in hand."""
+        return self._known.get(number)
+
     def live(self) -> list[Trial]:
         """Return the known trials that are not final, by number."""
         return [trial for _, trial in sorted(self._known.items()) if not trial.is_final]

@@ -129,6 +129,7 @@ class Trial:
         wish: Version of `trial.wanted`.
         request: Number of the present request.
         is_stopped: Whether the search ended it; `is_at_top` because it had its whole time.
+        is_held: Whether the search had it pause; a person's resumption leaves it alone.
         run: The newest run known of.
         reported: Newest (run, validation number) taken in; lower ones are ignored.
         settled: (run, how many of its checkpoints are saved or abandoned).
@@ -150,6 +151,7 @@ class Trial:
     request: int = 1
     is_stopped: bool = False
     is_at_top: bool = False
+    is_held: bool = False
     run: int = 0
     reported: tuple[int, int] = (0, 0)
     settled: tuple[int, int] = (0, 0)

@@ -1,6 +1,6 @@
 """Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
 
-from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+from services.searcher.core.method import NEVER, Branch, Ending, Ruling, Step
 
 
 class Independent:
@@ -11,7 +11,7 @@ class Independent:
         self._requested = min(total, initial)
         self._ended = 0
 
-    def plan_start(self) -> list[Branch]:
+    def plan_start(self) -> list[Step]:
         return [0] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -20,7 +20,10 @@ class Independent:
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         return NEVER
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+    def on_parked(self, trial: int) -> list[Step]:
+        raise AssertionError("this method has no trial pause")
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         self._ended += 1
         if self._requested >= self._total:
             return []

@@ -14,12 +14,12 @@ from pydantic import JsonValue
 from muster.config import ExperimentConfig
 from services.searcher.core.method import Ending, Ruling
 from services.searcher.core.samplers import Suggestion
-from services.searcher.core.search import Proposal, Search
+from services.searcher.core.search import Moves, Search
 from shared.errors import Broken
 
 Facts = dict[str, JsonValue]
 Kind = Literal[
-    "started", "judged", "ended", "observed", "widened", "paused", "resumed", "stopping", "finished"
+    "started", "judged", "parked", "ended", "observed", "widened", "paused", "resumed", "stopping", "finished"
 ]
 
 
@@ -49,10 +49,10 @@ class Journal:
         self.position = position
         self.entries: list[Entry] = []
 
-    def start(self) -> list[Proposal]:
-        proposals = self.search.start()
-        self._append("started", _created(proposals))
-        return proposals
+    def start(self) -> Moves:
+        moves = self.search.start()
+        self._append("started", _moved(moves))
+        return moves
 
     def judge(self, trial: int, run: int, validation: int, value: float, time: float) -> Ruling:
         ruling = self.search.on_result(trial, value, time)
@@ -66,28 +66,33 @@ class Journal:
         self._append("judged", {**event, **_ruled(ruling)})
         return ruling
 
-    def end(self, trial: int, ending: Ending) -> list[Proposal]:
-        proposals = self.search.on_ended(trial, ending)
-        self._append("ended", {"trial": trial, "ending": ending.value, **_created(proposals)})
-        return proposals
+    def park(self, trial: int) -> Moves:
+        moves = self.search.on_parked(trial)
+        self._append("parked", {"trial": trial, **_moved(moves)})
+        return moves
+
+    def end(self, trial: int, ending: Ending) -> Moves:
+        moves = self.search.on_ended(trial, ending)
+        self._append("ended", {"trial": trial, "ending": ending.value, **_moved(moves)})
+        return moves
 
     def observe(self, trial: int, value: float | None) -> None:
         self.search.observe(trial, value)
         self._append("observed", {"trial": trial, "value": value})
 
-    def widen(self, limit: int) -> list[Proposal]:
-        proposals = self.search.widen(limit)
-        self._append("widened", {"limit": limit, **_created(proposals)})
-        return proposals
+    def widen(self, limit: int) -> Moves:
+        moves = self.search.widen(limit)
+        self._append("widened", {"limit": limit, **_moved(moves)})
+        return moves
 
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
         self._append(kind, {})
 
-    def resume(self) -> list[Proposal]:
-        proposals = self.search.resume()
-        self._append("resumed", _created(proposals))
-        return proposals
+    def resume(self) -> Moves:
+        moves = self.search.resume()
+        self._append("resumed", _moved(moves))
+        return moves
 
     def finish(self, outcome: str, reason: str | None) -> None:
         self._append("finished", {"outcome": outcome, "reason": reason})
@@ -103,7 +108,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
     search.remember(_suggestions(facts))
     match entry.kind:
         case "started":
-            return _created(search.start())
+            return _moved(search.start())
         case "judged":
             value = facts["value"]
             ruling = search.on_result(
@@ -112,18 +117,20 @@ def recompute(search: Search, entry: Entry) -> Facts:
                 _number(facts, "time"),
             )
             return _ruled(ruling)
+        case "parked":
+            return _moved(search.on_parked(_whole(facts, "trial")))
         case "ended":
-            return _created(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
+            return _moved(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
         case "observed":
             search.observe(
                 _whole(facts, "trial"), None if facts["value"] is None else _number(facts, "value")
             )
         case "widened":
-            return _created(search.widen(_whole(facts, "limit")))
+            return _moved(search.widen(_whole(facts, "limit")))
         case "paused" | "stopping":
             search.pause()
         case "resumed":
-            return _created(search.resume())
+            return _moved(search.resume())
         case "finished":
             pass
     return {}
@@ -149,7 +156,7 @@ def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Dif
     return None
 
 
-def _created(proposals: list[Proposal]) -> Facts:
+def _moved(moves: Moves) -> Facts:
     created: list[JsonValue] = [
         {
             "trial": each.number,
@@ -158,9 +165,12 @@ def _created(proposals: list[Proposal]) -> Facts:
             "decide_at": each.decide_at,
             **({"memo": each.memo} if each.memo else {}),
         }
-        for each in proposals
+        for each in moves.created
     ]
-    return {"created": created}
+    going_on: list[JsonValue] = [
+        {"trial": each.trial, "decide_at": each.decide_at} for each in moves.going_on
+    ]
+    return {"created": created, **({"going_on": going_on} if going_on else {})}
 
 
 def _suggestions(facts: Facts) -> dict[int, Suggestion]:
@@ -169,7 +179,8 @@ def _suggestions(facts: Facts) -> dict[int, Suggestion]:
 
 
 def _ruled(ruling: Ruling) -> Facts:
-    return {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
+    ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
+    return {**ruled, "pause": True} if ruling.pause else ruled
 
 
 def _whole(facts: Facts, key: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from muster.config import MedianStopping as Config
 from services.searcher.core.independent import Independent
-from services.searcher.core.method import NEVER, Branch, Ending, Ruling
+from services.searcher.core.method import NEVER, Branch, Ending, Ruling, Step
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class MedianStopping:
         self._runners: dict[int, _Runner] = {}
         self._means: list[list[float]] = []
 
-    def plan_start(self) -> list[Branch]:
+    def plan_start(self) -> list[Step]:
         return self._trials.plan_start()
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -53,7 +53,10 @@ class MedianStopping:
                 return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
         return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
+    def on_parked(self, trial: int) -> list[Step]:
+        raise AssertionError("this method has no trial pause")
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         return self._trials.on_ended(trial, ending)
 
     def plan_more(self, count: int) -> list[Branch]:

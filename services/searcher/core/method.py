@@ -13,6 +13,18 @@ Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
 
 
+@dataclass(frozen=True, slots=True)
+class GoOn:
+    """A trial that was paused by the search is to be trained on, until its next decision."""
+
+    trial: int
+    decide_at: float
+
+
+Step = Branch | GoOn
+"""What to do with a free place: make a trial for a branch, or have one go on."""
+
+
 class Ending(StrEnum):
     """How a trial's request closed, as far as the search cares."""
 
@@ -30,12 +42,14 @@ class Ruling:
         stop: Whether the trial ends here.
         at_top: Whether it ends because it has had its whole time.
         decide_at: The time of the next decision; None when none is to come.
+        pause: Whether the trial is to leave its place, and to go on later or never.
     """
 
     counted: bool
     stop: bool
     at_top: bool
     decide_at: float | None
+    pause: bool = False
 
 
 NEVER = Ruling(counted=False, stop=False, at_top=False, decide_at=None)
@@ -44,8 +58,8 @@ NEVER = Ruling(counted=False, stop=False, at_top=False, decide_at=None)
 class SearchMethod(Protocol):
     """What to try and when to stop it."""
 
-    def plan_start(self) -> list[Branch]:
-        """Return a branch for each trial to begin with."""
+    def plan_start(self) -> list[Step]:
+        """Return the trials to begin with, as branches."""
         ...
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -53,11 +67,15 @@ class SearchMethod(Protocol):
         ...
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
-        """Judge a result; one result may pass several rungs. After a stop, results change nothing."""
+        """Judge a result; one result may pass several rungs. After a stop, and while it is paused, results change nothing."""
         ...
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Branch]:
-        """Take in a trial's end, once per trial; return a branch for each trial to make in its place."""
+    def on_parked(self, trial: int) -> list[Step]:
+        """Take in that a trial which was to pause has left its place; return what to do with free places."""
+        ...
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        """Take in a trial's end, once per trial; return what to do with free places."""
         ...
 
     def plan_more(self, count: int) -> list[Branch]:

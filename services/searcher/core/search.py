@@ -24,7 +24,8 @@ from services.searcher.core.asha import Bracket, Tournament
 from services.searcher.core.halving import initial_trials, plan_brackets, rung_targets
 from services.searcher.core.independent import Independent
 from services.searcher.core.median import MedianStopping
-from services.searcher.core.method import Branch, Ending, Ruling, SearchMethod
+from services.searcher.core.method import Branch, Ending, GoOn, Ruling, SearchMethod, Step
+from services.searcher.core.promotion import PromotionBracket
 from services.searcher.core.samplers import Observation, Sampler, Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.samplers.independent import Counted
@@ -50,11 +51,19 @@ class Reached:
     at_top: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What fills free places: trials to make, and paused ones to go on."""
+
+    created: tuple[Proposal, ...] = ()
+    going_on: tuple[GoOn, ...] = ()
+
+
 class Search:
     """What to try next, judged by one `SearchMethod`; trials are numbered from 1 in order of creation.
 
-    A trial is open from its proposal until `on_ended`; no trial is made while `max_concurrent_trials` are open, or as many as
-    `widen` has said since.
+    A trial is open from its proposal until `on_ended`, but while the search has it pause; no trial is made, or goes on, while
+    `max_concurrent_trials` are open, or as many as `widen` has said since.
     """
 
     def __init__(self, config: ExperimentConfig, seed: int) -> None:
@@ -63,8 +72,9 @@ class Search:
         self._sampler = make_sampler(config, seed)
         self._method = make_method(config, self._sampler)
         self._limit = _concurrency(config)
-        self._waiting: deque[Branch] = deque()
+        self._waiting: deque[Step] = deque()
         self._open: set[int] = set()
+        self._held: set[int] = set()
         self._created = 0
         self._is_active = True
         self._given: dict[int, Suggestion] = {}
@@ -94,7 +104,12 @@ class Search:
         """Whether it is to be told what every trial came to."""
         return self._sampler.learns
 
-    def start(self) -> list[Proposal]:
+    @property
+    def held(self) -> frozenset[int]:
+        """Trials that the search has had pause; when it is exhausted, they never go on."""
+        return frozenset(self._held)
+
+    def start(self) -> Moves:
         """Return the first trials."""
         self._waiting.extend(self._method.plan_start())
         return self._filled()
@@ -122,13 +137,21 @@ class Search:
         """Make these trials with the points that they were given once, as soon as it is their turn."""
         self._given.update(suggestions)
 
-    def on_ended(self, trial: int, ending: Ending) -> list[Proposal]:
-        """Take in that a trial's request closed for good; return the trials that take its place."""
+    def on_parked(self, trial: int) -> Moves:
+        """Take in that a trial which the search has had pause is parked; return what takes its place."""
         self._open.remove(trial)
+        self._held.add(trial)
+        self._waiting.extend(self._method.on_parked(trial))
+        return self._filled()
+
+    def on_ended(self, trial: int, ending: Ending) -> Moves:
+        """Take in that a trial's request closed for good; return what takes its place."""
+        self._open.discard(trial)
+        self._held.discard(trial)
         self._waiting.extend(self._method.on_ended(trial, ending))
         return self._filled()
 
-    def widen(self, limit: int) -> list[Proposal]:
+    def widen(self, limit: int) -> Moves:
         """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
         self._limit = limit
         self._waiting.extend(self._method.plan_more(max(0, limit - len(self._open) - len(self._waiting))))
@@ -138,8 +161,8 @@ class Search:
         """Make no trials until `resume`."""
         self._is_active = False
 
-    def resume(self) -> list[Proposal]:
-        """Make trials again; return those that fit now."""
+    def resume(self) -> Moves:
+        """Make trials again; return what fits now."""
         self._is_active = True
         return self._filled()
 
@@ -149,11 +172,18 @@ class Search:
     def planned(self) -> int:
         return self._method.planned()
 
-    def _filled(self) -> list[Proposal]:
-        proposals: list[Proposal] = []
+    def _filled(self) -> Moves:
+        created: list[Proposal] = []
+        going_on: list[GoOn] = []
         while self._is_active and self._waiting and len(self._open) < self._limit:
-            proposals.append(self._proposed(self._waiting.popleft()))
-        return proposals
+            step = self._waiting.popleft()
+            if not isinstance(step, GoOn):
+                created.append(self._proposed(step))
+            elif step.trial in self._held:
+                self._held.remove(step.trial)
+                self._open.add(step.trial)
+                going_on.append(step)
+        return Moves(tuple(created), tuple(going_on))
 
     def _proposed(self, branch: Branch) -> Proposal:
         self._created += 1
@@ -185,7 +215,7 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
     if isinstance(searcher, AsyncHalving):
         targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)
         initial = initial_trials(searcher.max_trials, concurrent, searcher.divisor, searcher.num_rungs)
-        return Bracket(targets, searcher.max_trials, initial, searcher.divisor)
+        return _bracket(searcher, targets, searcher.max_trials, initial)
     if isinstance(searcher, AdaptiveAsha):
         return _tournament(searcher)
     if isinstance(searcher, MedianConfig):
@@ -200,8 +230,15 @@ def _tournament(searcher: AdaptiveAsha) -> Tournament:
     brackets = []
     for size in plan_brackets(searcher):
         targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
-        brackets.append(Bracket(targets, size.max_trials, size.initial, searcher.divisor))
+        brackets.append(_bracket(searcher, targets, size.max_trials, size.initial))
     return Tournament(brackets)
+
+
+def _bracket(
+    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int
+) -> SearchMethod:
+    kind = Bracket if searcher.stop_once else PromotionBracket
+    return kind(targets, max_trials, places, searcher.divisor)
 
 
 def _concurrency(config: ExperimentConfig) -> float:

@@ -20,9 +20,10 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
+from services.searcher.core.method import GoOn
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
 from services.searcher.core.results import Reading, Result, is_better, read_result
-from services.searcher.core.search import Search
+from services.searcher.core.search import Moves, Search
 from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
@@ -33,8 +34,8 @@ _GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
 class Turn:
     """Takes events in any number, then `decide` once.
 
-    Where `needs_rest` is true after the events, the experiment's other live trials must be given to
-    `end_rest`, because the whole search ends. Commands want all live trials from the beginning.
+    Where `missing` names trials after the events, they must be given to `go_on`; where `needs_rest` is true then, the experiment's other
+    live trials must be given to `end_rest`, because the whole search ends. Commands want all live trials from the beginning.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Turn:
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position)
         self._end_wanted: Wanted | None = None
+        self._going_on: dict[int, GoOn] = {}
 
     @property
     def experiment(self) -> Experiment:
@@ -56,8 +58,20 @@ class Turn:
         return self._changes.experiment
 
     @property
+    def missing(self) -> list[int]:
+        """Trials that the search has go on, and that are not in hand."""
+        return sorted(self._going_on)
+
+    @property
     def needs_rest(self) -> bool:
-        return self._end_wanted is not None and self.experiment.counts.live > 0
+        is_ending = self._end_wanted is not None or self._leaves_behind
+        return is_ending and self.experiment.counts.live > 0
+
+    @property
+    def _leaves_behind(self) -> bool:
+        """Whether only trials are left that the search has had pause, and that never go on."""
+        search = self._journal.search
+        return search.is_exhausted and bool(search.held) and self.experiment.state in _GOING
 
     def decide(self) -> Decision:
         """Return everything that the events amount to."""
@@ -71,7 +85,7 @@ class Turn:
             planned=self._journal.search.planned(),
             priority=self._config.resources.priority,
         )
-        self._changes.create(self._journal.start())
+        self._make(self._journal.start())
 
     def on_granted(self, number: int, run: int) -> None:
         trial = self._changes[number]
@@ -141,18 +155,16 @@ class Turn:
         self._require(_GOING, "resumed")
         self._changes.move(ExperimentTrigger.RESUME)
         for trial in self._changes.live():
-            if trial.state is TrialState.PARKED:
-                self._changes.want_again(trial)
-            elif trial.is_open and trial.wanted is Wanted.PARK:
-                self._changes.want(trial, Wanted.RUN)
-        self._changes.create(self._journal.resume())
+            if not trial.is_held:
+                self._want_to_run(trial)
+        self._make(self._journal.resume())
 
     def widen(self, idle: Idle) -> None:
         """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
         search = self._journal.search
         limit = choose_limit(self._config, search.open, idle)
         if self.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
-            self._changes.create(self._journal.widen(limit))
+            self._make(self._journal.widen(limit))
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
         """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""
@@ -177,10 +189,17 @@ class Turn:
             reason = trial.reason or "not everything that its last run announced was stored"
             self._finalise(replace(trial, reason=reason), trial.closed)
 
+    def go_on(self, trials: Iterable[Trial]) -> None:
+        """Want the trials that `missing` named."""
+        for trial in [self._changes.known(trial) for trial in trials]:
+            self._let_go_on(trial, self._going_on.pop(trial.number))
+
     def end_rest(self, trials: Iterable[Trial]) -> None:
         """End further live trials of a search that ends; those already told are left alone."""
         wanted = self._end_wanted
         for trial in [self._changes.known(trial) for trial in trials]:
+            if trial.is_held and self._leaves_behind and not trial.is_final:
+                self._leave_behind(trial)
             if wanted is None or trial.is_final:
                 continue
             if trial.state is TrialState.PARKED:
@@ -207,23 +226,64 @@ class Turn:
         if self.experiment.state not in _GOING or trial.decide_at is None or reading.time < trial.decide_at:
             return
         ruling = self._journal.judge(trial.number, result.run, result.number, reading.value, reading.time)
-        trial = replace(trial, decide_at=ruling.decide_at, is_stopped=ruling.stop, is_at_top=ruling.at_top)
+        trial = replace(
+            trial,
+            decide_at=ruling.decide_at,
+            is_stopped=ruling.stop,
+            is_at_top=ruling.at_top,
+            is_held=ruling.pause,
+        )
         self._measure()
         if trial.state is TrialState.PARKED and ruling.stop:
             self._close(trial, Closed("stopped", trial.run, None, self._changes.now))
         elif not trial.is_open:
             self._changes.put(trial)
+            if trial.state is TrialState.PARKED and ruling.pause:
+                self._make(self._journal.park(trial.number))
         else:
-            self._changes.want(trial, Wanted.STOP if ruling.stop else trial.wanted)
+            wanted = Wanted.STOP if ruling.stop else Wanted.PARK if ruling.pause else trial.wanted
+            trial = self._changes.want(trial, wanted)
             self._answer(trial, result, _verdict(trial))
 
     def _answer(self, trial: Trial, result: Result, verdict: VerdictWord) -> None:
         decide_at = None if verdict == "stop" else trial.decide_at
         self._changes.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
 
+    def _make(self, moves: Moves) -> None:
+        """Carry out what the search does with free places; trials that are not in hand are left to `go_on`."""
+        self._changes.create(moves.created)
+        for each in moves.going_on:
+            if (trial := self._changes.get(each.trial)) is not None:
+                self._let_go_on(trial, each)
+            else:
+                self._going_on[each.trial] = each
+
+    def _let_go_on(self, trial: Trial, step: GoOn) -> None:
+        if not trial.is_final:
+            self._want_to_run(
+                self._changes.put(replace(trial, is_held=False, decide_at=step.decide_at), is_dirty=False)
+            )
+
+    def _want_to_run(self, trial: Trial) -> None:
+        """Undo a pause, of a trial that is parked or on its way there."""
+        if self.experiment.state is not ExperimentState.ACTIVE:
+            return
+        if trial.state is TrialState.PARKED:
+            self._changes.want_again(trial)
+        elif trial.is_open and trial.wanted is Wanted.PARK:
+            self._changes.want(trial, Wanted.RUN)
+
+    def _leave_behind(self, trial: Trial) -> None:
+        """A trial that was not among the best of its rung and never will be ends there."""
+        trial = self._changes.put(replace(trial, is_stopped=True))
+        if trial.state is TrialState.PARKED:
+            self._close(trial, Closed("stopped", trial.run, None, self._changes.now))
+
     def _park(self, trial: Trial) -> None:
         if trial.wanted is Wanted.PARK:
             self._changes.tell(trial.moved(TrialTrigger.PARKED))
+            if trial.is_held:
+                self._make(self._journal.park(trial.number))
         else:
             self._changes.want_again(trial)
 
@@ -232,7 +292,7 @@ class Turn:
         self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self.experiment.state in _GOING:
             self._stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
-        self._changes.create(self._journal.end(trial.number, ending_of(closed.outcome)))
+        self._make(self._journal.end(trial.number, ending_of(closed.outcome)))
         self._measure()
         self._settle(self._changes[trial.number])
 

@@ -126,6 +126,19 @@ async def lock_experiment(connection: AsyncConnection, experiment_id: Experiment
     return rows.to_experiment(row._mapping) if row else None
 
 
+async def lock_trials(
+    connection: AsyncConnection, experiment_id: ExperimentId, numbers: Sequence[int]
+) -> list[Trial]:
+    """Return these trials, by number; the experiment must be locked."""
+    found = await connection.execute(
+        select(trial)
+        .where(trial.c.experiment == experiment_id, trial.c.number.in_(numbers))
+        .order_by(trial.c.number)
+        .with_for_update()
+    )
+    return [rows.to_trial(row._mapping) for row in found]
+
+
 async def lock_live_trials(connection: AsyncConnection, experiment_id: ExperimentId) -> list[Trial]:
     """Return the trials that are not final, by number; the experiment must be locked."""
     found = await connection.execute(

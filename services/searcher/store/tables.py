@@ -69,6 +69,7 @@ trial = Table(
     Column("request", Integer, nullable=False),
     Column("is_stopped", Boolean, nullable=False),
     Column("is_at_top", Boolean, nullable=False),
+    Column("is_held", Boolean, nullable=False),
     Column("run", Integer, nullable=False),
     Column("reported_run", Integer, nullable=False),
     Column("reported_number", BigInteger, nullable=False),

@@ -80,11 +80,15 @@ async def test_killed_and_started_again(
             assert {(spec.workspace, spec.owner) for spec in specs} == {("w", "me")}
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe"])
+@pytest.mark.parametrize(
+    "keys",
+    [{}, {"sampler": "tpe"}, {"name": "async_halving", "num_rungs": 3, "stop_once": False}],
+    ids=["chance", "a model", "promotion"],
+)
 async def test_two_replicas_share_one_search(
-    sampler: str, neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+    keys: dict[str, object], neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
 ) -> None:
-    config = document({**ASHA, "sampler": sampler})
+    config = document({**ASHA, **keys})
     async with searcher(settings("searcher")), searcher(settings("searcher")):
         experiment = await neighbours.submit(config)
         over = await Train(neighbours, experiment, loss).until_over()

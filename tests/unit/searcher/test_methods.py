@@ -35,6 +35,9 @@ METHODS: dict[str, tuple[dict[str, object], int, int, dict[str, object] | None]]
     "adaptive_asha conservative": (adaptive(max_trials=30, mode="conservative"), 30, 5, None),
     "adaptive_asha with one slot": (adaptive(max_trials=20, mode="conservative", concurrent=1), 20, 1, None),
     "adaptive_asha of brackets": (adaptive(bracket_rungs=[1, 2, 2]), 16, 5, None),
+    "async_halving by promotion": (asha(stop_once=False), 16, 4, None),
+    "async_halving by promotion, one at a time": (asha(stop_once=False, concurrent=1), 16, 1, None),
+    "adaptive_asha by promotion": (adaptive(stop_once=False), 16, 5, None),
     "median_stopping": (median(), 16, 4, None),
     "median_stopping of long intervals": (median(interval=5, grace_time=0), 16, 4, None),
     **{

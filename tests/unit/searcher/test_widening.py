@@ -4,7 +4,7 @@ import pytest
 
 from services.searcher.core.journal import replay
 from services.searcher.core.method import Ending
-from services.searcher.core.search import Search
+from services.searcher.core.search import Moves, Search
 from services.searcher.core.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
 
@@ -31,22 +31,29 @@ def test_as_many_more_as_idle_slots_hold_while_nobody_waits(
 
 
 @pytest.mark.parametrize(
-    "searcher", [RANDOM, asha(concurrent=2), adaptive(concurrent=2), median(concurrent=2)]
+    "searcher",
+    [
+        RANDOM,
+        asha(concurrent=2),
+        adaptive(concurrent=2),
+        median(concurrent=2),
+        asha(concurrent=2, stop_once=False),
+    ],
 )
 def test_every_method_makes_more_at_once_and_no_more_in_all(searcher: dict[str, object]) -> None:
     search = Search(config(searcher), SEED)
-    made = [proposal.number for proposal in search.start()]
+    made = [proposal.number for proposal in search.start().created]
     assert len(made) == 2
-    made += [proposal.number for proposal in search.widen(5)]
+    made += [proposal.number for proposal in search.widen(5).created]
     assert len(made) == search.open == 5
-    assert search.widen(2) == []
+    assert search.widen(2) == Moves()
     for number in range(1, 4):
-        assert search.on_ended(number, Ending.FINISHED) == [], "more are open than may be"
+        assert search.on_ended(number, Ending.FINISHED) == Moves(), "more are open than may be"
     ended = 3
-    made += [proposal.number for proposal in search.widen(100)]
+    made += [proposal.number for proposal in search.widen(100).created]
     while ended < len(made):
         ended += 1
-        made += [proposal.number for proposal in search.on_ended(ended, Ending.FINISHED)]
+        made += [proposal.number for proposal in search.on_ended(ended, Ending.FINISHED).created]
     assert made == list(range(1, search.planned() + 1))
     assert search.is_exhausted
 

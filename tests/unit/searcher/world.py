@@ -10,6 +10,7 @@ from muster.config import ExperimentConfig, load_config
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Closed, Ended, Experiment, Trial
 from services.searcher.core.journal import Entry
+from services.searcher.core.machines import TrialState
 from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.turn import Turn
@@ -87,10 +88,16 @@ class World:
         self.experiment = Experiment(EXPERIMENT, 1, NOW)
         self.search = Search(self.config, SEED)
 
-    def turn(self, act: Callable[[Turn], None]) -> Decision:
+    def turn(self, act: Callable[[Turn], None], number: int | None = None) -> Decision:
+        """One transaction; `number` is the trial that it is about, None: commands have all."""
         before = self.trials
-        turn = Turn(self.config, self.experiment, self.trials.values(), self.search, NOW)
+        known = self.trials.values() if number is None else [self.trials[number]]
+        turn = Turn(self.config, self.experiment, known, self.search, NOW)
         act(turn)
+        if turn.missing:
+            turn.go_on([self.trials[each] for each in turn.missing])
+        if turn.needs_rest:
+            turn.end_rest([trial for trial in self.trials.values() if not trial.is_final])
         decision = turn.decide()
         self.experiment = decision.experiment
         self.trials = before | decision.trials
@@ -108,14 +115,14 @@ class World:
 
     def grant(self, number: int) -> Decision:
         run = self.trials[number].run + 1
-        return self.turn(lambda turn: turn.on_granted(number, run))
+        return self.turn(lambda turn: turn.on_granted(number, run), number)
 
     def validate(self, number: int, step: int, loss: float, **values: float) -> Decision:
         trial = self.trials[number]
         run = max(trial.run, 1)
         count = trial.reported[1] + 1 if trial.reported[0] == run else 1
         found = Result(number, run, count, step, {"loss": loss, **values})
-        return self.turn(lambda turn: turn.on_validation(found))
+        return self.turn(lambda turn: turn.on_validation(found), number)
 
     def close(self, number: int, outcome: RequestOutcome, checkpoints: int = 0) -> Decision:
         trial = self.trials[number]
@@ -127,7 +134,7 @@ class World:
                 turn.on_run_ended(number, Ended(run, announced, checkpoints), is_requeued=False)
             turn.on_closed(number, trial.request, Closed(outcome, run, None, NOW))
 
-        return self.turn(act)
+        return self.turn(act, number)
 
     def obey(self, number: int) -> Decision | None:
         """Close the request of a trial that is told to end or park, as the scheduler would."""
@@ -174,7 +181,7 @@ def run_search(
         if world.trials[number].wanted is not Wanted.RUN:
             world.obey(number)
             continue
-        if not world.trials[number].run:
+        if world.trials[number].state is TrialState.QUEUED:
             world.grant(number)
         steps[number] = steps.get(number, 0) + 1
         step = steps[number]

@@ -1,0 +1,144 @@
+"""ASHA by promotion: every trial waits at its rung, and is trained on when it turns out to be among the best 1/divisor there.
+
+Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), algorithm 2, as Determined had it before 0.38. A place
+that comes free goes to the promotion furthest up, else to a new trial. A trial that is next itself goes on without leaving its place.
+"""
+
+import math
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from services.searcher.core.method import NEVER, Branch, Ending, GoOn, Ruling, Step
+
+WORST = math.inf
+
+
+@dataclass(slots=True)
+class _Runner:
+    """Where a trial stands: the rung that decides next, its value there once it has paused, and whether it has left its place."""
+
+    rung: int = 0
+    held: float | None = None
+    is_parked: bool = False
+    is_out: bool = False
+
+
+@dataclass(slots=True)
+class _Rung:
+    """The values seen there, best first; `waiting` are the trials that are parked there, with theirs."""
+
+    values: list[float] = field(default_factory=list)
+    waiting: list[tuple[float, int]] = field(default_factory=list)
+
+
+class PromotionBracket:
+    """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once."""
+
+    def __init__(self, targets: Sequence[int], max_trials: int, places: int, divisor: float) -> None:
+        ratio = Fraction(divisor)
+        self._numerator, self._denominator = ratio.numerator, ratio.denominator
+        self._targets = tuple(targets)
+        self._rungs = [_Rung() for _ in targets]
+        self._runners: dict[int, _Runner] = {}
+        self._max_trials = max_trials
+        self._places = min(places, max_trials)
+        self._requested = self._busy = self._places
+        self._ended = 0
+
+    def plan_start(self) -> list[Step]:
+        return [0] * self._requested
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        self._runners[trial] = _Runner()
+        return float(self._targets[0])
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        """Pass rungs upward while `time` reaches them and the trial is the next to go on."""
+        runner, counted = self._runners[trial], False
+        if runner.is_out or runner.held is not None:
+            return NEVER
+        while time >= self._targets[runner.rung]:
+            counted = True
+            if runner.rung == len(self._targets) - 1:
+                runner.is_out = True
+                return Ruling(counted, stop=True, at_top=True, decide_at=None)
+            rung = self._rungs[runner.rung]
+            insort(rung.values, value)
+            insort(rung.waiting, (value, trial))
+            if self._promotable() != trial:
+                rung.waiting.remove((value, trial))
+                runner.held = value
+                return Ruling(counted, stop=False, at_top=False, decide_at=None, pause=True)
+            self._promote(trial)
+        return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
+
+    def on_parked(self, trial: int) -> list[Step]:
+        """Fill the place that a paused trial has left."""
+        runner = self._runners[trial]
+        assert runner.held is not None
+        insort(self._rungs[runner.rung].waiting, (runner.held, trial))
+        runner.is_parked = True
+        self._busy -= 1
+        return self._filled()
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        """Fill the place that a trial leaves; one that failed or was cancelled takes the worst place of its rung."""
+        runner = self._runners[trial]
+        rung = self._rungs[runner.rung]
+        if runner.is_parked:
+            rung.waiting.remove((runner.held or 0.0, trial))
+        else:
+            self._busy -= 1
+            if ending is not Ending.FINISHED and not runner.is_out and runner.held is None:
+                insort(rung.values, WORST)
+        runner.is_out, runner.is_parked = True, False
+        self._ended += 1
+        return self._filled()
+
+    def plan_more(self, count: int) -> list[Branch]:
+        more = min(count, self._max_trials - self._requested)
+        self._requested += more
+        self._busy += more
+        self._places = max(self._places, self._busy)
+        return [0] * more
+
+    def progress(self) -> float:
+        """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""
+        share = len(self._rungs[0].values) / (1.2 * self._max_trials)
+        if self._ended == self._max_trials:
+            share = 1.0
+        return min(share, 1.0)
+
+    def planned(self) -> int:
+        return self._max_trials
+
+    def _filled(self) -> list[Step]:
+        steps: list[Step] = []
+        while self._busy < self._places:
+            if (trial := self._promotable()) is not None:
+                self._promote(trial)
+                steps.append(GoOn(trial, float(self._targets[self._runners[trial].rung])))
+            elif self._requested < self._max_trials:
+                self._requested += 1
+                steps.append(0)
+            else:
+                break
+            self._busy += 1
+        return steps
+
+    def _promotable(self) -> int | None:
+        """The trial that goes on next: the best that waits at the highest rung where one is among the best 1/divisor."""
+        for rung in reversed(self._rungs[:-1]):
+            if rung.waiting:
+                value, trial = rung.waiting[0]
+                if bisect_left(rung.values, value) < len(rung.values) * self._denominator // self._numerator:
+                    return trial
+        return None
+
+    def _promote(self, trial: int) -> None:
+        runner = self._runners[trial]
+        self._rungs[runner.rung].waiting.pop(0)
+        runner.rung += 1
+        runner.held, runner.is_parked = None, False
