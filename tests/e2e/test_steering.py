@@ -1,5 +1,7 @@
 """Pause, resume, cancel and kill, as a person asks for them."""
 
+from typing import Any
+
 import pytest
 
 from muster.client.models import ExperimentDetail
@@ -88,7 +90,7 @@ async def test_who_waits_is_told_why(platform: Platform) -> None:
         return explained.code == 0 and explained.json()["state"] == "waiting"
 
     await eventually(is_explained, PATIENCE_S, every_s=0.2)
-    told = platform.muster("queue", "explain", f"{waiting.number}.1", "--json").json()
+    told: Any = platform.muster("queue", "explain", f"{waiting.number}.1", "--json").json()
     assert {one["experiment_number"] for one in told["holders"]} == {made.number for made in running}
     assert (told["position"], told["other_runs"]) == (1, 0)
     explained = platform.muster("queue", "explain", f"{waiting.number}.1")

@@ -1,12 +1,13 @@
 """What was used outlives a leader, as long as it counts or can be asked for."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
 from sqlalchemy import text
 
-from services.scheduler.core.decay import Decay, History
+from services.scheduler.core.decay import Decay, History, Past
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.store.load import load_world
@@ -31,6 +32,14 @@ _HOLD = text(
 )
 
 
+@dataclass
+class Holder:
+    """One who holds slots: a tenant, or what stands below it."""
+
+    path: tuple[object, ...]
+    past: Past | None = None
+
+
 async def hold(database: Database) -> None:
     async with database.system() as connection:
         await connection.execute(text("DELETE FROM scheduler.holding"))
@@ -53,8 +62,9 @@ async def test_a_new_leader_knows_what_was_used(database: Database) -> None:
     lived = History(Decay(HOUR, milliseconds(NOW - 600 * HOUR)))
     for tenant, workspace, experiment, slots, begin, end in HELD:
         path = (UUID(int=tenant), workspace, "ada", UUID(int=experiment))
-        lived.charge(path, slots, milliseconds(NOW - begin * HOUR))
-        lived.charge(path, -slots, milliseconds(NOW - (end or 0.0) * HOUR))
+        holders = [Holder(path[:length]) for length in range(1, len(path) + 1)]
+        lived.charge(holders, slots, milliseconds(NOW - begin * HOUR))
+        lived.charge(holders, -slots, milliseconds(NOW - (end or 0.0) * HOUR))
     async with database.system() as connection:
         await save_pool(connection, PoolPolicy(PoolName("big"), order="fair_share", half_life=HOUR))
         world = await load_world(connection, NOW)
