@@ -56,6 +56,7 @@ class Explaining:
         is_queued = trial.id in cluster.pools[cluster.pool_of(trial)].queue
         position = int(told.facts["ahead"]) + 1 if is_queued else None
         held = holders_of(cluster, trial, reason)
+        expected_start = self._expected_start(trial, reason)
         return Explanation(
             trial_id=trial.id,
             state="waiting",
@@ -66,7 +67,7 @@ class Explaining:
             holders=tuple(_holder(cluster, run) for run in held.named),
             **_counts(held),
             given_back=await self._given_back(trial),
-            expected_start=self._expected_start(trial, reason),
+            expected_start=expected_start,
             ways_out=await self._ways_out(trial, reason),
         )
 

@@ -100,6 +100,8 @@ def test_what_no_end_of_a_run_brings_is_not_foretold():
     world.want(1, 5)
     world.cycle()
     assert expected(world, 1) is None, "larger than the pool"
+    world.want(2), world.cycle()
+    assert expected(world, 2) is None, "it runs"
 
 
 @settings(max_examples=60, deadline=None)

@@ -46,7 +46,7 @@ class Start:
 
 
 def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.Generator) -> Start | None:
-    """When a waiting request will start; None: too little is known, or what it waits for is not a run's end.
+    """When a waiting request will start; None: too little is known, what it waits for is not a run's end, or it waits no more.
 
     Args:
         reason: what it waits for (`refusals.binding_of`).
@@ -54,7 +54,12 @@ def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.G
     """
     needs, pool = trial.wish.needs, cluster.pools[cluster.pool_of(trial)]
     leaf = pool.shares.leaves.get(trial.wish.experiment)
-    if leaf is None or needs.min_slots == 0 or reason in ("uploads", "beyond_pool"):
+    if (
+        leaf is None
+        or trial.id not in pool.queue
+        or not needs.min_slots
+        or reason in ("uploads", "beyond_pool")
+    ):
         return None
     futures = _Futures(cluster, pool, chance)
     starts = _in_pool(futures, trial)
