@@ -33,6 +33,7 @@ KNOWN_HELP = {
     "status": "Show what runs on this machine, and its memory.",
     "deadletters": "List, show, send again or drop messages that no handler could take.",
     "keys": "Make the keys that services and workers sign in with.",
+    "plan": "Tell what an experiment would cost and when it would end.",
     "republish": "Have services say again how their entities are, for a consumer that is new.",
     "simulate": "Try a scheduling policy on a workload, in virtual time.",
 }
