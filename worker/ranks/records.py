@@ -1,11 +1,14 @@
-"""A point that a rank reported, as the journal holds it: the message's own JSON, so that a batch is only put together."""
+"""What a rank said. A point as the journal holds it: the message's own JSON, so that a batch is only put together."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from muster import wire
+from muster.errors import Rejected
 from shared.messages.reports import Report, Validation
 from worker.journal import BATCH_BYTES, Journal
 
@@ -30,6 +33,14 @@ def make_record(point: wire.Point, validation: int) -> tuple[bytes, str | None]:
         "save large tables as files of a checkpoint"
     )
     return _encode(replace(point, values=kept), validation), loss
+
+
+def read_frames(unsent: Path) -> list[wire.Frame]:
+    """Return the whole frames that a rank left in a file; none without it."""
+    frames: list[wire.Frame] = []
+    with suppress(OSError, Rejected):
+        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(unsent.read_bytes()))
+    return frames
 
 
 def last_step(journal: Journal) -> int:

@@ -20,7 +20,7 @@ from muster.errors import Rejected
 from shared import faults
 from worker.journal import Journal
 from worker.ranks.pace import Pace
-from worker.ranks.records import last_step, make_record
+from worker.ranks.records import last_step, make_record, read_frames
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 0.3
@@ -132,7 +132,7 @@ class RankSession:
             if not self._has_more():
                 break
         if not self._held:
-            self._take(_read_frames(unsent))
+            self._take(read_frames(unsent))
         if self._held:
             return False
         self.close()
@@ -296,11 +296,3 @@ class RankSession:
             asyncio.get_running_loop().remove_reader(self._bell)
             self._bell.close()
             self._bell = None
-
-
-def _read_frames(path: Path) -> list[wire.Frame]:
-    """The whole frames of a file; none without it."""
-    frames: list[wire.Frame] = []
-    with suppress(OSError, Rejected):
-        frames.extend(wire.Decoder(wire.RANK_FRAMES).feed(path.read_bytes()))
-    return frames
