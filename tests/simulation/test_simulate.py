@@ -42,6 +42,13 @@ def test_a_smaller_trial_does_not_delay_the_next_in_line():
     assert [round(one.waited_s) for one in answered.served] == [0, 100, 200]
 
 
+def test_trials_that_take_half_a_slot_run_beside_each_other():
+    halves = [item(name, 100, 1, part=500) for name in ("a", "b", "c")]
+    answered = simulate(Policy(), cluster(slots=1), halves)
+    assert [round(one.waited_s) for one in answered.served] == [0, 0, 100]
+    assert answered.result.utilisation == pytest.approx(0.75, abs=0.001)
+
+
 def test_a_machine_that_fails_costs_work_since_the_last_checkpoint_only():
     work = item("long", 20_000, checkpoint_ms=600_000)
     answered = simulate(Policy(), cluster(failures={"every_h": 1, "away_min": 5}), [work], seed=3)
