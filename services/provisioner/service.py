@@ -44,7 +44,7 @@ async def compose(settings: Settings, process: Process) -> None:
         environment={
             **worker_environment(environment),
             "MUSTER_NATS__URL": settings.nats.url,
-            "MUSTER_WORKER__LABELS": own.labels,
+            **({"MUSTER_WORKER__LABELS": own.labels} if own.labels else {}),
         },
         gateway_url=own.gateway_url,
         address=own.address,

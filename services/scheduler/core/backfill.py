@@ -87,6 +87,6 @@ def _soonest(pool: Pool, ask: Ask) -> Iterator[tuple[WorkerId, Spot]]:
 
 
 def _suffices(pool: Pool, ask: Ask, slots: int, workers: tuple[WorkerId, ...]) -> bool:
-    """Whether they are all open, and together large enough."""
-    spots = [pool.capacity.get(worker) for worker in workers]
-    return all(spots) and sum(spot.total for spot in spots if spot) >= slots
+    """Whether they are all open and such as it may be on, and together large enough."""
+    spots = [pool.capacity.get(worker) for worker in workers if pool.capacity.admits(ask, worker)]
+    return len(spots) == len(workers) and all(spots) and sum(spot.total for spot in spots if spot) >= slots

@@ -20,7 +20,7 @@ from shared.messages.specs import SlotKind, Thousandths
 
 Placement = tuple[tuple[WorkerId, int], ...]
 """Workers, and how many of their free slots are taken; the chief first. A part of a slot that is shared already takes none."""
-MOST_GROUNDS = 64
+MOST_GROUNDS = 256
 """So many choices by labels have an index of their own; what is asked for less often is indexed anew."""
 
 T = TypeVar("T")

@@ -80,7 +80,7 @@ class Ground:
 
         Of domains that do with equally few machines it is the one with the fewest free slots (with `spread`: the most), then by name.
         """
-        if slots > self.whole.free:
+        if slots > self.whole.free_for(kind, owners):
             return None
         if level == len(self._levels):
             return self.whole.gang(kind, owners, slots)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 
+from services.provisioner.drivers.processes import find_by_variable
 from shared.bus import Bus
 from shared.ids import SITE, PoolName
 from shared.messages.instances import GetCosts, GetPrices, InstanceChanged
@@ -22,6 +23,13 @@ async def test_the_minimum_comes_without_demand_and_each_state_is_told(world: Ar
         await eventually(lambda: [world.states(worker) for worker in workers] == [LIFE, LIFE])
         await eventually(lambda: world.provider.instances == 2)
         assert (world.provider.minimum, world.provider.maximum, world.provider.fault) == (2, 3, None)
+
+
+async def test_what_machines_are_labelled_with_is_told_and_given_to_them(world: Around) -> None:
+    async with world.provisioner(minimum=1, maximum=1, labels="rack=r7,zone=a"):
+        (worker,) = await world.join_all(1)
+        await eventually(lambda: world.provider.labels == {"rack": "r7", "zone": "a"})
+        assert list(find_by_variable("MUSTER_WORKER__LABELS", "rack=r7,zone=a")), worker
 
 
 async def test_demand_brings_more_to_the_maximum_and_no_more(world: Around) -> None:

@@ -131,9 +131,12 @@ def test_machines_with_the_labels_are_asked_for_and_reserved() -> None:
     plain.cycle()
     reserved = plain.cluster.pools[POOL].reserved
     assert reserved is not None and reserved.workers == (WorkerId("d"),)
-    plain.want(3, 6)
+    plain.worker("c", 2, labels=labels_of(R3))
+    plain.worker("d", 2, labels=labels_of(R1), allocations=plain.observed("d"))
+    plain.want(3, 4)
     plain.cycle()
-    assert plain.running() == {1, 3}, "what is not reserved is free for others"
+    assert plain.running() == {1, 2, 3}, "who waited goes where its label is now, and others where it is not"
+    assert plain.placement(2) == {"c": 2}
 
 
 @pytest.mark.parametrize(("provided", "waiting"), [({}, 0), ({"rack": "r1"}, 2)])
