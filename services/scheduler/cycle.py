@@ -12,7 +12,9 @@ from services.scheduler.announce import Announcer, demanded
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
+from services.scheduler.core.elastic.saving import keep
 from services.scheduler.core.plan import Demand, Plan
+from services.scheduler.core.trial import Trial
 from services.scheduler.core.turn import Event as TurnEvent, postpone, take_turn
 from services.scheduler.store import rows, save
 from services.scheduler.store.wishes import StoredWish
@@ -188,12 +190,17 @@ class Cycle:
         workers = {**changes.workers, **cluster.changes.workers}
         cluster.changes.workers.clear()
         written = save.Rows(
-            trials=[rows.trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
+            trials=[self._trial_row(cluster.trials[t]) for t in trials if t in cluster.trials],
             runs=[rows.run_row(cluster.runs[r]) for r in runs if r in cluster.runs],
             workers=[rows.worker_row(cluster.workers[w], unit.now) for w in workers if w in cluster.workers],
             holdings=[rows.holding_row(holding) for holding in changes.holdings],
         )
         await save.save_under(unit.connection, LEASE, self._lease.epoch, written)
+
+    def _trial_row(self, trial: Trial) -> rows.Row:
+        pool = self.cluster.pools.get(self.cluster.pool_of(trial))
+        record = pool.elastic.of.get(trial.id) if pool else None
+        return rows.trial_row(trial, keep(record) if record else None)
 
     def _next_token(self) -> int:
         token, self.term.next_token = self.term.next_token, self.term.next_token + 1

@@ -76,9 +76,8 @@ class Explaining:
         workers = ", ".join(share.worker for share in run.shares)
         message = f"run {run.number} has {_count(stored(run.slots))} of pool {run.pool} on {workers}"
         given_back = await self._given_back(trial) if run.preempted else None
-        resize = self.cycle.cluster.pools[run.pool].elastic.resizing.get(trial.id)
-        if resize is not None:
-            message += f"; it was asked to save and go on with {resize}"
+        if run.asked and run.asked.slots is not None:
+            message += f"; it was asked to save and go on with {run.asked.slots}"
         elif given_back:
             message += f"; it was asked to give them back {given_back.message}"
         return Explanation(

@@ -116,8 +116,7 @@ class Cluster:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
         if run is not None and (before is None or before.wish is not trial.wish):
-            # What is wanted now may mean that its run is on its way out.
-            self._charge(run)
+            self._charge(run)  # what is wanted now may mean that it is on its way out
         (self.changes.lazy_trials if lazily else self.changes.trials)[name] = None
 
     def put_part(self, experiment: ExperimentId, part: Part) -> None:
@@ -157,6 +156,7 @@ class Cluster:
         else:
             self.partly_ended.pop(run.id, None)
         self._charge(run)
+        pool.elastic.follow(run, self.trials.get(run.trial))
         (self.changes.lazy_runs if lazily else self.changes.runs)[run.id] = None
         self.changes.pools[run.pool] = None
 

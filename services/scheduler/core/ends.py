@@ -73,7 +73,7 @@ def _end(
     cluster.put_run(run)
     if run.slots:
         cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))
-    promised = cluster.pools[run.pool].elastic.resizing.get(trial.id)
+    promised = run.asked.slots if run.asked else None
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
         ending = changed(ending, reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)

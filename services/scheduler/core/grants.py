@@ -61,9 +61,7 @@ def on_preempted(cluster: Cluster, run_id: RunId, asked: Asked) -> None:
 
 def on_resized(cluster: Cluster, run_id: RunId, slots: int) -> None:
     """A run is asked to end at a checkpoint, so that its trial goes on with so many slots."""
-    run = cluster.runs[run_id]
-    cluster.pools[run.pool].elastic.resizing[run.trial] = slots
-    on_preempted(cluster, run_id, Asked("resize"))
+    on_preempted(cluster, run_id, Asked("resize", slots=slots))
 
 
 def _share(worker: Worker, slots: int, wish: Wish) -> Share:

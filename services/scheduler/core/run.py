@@ -118,10 +118,12 @@ class Exit:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Why a run was asked for its slots, and on which waiting trial's behalf (None: on nobody's)."""
+    """Why a run was asked for its slots, on which waiting trial's behalf (None: on nobody's), and with how many slots its own trial
+    is to go on (None: with what it gets)."""
 
     because: Cause
     trial: TrialId | None = None
+    slots: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.records import Record
+from services.scheduler.core.elastic.saving import record_of
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
@@ -74,13 +76,16 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     known = await _load_trials(connection)
     stored = [stored_wish_of(row) for row in await connection.execute(_NEW_WISHES)]
     await _load_parts(cluster, connection, known, stored)
+    # Trials first: what a run counts for is counted for its trial.
+    for trial, elastic in known:
+        cluster.put_trial(trial)
+        if elastic is not None:
+            cluster.pools[cluster.pool_of(trial)].elastic.of[trial.id] = elastic
     for row in await connection.execute(_RUNS):
         run = run_of(row)
         cluster.put_run(run)
         if not run.is_ended:
             cluster.hold(run)
-    for trial in known:
-        cluster.put_trial(trial)
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
@@ -104,15 +109,25 @@ async def _load_past(pool: Pool, connection: AsyncConnection, now: datetime) -> 
             history.remember(path, average, milliseconds(now))
 
 
-async def _load_trials(connection: AsyncConnection) -> list[Trial]:
+async def _load_trials(connection: AsyncConnection) -> list[tuple[Trial, Record | None]]:
+    """With what is known of the elastic ones."""
     found = await connection.execute(_TRIALS)
-    return [trial_of(row, TrialSpec.model_validate(row.spec)) for row in found]
+    return [
+        (
+            trial_of(row, TrialSpec.model_validate(row.spec)),
+            record_of(row.elastic) if row.elastic is not None and row.state != RequestState.CLOSED else None,
+        )
+        for row in found
+    ]
 
 
 async def _load_parts(
-    cluster: Cluster, connection: AsyncConnection, known: list[Trial], stored: list[StoredWish]
+    cluster: Cluster,
+    connection: AsyncConnection,
+    known: list[tuple[Trial, Record | None]],
+    stored: list[StoredWish],
 ) -> None:
-    experiments: set[ExperimentId] = {trial.wish.experiment for trial in known}
+    experiments: set[ExperimentId] = {trial.wish.experiment for trial, _ in known}
     experiments |= {one.wish.experiment for one in stored}
     for experiment, part in (await load_parts(connection, experiments)).items():
         cluster.put_part(experiment, part)

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
+from services.scheduler.core.elastic.saving import Kept
 from services.scheduler.core.holdings import Holding
 from services.scheduler.core.labels import labels_of, where_of
 from services.scheduler.core.run import Asked, Exit, Run, RunState, Share
@@ -49,7 +50,8 @@ def needs_of(slots: Slots) -> Needs:
     return Needs(slots.min, slots.max, slots.kind, slots.single_node, slots.part, where)
 
 
-def trial_row(trial: Trial) -> Row:
+def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
+    """`elastic`: what is known of one that takes a varying number of slots."""
     wish, awaited = trial.wish, trial.awaited
     return {
         "trial": wish.trial,
@@ -73,6 +75,7 @@ def trial_row(trial: Trial) -> Row:
         "submitted_at": trial.submitted_at,
         "preemptions": trial.preemptions,
         "turned_at": trial.turned_at,
+        "elastic": elastic,
     }
 
 
@@ -126,6 +129,7 @@ def run_row(run: Run) -> Row:
         "preempted": run.preempted,
         "asked_because": run.asked.because if run.asked else None,
         "asked_for": run.asked.trial if run.asked else None,
+        "asked_slots": run.asked.slots if run.asked else None,
         "is_stale": run.is_stale,
         "step": run.step,
         "announced": run.announced,
@@ -188,7 +192,7 @@ def asked_of(row: Any) -> Asked | None:
     """Why a run was asked for its slots, from its row."""
     if row.asked_because is None:
         return None
-    return Asked(row.asked_because, TrialId(row.asked_for) if row.asked_for else None)
+    return Asked(row.asked_because, TrialId(row.asked_for) if row.asked_for else None, row.asked_slots)
 
 
 def holding_row(holding: Holding) -> Row:

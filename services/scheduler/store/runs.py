@@ -19,7 +19,7 @@ _ALLOCATION = text(
 _CLOSED = text("SELECT 1 FROM scheduler.trial WHERE trial = :trial AND tenant = :tenant")
 
 _GIVEN_BACK = text(
-    "SELECT r.number, r.asked_because, r.asked_for, w.spec ->> 'experiment_number' AS experiment_number,"
+    "SELECT r.number, r.asked_because, r.asked_for, r.asked_slots, w.spec ->> 'experiment_number' AS experiment_number,"
     " w.spec ->> 'trial_number' AS trial_number"
     " FROM scheduler.run r LEFT JOIN scheduler.wanted w ON w.trial = r.asked_for AND w.tenant = r.tenant"
     " WHERE r.run = :run AND r.tenant = :tenant AND r.asked_because IS NOT NULL"

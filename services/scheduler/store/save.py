@@ -28,12 +28,13 @@ _TRIAL = (
     ),
     *("restarts", "fruitless", "runs", "best_step", "run"),
     *("awaited_run", "awaited_announced", "awaited_until"),
-    *("submitted_at", "preemptions", "turned_at"),
+    *("submitted_at", "preemptions", "turned_at", "elastic"),
 )
 _RUN = (
     *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),
     *("version", "pool", "state", "members", "preempted", "is_stale", "step", "announced"),
     *("granted_at", "ended_at", "exits", "first_exit_at", "pause_asked", "asked_because", "asked_for"),
+    "asked_slots",
 )
 _WORKER = (
     *(

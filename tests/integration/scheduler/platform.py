@@ -240,13 +240,13 @@ class Platform:
     async def ask(self, query: Query[Any], tenant: TenantId = SITE) -> Any:
         return await self.bus.ask(query, tenant, timeout_s=20.0)
 
-    async def insist(self, query: Query[Any]) -> Any:
+    async def insist(self, query: Query[Any], tenant: TenantId = SITE) -> Any:
         """Asks until a leader answers, as a worker does."""
         answers: list[Any] = []
 
         async def is_answered() -> bool:
             with suppress(Transient):
-                answers.append(await self.bus.ask(query, SITE, timeout_s=3.0))
+                answers.append(await self.bus.ask(query, tenant, timeout_s=3.0))
             return bool(answers)
 
         await eventually(is_answered)
@@ -273,6 +273,7 @@ class Platform:
         wanted: Wanted = Wanted.RUN,
         version: int = 1,
         slots: int = 1,
+        most: int | None = None,
         experiment: UUID | None = None,
         request: int = 1,
         decide_at: float | None = None,
@@ -281,7 +282,7 @@ class Platform:
         named = ("required_labels", "preferred_labels", "excluded_workers")
         where = {name: spec.pop(name) for name in named if name in spec}
         share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
-        needs = Slots(min=slots, max=slots, part=spec.pop("part", 0), **where)
+        needs = Slots(min=slots, max=most or slots, part=spec.pop("part", 0), **where)
         await self.tell(
             TrialWanted(
                 trial_id=trial,

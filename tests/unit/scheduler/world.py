@@ -8,6 +8,7 @@ from uuid import UUID
 from services.scheduler.core import ends, heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic.saving import keep, record_of
 from services.scheduler.core.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota
@@ -117,6 +118,8 @@ class World:
             new.put_part(experiment, part)
         for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
             new.put_trial(trial)
+            if trial.id in pool.elastic.of:
+                new.pools[POOL].elastic.of[trial.id] = record_of(keep(pool.elastic.of[trial.id]))
         for run in sorted(old.runs.values(), key=lambda run: run.token):
             new.put_run(run)
         for _, worker in sorted(old.workers.items()):

@@ -1,6 +1,6 @@
 """What an elastic trial has reported so far, and what may be concluded from it. A mutable index, advanced by reports alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -26,6 +26,16 @@ class History:
         self._model: Throughput | None = None
         self._predicted: dict[tuple[int, tuple[int, ...]], Floats] = {}
         self._batches: dict[tuple[int, int], Batch] = {}
+
+    @property
+    def timings(self) -> Iterable[Timing]:
+        """The newest of each allocation and batch, oldest first."""
+        return self._timings.values()
+
+    @property
+    def noise(self) -> Noise | None:
+        """The gradient's noise, as last reported."""
+        return self._noise
 
     @property
     def most_slots(self) -> int:

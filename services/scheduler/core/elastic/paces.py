@@ -1,6 +1,6 @@
 """What a trial has shown whose script says nothing of its batches: it is taken to do the same in a step, whatever its slots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -13,6 +13,11 @@ class Paces:
 
     def __init__(self) -> None:
         self._step_s: dict[int, float] = {}
+
+    @property
+    def known(self) -> Iterable[tuple[int, float]]:
+        """The newest seconds of a step for each number of slots that was tried."""
+        return self._step_s.items()
 
     @property
     def most_slots(self) -> int:

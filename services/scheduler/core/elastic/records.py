@@ -1,10 +1,12 @@
-"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; a new leader learns it
-anew from reports."""
+"""What is known of a pool's elastic trials: what they have reported, what they have had. Advanced by the cluster; `saving` tells what a new
+leader finds of it."""
 
 from dataclasses import dataclass, field
 
 from services.scheduler.core.elastic.history import History
 from services.scheduler.core.elastic.paces import Paces
+from services.scheduler.core.run import Run
+from services.scheduler.core.trial import Trial
 from shared.ids import TrialId
 
 
@@ -41,6 +43,13 @@ class Records:
             record.starts += 1
             self.resizing.pop(trial, None)
         record.slots = slots
+
+    def follow(self, run: Run, trial: Trial | None) -> None:
+        """A trial's newest run may have been asked to end so that the trial goes on with another number of slots."""
+        if trial is None or trial.is_closed or trial.run != run.id or run.asked is None:
+            return
+        if run.asked.slots is not None:
+            self.resizing[trial.id] = run.asked.slots
 
     def forget(self, trial: TrialId) -> None:
         """It is over."""

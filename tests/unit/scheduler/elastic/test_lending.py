@@ -13,6 +13,7 @@ from services.scheduler.core.elastic.throughput import Timing
 from services.scheduler.core.facts import Ended
 from services.scheduler.core.fit import Reach
 from services.scheduler.core.labels import Where
+from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Needs
@@ -239,6 +240,23 @@ def test_tenants_of_an_exclusive_pool_never_meet_on_a_machine() -> None:
     world.train()
     assert not world.placement(1).keys() & world.placement(2).keys()
     assert world.slots(1) + world.slots(2) > 4
+
+
+@pytest.mark.parametrize("sync_s", [SCALES, STUCK])
+def test_a_new_leader_lends_as_the_old_one_would(sync_s: float) -> None:
+    world = Lender(machines=4)
+    for number in (1, 2, 3):
+        world.want_elastic(number, most=8)
+    world.train(sync_s=sync_s)
+    assert plan(world.rebuilt(), [POOL]) == world.plan()
+    world.want(4, 12, experiment=4)
+    world.cycle()
+    asked = [number for number in (1, 2, 3) if world.run(number).preempted]
+    assert plan(world.rebuilt(), [POOL]) == world.plan()
+    for number in asked:
+        world.exit(number, Exit(acknowledged=Signal.PREEMPT, step=1))
+        assert plan(world.rebuilt(), [POOL]) == world.plan()
+    assert asked or sync_s == STUCK
 
 
 asks = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 8), st.booleans()), min_size=1, max_size=8)

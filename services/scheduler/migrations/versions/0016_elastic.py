@@ -1,0 +1,13 @@
+"""What elastic trials have shown and had, and with how many slots one is to go on: a new leader need not learn it anew."""
+
+from alembic import op
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.trial ADD COLUMN elastic jsonb")
+    op.execute("ALTER TABLE scheduler.run ADD COLUMN asked_slots integer")
