@@ -154,7 +154,7 @@ async def test_a_leader_killed_at_any_point_of_its_cycle_leaves_one_run_and_one_
     trial = new_trial()
     async with around.scheduler(MUSTER_FAULTS=f"{point}:3:kill") as doomed:
         await eventually(lambda: is_led_or_dead(around, doomed))
-        async with around.scheduler(), around.worker("k1") as worker:
+        async with around.scheduler(), around.worker(f"k{FAULTS.index(point)}") as worker:
             await around.want(trial)
             await eventually(lambda: trial in worker.running)
             await worker.exit(trial, validations=1)
