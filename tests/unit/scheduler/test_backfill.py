@@ -6,15 +6,24 @@ from services.scheduler.core.pool import PoolPolicy
 from tests.unit.scheduler.world import POOL, World
 
 SIZES = {"a": 2, "b": 2, "c": 4, "d": 1}
+PARTS = (250, 500)
+"""In the lists below these are no numbers of slots, but thousandths of one."""
+
+
+def want(world: World, number: int, slots: int, **more: object) -> None:
+    world.want(number, **({"part": slots} if slots in PARTS else {"slots": slots}), **more)
 
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.lists(st.integers(1, 3), min_size=3, max_size=8),
-    st.integers(2, 9),
+    st.lists(st.integers(1, 3) | st.sampled_from(PARTS), min_size=3, max_size=8),
+    st.integers(2, 9) | st.sampled_from(PARTS),
     st.booleans(),
     st.sampled_from(["fifo", "priority", "fair_share"]),
-    st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2), st.sampled_from([0, 3, 11])), max_size=20),
+    st.lists(
+        st.tuples(st.integers(1, 4) | st.sampled_from(PARTS), st.integers(0, 2), st.sampled_from([0, 3, 11])),
+        max_size=20,
+    ),
     st.randoms(use_true_random=False),
 )
 def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
@@ -25,9 +34,9 @@ def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
     for name, slots in SIZES.items():
         world.worker(name, slots)
     for number, slots in enumerate(running, start=1):
-        world.want(number, slots, tenant=1, experiment=1)
+        want(world, number, slots, tenant=1, experiment=1)
     world.cycle()
-    world.want(100, min(head, 4) if single_node else head, single_node=single_node)
+    want(world, 100, min(head, 4) if single_node and head not in PARTS else head, single_node=single_node)
     world.cycle()
     reserved = world.cluster.pools[POOL].reserved
     if reserved is None or reserved.trial != world.trial(100).id:
@@ -39,7 +48,7 @@ def test_it_starts_at_the_latest_when_what_ran_on_its_machines_has_ended(
         for _ in range(3):
             other, (slots, tenant, seconds) = next(arrivals, (0, (0, 0, 0)))
             if other:
-                world.want(other, slots, tenant=tenant, experiment=tenant)
+                want(world, other, slots, tenant=tenant, experiment=tenant)
                 world.wait(seconds)
             world.cycle()
         elsewhere = sorted(world.running() - set(in_the_way) - {100})
