@@ -50,10 +50,9 @@ def standing_of(
             hint="plan with --whole, as if nothing else ran, or for other machines with --cluster",
         )
     free = sum(count for count in slots.values())
-    part = "all its" if is_whole else f"the {free} free ones of its"
-    where = "1 machine" if len(machines) == 1 else f"{len(machines)} machines"
+    part = "all its" if is_whole else f"the {free} free of its"
     return Standing(
-        label=f"pool {pool.name}, {part} {total} slots on {where}",
+        label=f"pool {pool.name}, {part} {_count(total, 'slot')} on {_count(len(machines), 'machine')}",
         cluster=Cluster(
             machines=tuple(Machines.model_validate(one) for one in machines), exclusive=pool.exclusive
         ),
@@ -80,3 +79,7 @@ def _price(pool: str, instances: list[InstanceRecord]) -> float | None:
     slots = sum(one.slots for one in mine)
     price = sum(one.price_per_hour for one in mine)
     return price / slots if slots and price else None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

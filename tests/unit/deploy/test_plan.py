@@ -55,7 +55,7 @@ WORKERS = [worker("a", 4, 4), worker("b", 4, 1), worker("c", 2, 0, state="draini
 def test_what_is_free_on_machines_that_take_work_is_planned_with() -> None:
     found = standing_of(pool(), WORKERS, [instance(4, 8.0), instance(4, 0.0, ended=True)], is_whole=False)
     assert [(one.name, one.slots, one.kind) for one in found.cluster.machines] == [("b", 3, "cuda")]
-    assert found.label == "pool gpus, the 3 free ones of its 8 slots on 1 machine"
+    assert found.label == "pool gpus, the 3 free of its 8 slots on 1 machine"
     assert (found.policy.order, found.policy.half_life_h, found.cluster.exclusive) == (
         "fair_share",
         1.0,

@@ -1,0 +1,31 @@
+"""An experiment's cost is asked for before it is submitted, on the pool as it stands."""
+
+import json
+
+from tests.e2e.platform import PATIENCE_S, Platform
+from tests.support.waiting import eventually
+
+CONFIG = """
+entrypoint: python3 train.py
+hyperparameters: {x: {type: double, minval: 0, maxval: 1}}
+searcher: {name: random, metric: loss, max_trials: 4}
+"""
+
+
+async def test_a_plan_is_for_the_pool_as_it_stands_and_submits_nothing(platform: Platform) -> None:
+    def is_ready() -> bool:
+        return any(one.state == "ready" and one.slots for one in platform.client.cluster.workers())
+
+    await eventually(is_ready, PATIENCE_S, every_s=0.2)
+    before = {one.number for one in platform.client.experiments.list()}
+    asked = ["plan", "-", "--step-time", "30", "--steps", "20", "--futures", "3", "--whole"]
+    told = platform.muster(*asked, "--json", stdin=CONFIG)
+    assert told.code == 0, told.err
+    found = json.loads(told.out)
+    assert found["on"].startswith("pool default, all its ")
+    assert found["trials"]["middle"] == 4 and found["slot_hours"]["middle"] > 0.5
+    shown = platform.muster(*asked, stdin=CONFIG)
+    assert "would end, begun now" in shown.out
+    unknown = platform.muster(*asked, "--pool", "moon", stdin=CONFIG)
+    assert unknown.code != 0 and "moon" in unknown.err + unknown.out
+    assert {one.number for one in platform.client.experiments.list()} == before
