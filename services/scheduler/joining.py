@@ -81,7 +81,7 @@ class Joining:
 
     def _is_alive(self, name: WorkerId) -> bool:
         worker = self.cycle.cluster.workers.get(name)
-        return worker is not None and worker.liveness is Liveness.READY
+        return worker is not None and worker.liveness is Liveness.READY and worker.is_heard
 
     async def renew(self, ask: Ask, query: Renew) -> Credentials:
         now = self.clock.now()
