@@ -4,6 +4,7 @@ from uuid import UUID
 
 from services.scheduler.core.backfill import Head
 from services.scheduler.core.capacity import Ask
+from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.kept import Kept
 from services.scheduler.core.preemption.rights import Rights, claim_of
@@ -13,7 +14,7 @@ from shared.ids import TenantId
 from shared.messages.specs import Thousandths
 
 ALL = -1
-VAIN_TURNS = 64
+VAIN_TURNS = 8
 """So many requests of a plan may look in vain for a run whose turn is over; those behind them have their look later."""
 OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
 """What a tenant without machines of its own would ask."""
@@ -24,7 +25,9 @@ class Hopes:
 
     def __init__(self, pool: Pool, head: Head, kept: Kept, now_ms: int) -> None:
         self._pool, self._head, self._kept = pool, head, kept
-        self._vain_turns = VAIN_TURNS if pool.policy.quantum and pool.standing.is_over(now_ms) else 0
+        # Turns are looked for once in a step: with many runs it costs more than the rest of a plan.
+        is_step = pool.policy.quantum is not None and pool.turned_step != now_ms // STEP_MS
+        self._vain_turns = VAIN_TURNS if is_step and pool.standing.is_over(now_ms) else 0
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}

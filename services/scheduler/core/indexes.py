@@ -53,6 +53,7 @@ class Pool:
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
         reservations: Bookings that are not over.
+        turned_step: The step of the last plan that looked for runs whose turn is over.
     """
 
     policy: PoolPolicy
@@ -71,6 +72,7 @@ class Pool:
     reserved: Reserved | None = None
     unheard: set[WorkerId] = field(default_factory=set)
     reservations: dict[UUID, Reservation] = field(default_factory=dict)
+    turned_step: int = -1
     elastic: Records = field(default_factory=Records)
 
     @property

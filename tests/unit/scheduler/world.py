@@ -125,6 +125,7 @@ class World:
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
         new.pools[POOL].reserved = pool.reserved
+        new.pools[POOL].turned_step = pool.turned_step
         return new
 
     def plan(self) -> Plan:
