@@ -9,7 +9,14 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.pool import FIRST_PRIORITY
 from services.scheduler.core.queue import ask_of
-from services.scheduler.core.supposing import Change, FewerSlots, OtherMaximum, OtherPart, outcome_of
+from services.scheduler.core.supposing import (
+    AnyMachine,
+    Change,
+    FewerSlots,
+    OtherMaximum,
+    OtherPart,
+    outcome_of,
+)
 from services.scheduler.core.trial import RequestState, Trial
 from shared.ids import PoolName, TrialId
 
@@ -18,7 +25,7 @@ MOST_MOVED = 1_000
 """Experiments with more live trials are not moved to see what would happen: it would take too long."""
 
 Start = Literal["now", "soon"]
-Kind = Literal["slots", "priority", "pool", "max_slots", "workspace_maximum", "tenant_maximum"]
+Kind = Literal["slots", "labels", "priority", "pool", "max_slots", "workspace_maximum", "tenant_maximum"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,14 @@ def _fewer_slots(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
             fails = slots
     if works:
         yield Alternative("slots", FewerSlots(works), "now", works)
+
+
+def _any_machine(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
+    """Whether it would get a machine at the end of the queue if it took any."""
+    if trial.wish.needs.where is None or reason not in ("slots", "beyond_pool"):
+        return
+    if (yield from _tried(cluster, trial, AnyMachine())) == "now":
+        yield Alternative("labels", AnyMachine(), "now")
 
 
 def _priority(cluster: Cluster, trial: Trial, reason: Reason) -> Steps:
@@ -133,4 +148,4 @@ def _tried(cluster: Cluster, trial: Trial, change: Change) -> Generator[None, No
     return None if outcome == "waits" else outcome
 
 
-_SEARCHES = (_limits, _fewer_slots, _priority, _pools)
+_SEARCHES = (_limits, _fewer_slots, _any_machine, _priority, _pools)

@@ -12,7 +12,7 @@ from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import NO_QUOTA
 from services.scheduler.core.queue import Part
 from services.scheduler.core.shares import Path
-from services.scheduler.core.trial import Trial
+from services.scheduler.core.trial import Needs, Trial
 from shared.ids import PoolName, TrialId
 
 LAST = 1 << 61
@@ -44,7 +44,12 @@ class OtherMaximum:
     maximum: int
 
 
-Change = FewerSlots | OtherPart | OtherMaximum
+@dataclass(frozen=True, slots=True)
+class AnyMachine:
+    """The request is withdrawn, and one of its experiment that takes any machine comes last."""
+
+
+Change = FewerSlots | AnyMachine | OtherPart | OtherMaximum
 
 
 def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
@@ -63,7 +68,10 @@ def outcome_of(cluster: Cluster, name: TrialId, change: Change) -> Outcome:
 def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContextManager[None]:
     match change:
         case FewerSlots(slots):
-            return _with_slots(cluster, trial, slots)
+            most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
+            return _with_needs(cluster, trial, replace(trial.wish.needs, min_slots=slots, max_slots=most))
+        case AnyMachine():
+            return _with_needs(cluster, trial, replace(trial.wish.needs, where=None))
         case OtherPart(part):
             return _with_part(cluster, trial, part)
         case OtherMaximum(path, maximum):
@@ -71,12 +79,11 @@ def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContext
 
 
 @contextmanager
-def _with_slots(cluster: Cluster, trial: Trial, slots: int) -> Iterator[None]:
-    queue, needs = cluster.pools[cluster.pool_of(trial)].queue, trial.wish.needs
+def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
+    queue = cluster.pools[cluster.pool_of(trial)].queue
     shapes = len(queue.shapes)
-    fewer = replace(needs, min_slots=slots, max_slots=slots if not needs.is_elastic else needs.max_slots)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
-    wish = replace(trial.wish, needs=fewer)
+    wish = replace(trial.wish, needs=needs)
     cluster.put_trial(replace(trial, wish=wish, place=LAST, submitted_at=submitted_at))
     try:
         yield

@@ -52,6 +52,13 @@ def _change(cluster: Cluster, trial: Trial, one: Alternative) -> tuple[str, str]
         case "priority":
             change = f"at priority {one.number} instead of {part.priority}"
             return change, f"muster queue priority {number} {one.number}"
+        case "labels":
+            keys = ("required_labels", "preferred_labels", "excluded_workers")
+            options = " ".join(f"--config resources.{key}=null" for key in keys)
+            return (
+                f"on any machine instead of one {needs.where}",
+                f"muster experiment fork {number} {options}",
+            )
         case "pool":
             return f"in pool {one.pool}", f"muster queue move {number} --pool {one.pool}"
         case "max_slots":

@@ -8,10 +8,11 @@ from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core import wishes
 from services.scheduler.core.alternatives import Alternative, alternatives
+from services.scheduler.core.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
 from services.scheduler.core.refusals import binding_of
-from services.scheduler.core.supposing import FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
 from services.scheduler.core.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId
@@ -45,8 +46,11 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
     """Does what a person would do."""
     trial = world.cluster.trials[name]
     match one.change:
-        case FewerSlots(slots):
-            fewer = replace(trial.wish.needs, min_slots=slots, max_slots=slots)
+        case FewerSlots() | AnyMachine():
+            fewer = replace(trial.wish.needs, where=None)
+            if isinstance(one.change, FewerSlots):
+                slots = one.change.slots
+                fewer = replace(trial.wish.needs, min_slots=slots, max_slots=slots)
             world.places += 1
             wish = replace(trial.wish, version=trial.wish.version + 1, wanted="kill")
             wishes.on_wish(world.cluster, wish, 0, world.now)
@@ -135,6 +139,18 @@ def test_fewer_slots_are_as_many_as_would_start_now():
     world.want(2, 8, experiment=1)
     world.cycle()
     assert told(world, 2) == {"slots": (2, "now")}
+
+
+def test_any_machine_helps_who_waits_for_one():
+    world = World(PoolPolicy(POOL))
+    world.worker("a", 1, labels=(("rack", "r1"),))
+    world.worker("b", 1)
+    where = Where(required=(("rack", "r1"),))
+    world.want(1, where=where)
+    world.cycle()
+    world.want(2, where=where)
+    world.cycle()
+    assert told(world, 2)["labels"] == (None, "now")
 
 
 def test_a_priority_helps_where_it_gives_the_right_to_ask():
