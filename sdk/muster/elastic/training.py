@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from muster import Trial
 
-MEASURE_EVERY = 10
+MEASURE_EVERY = 20
 TELL_EVERY_S = 5.0
 STEPS_TIMED = 51
 LEAST_STEPS = 5
@@ -32,7 +32,7 @@ class Elastic:
         loss.backward(); optimizer.step()
         elastic.after_step()                      # every rank, before zero_grad()
 
-    A step in ten measures the gradient: with several ranks each rank's own (by hooks, before Horovod averages them) and the average of all,
+    One step in twenty measures the gradient: with several ranks each rank's own (by hooks, before Horovod averages them) and the average of all,
     one number more to exchange; with one rank the gradients of two steps that follow each other, as AdaptDL does. One backward pass a step; gradients
     that were clipped or scaled (`torch.amp.GradScaler`) before `after_step` cannot be compared and should not be.
 
@@ -155,13 +155,13 @@ class Elastic:
             now, before, self._before = self._gradients(), self._before, []
             if len(now) == len(before):
                 each = (_squared(now) + _squared(before)) / 2
-                both = (each + sum(float((a * b).sum()) for a, b in zip(now, before, strict=True))) / 2
+                both = (each + sum(float(a.dot(b)) for a, b in zip(now, before, strict=True))) / 2
                 self.noise.add(each, self.per_rank, both, 2 * self.per_rank)
         elif self._steps % MEASURE_EVERY == MEASURE_EVERY - 1:
             self._before = [gradient.clone() for gradient in self._gradients()]
 
     def _gradients(self) -> "list[torch.Tensor]":
-        found = [_dense(one.grad.detach()) for one in self._parameters if one.grad is not None]
+        found = [_flat(one.grad) for one in self._parameters if one.grad is not None]
         if not found:
             raise Rejected(
                 "gradients_missing",
@@ -223,14 +223,18 @@ class _OwnGradient:
     def _hook(self, number: int) -> Any:
         def look(gradient: "torch.Tensor") -> None:
             self._seen.add(number)
-            self._norms.append((_dense(gradient.detach()) ** 2).sum())
+            flat = _flat(gradient)
+            self._norms.append(flat.dot(flat))
 
         return look
 
 
-def _dense(gradient: "torch.Tensor") -> "torch.Tensor":
-    return gradient.coalesce().to_dense() if gradient.is_sparse else gradient
+def _flat(gradient: "torch.Tensor") -> "torch.Tensor":
+    """As one row, in single precision at least: half of it does not hold sums of squares."""
+    found = gradient.detach()
+    found = found.coalesce().to_dense() if found.is_sparse else found
+    return (found if found.element_size() >= 4 else found.float()).reshape(-1)
 
 
 def _squared(gradients: "list[torch.Tensor]") -> float:
-    return sum(float((gradient**2).sum()) for gradient in gradients)
+    return sum(float(gradient.dot(gradient)) for gradient in gradients)
