@@ -96,6 +96,16 @@ def _comparison(results: dict[str, Result]) -> Table:
         ("preemptions", lambda r: f"{r.preemptions:,}"),
         ("runs lost with machines", lambda r: f"{r.lost_runs:,}"),
     ]
+    if any(result.rented for result in results.values()):
+        rows += [
+            (
+                "machines rented, at most",
+                lambda r: f"{r.rented.machines:,}, {r.rented.most:,}" if r.rented else "",
+            ),
+            ("machine-hours", lambda r: f"{r.rented.machine_hours:,.1f}" if r.rented else ""),
+            ("cost", lambda r: f"{r.rented.cost:,.2f}" if r.rented else ""),
+            ("machines taken back", lambda r: f"{r.rented.taken:,}" if r.rented else ""),
+        ]
     for name, shown in rows:
         table.add_row(name, *(shown(result) for result in results.values()))
     return table

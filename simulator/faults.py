@@ -15,12 +15,14 @@ from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
 from simulator.control.node import Drained, Removed
 from simulator.machines.machine import Machine
+from simulator.provisioning.provisioner import POINTS as PROVISIONER_POINTS
 from simulator.searching.searcher import POINTS as SEARCHER_POINTS
 from simulator.simulation import Simulation
 
 Fault = Literal[
     "power_lost", "daemon_restarted", "worker_cut_off", "spot_taken", "bus_down", "database_down",
     "scheduler_died", "scheduler_froze", "scheduler_cut_off", "mind_changed", "searcher_died", "search_steered",
+    "provisioner_died",
 ]  # fmt: skip
 POINTS = ("before_save", "after_save", "before_desired", "after_handler_commit")
 NOTICE_MS = 120_000
@@ -91,6 +93,7 @@ class Faults:
             "mind_changed": self._change_mind,
             "searcher_died": self._kill_searcher,
             "search_steered": self._steer_search,
+            "provisioner_died": self._kill_provisioner,
         }
         doing[trouble.fault](trouble)
 
@@ -104,7 +107,8 @@ class Faults:
 
     def _power_up(self, machine: Machine) -> None:
         self.troubled.discard(machine.kind.name)
-        machine.switch_on()
+        if self._simulation.stands(machine.kind.name):
+            machine.switch_on()
 
     def _restart_daemon(self, trouble: Trouble) -> None:
         machine = self._machine(trouble)
@@ -196,6 +200,17 @@ class Faults:
             searcher.die(trouble.lasts_ms)
         else:
             searcher.dies_at = point, trouble.lasts_ms
+
+    def _kill_provisioner(self, trouble: Trouble) -> None:
+        """At once, or at its next passing of a point; it is started again."""
+        provisioner = self._simulation.provisioner
+        if provisioner is None or not provisioner.is_up:
+            return
+        if trouble.how % 2:
+            provisioner.die(trouble.lasts_ms)
+        else:
+            point = PROVISIONER_POINTS[trouble.how // 2 % len(PROVISIONER_POINTS)]
+            provisioner.dies_at = point, trouble.lasts_ms
 
     def _steer_search(self, trouble: Trouble) -> None:
         """A person pauses an experiment and resumes it later, or ends it."""

@@ -119,6 +119,9 @@ def _check_room(question: Question) -> None:
     fitting = [one for one in machines if resources.slot_kind in (None, one.kind)]
     must_be_one = resources.is_single_node or not question.cluster.exclusive
     sizes = [one.slots for one in fitting] if must_be_one else [one.slots * one.count for one in fitting]
+    provider = question.cluster.provider
+    if provider is not None and resources.slot_kind in (None, provider.kind):
+        sizes.append(provider.slots if must_be_one else provider.slots * provider.maximum)
     room = max(sizes, default=0) if must_be_one else sum(sizes)
     least, _ = resources.slot_range
     if least > room:

@@ -1,10 +1,13 @@
-"""A user's policy and quotas as the scheduler's core takes them."""
+"""A user's policy, quotas and provider as the cores of scheduler and provisioner take them."""
 
 from datetime import timedelta
 
+from services.provisioner.core.sizing import Policy as ProviderPolicy
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName
 from simulator.files.schema import Cluster, Policy
+from simulator.provisioning.cloud import Offer
+from simulator.provisioning.provisioner import Rented
 
 
 def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
@@ -32,3 +35,28 @@ def quotas_of(cluster: Cluster) -> dict[tuple[str, ...], Quota]:
         tuple(name.split("/")): Quota(limits.guaranteed, limits.maximum, limits.weight)
         for name, limits in cluster.quotas.items()
     }
+
+
+def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
+    """What the provider brings; None: there is none."""
+    provider = cluster.provider
+    if provider is None:
+        return None
+    policy = ProviderPolicy(
+        pool=pool,
+        driver="cloud",
+        minimum=provider.minimum,
+        maximum=provider.maximum,
+        slots_per_instance=provider.slots,
+        kind=provider.kind,
+        idle_timeout=timedelta(seconds=provider.idle_timeout_s),
+        join_timeout=timedelta(seconds=provider.join_timeout_s),
+        price_per_hour=provider.price_per_hour,
+    )
+    every_h = provider.spot_every_h
+    offer = Offer(
+        boot_ms=round(provider.boot_s * 1000),
+        failing=provider.failing,
+        taken_every_ms=None if every_h is None else round(every_h * 3_600_000),
+    )
+    return Rented(policy, offer)

@@ -10,7 +10,7 @@ from simulator.control.leader import Tempo
 from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
-from simulator.policies import policy_of, quotas_of
+from simulator.policies import policy_of, quotas_of, rented_of
 from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
@@ -27,11 +27,23 @@ TELL_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
+class RentedResult:
+    """What the provider's machines came to. `taken`: how many were taken back; `most`: at a time."""
+
+    machines: int
+    most: int
+    machine_hours: float
+    cost: float
+    taken: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """What happened. `is_complete` False: the time given was over first, and what had not ended is left out.
 
     Attributes:
-        utilisation: Slot time held by runs, of all slot time from the first arrival to the last end.
+        utilisation: Slot time held by runs, of all slot time from the first arrival to the last end; a rented machine's is there
+            from its order to its end.
         fairness: Jain's index over the tenants' speeds.
         digest: Equal for equal input.
     """
@@ -50,6 +62,7 @@ class Result:
     restarts: int
     tenants: dict[str, Account]
     experiments: tuple[ExperimentResult, ...] = ()
+    rented: RentedResult | None = None
     is_complete: bool = True
     digest: str = ""
 
@@ -86,8 +99,9 @@ def simulate(
     measures, experiments, trace = Measures(), Experiments(), Trace()
     pool = policy_of(policy, cluster, POOL)
     setup = Setup(
-        pool, machines_of(cluster), items, seed, TEMPO, quotas=quotas_of(cluster), submissions=submissions
-    )
+        pool, machines_of(cluster), items, seed, TEMPO,
+        quotas=quotas_of(cluster), submissions=submissions, rented=rented_of(cluster, POOL),
+    )  # fmt: skip
     watches = [*(all_invariants() if is_checked else ()), measures, experiments, trace]
     simulation = Simulation(setup, watches)
     measures.agenda = trace.agenda = simulation.agenda
@@ -98,7 +112,8 @@ def simulate(
     served = measures.served()
     result = _result(policy, simulation, measures, served)
     found = tuple(experiments.results(measures.slot_ms_of))
-    return Answer(replace(result, experiments=found, is_complete=is_complete, digest=trace.digest), served)
+    told = replace(result, experiments=found, rented=_rented(simulation), is_complete=is_complete)
+    return Answer(replace(told, digest=trace.digest), served)
 
 
 def machines_of(cluster: Cluster) -> list[Kind]:
@@ -143,10 +158,14 @@ def _plan_failures(simulation: Simulation, failures: Failures, chance: Random) -
 
 
 def _result(policy: Policy, simulation: Simulation, measures: Measures, served: Sequence[Served]) -> Result:
-    slots = sum(kind.slots for kind in simulation.setup.machines)
     ends = [way.closed_ms for way in measures.ways.values() if way.closed_ms is not None]
     first_ms = min((way.item.arrives_ms for way in measures.ways.values()), default=0)
     span_ms = max(ends, default=first_ms) - first_ms
+    offered_ms = span_ms * sum(kind.slots for kind in simulation.setup.machines)
+    if simulation.provisioner is not None:
+        offered_ms += round(
+            sum(one.slots * hours for one, hours in simulation.provisioner.hours()) * 3_600_000
+        )
     outcomes: dict[str, int] = {}
     for one in served:
         outcomes[one.outcome] = outcomes.get(one.outcome, 0) + 1
@@ -158,11 +177,25 @@ def _result(policy: Policy, simulation: Simulation, measures: Measures, served: 
         waiting=figures(one.waited_s for one in served),
         completion=figures(one.took_s for one in served),
         makespan_s=span_ms / 1000,
-        utilisation=min(1.0, measures.slot_ms / (slots * span_ms)) if span_ms else 0.0,
+        utilisation=min(1.0, measures.slot_ms / offered_ms) if offered_ms else 0.0,
         fairness=jain([account.speed for account in tenants.values()]),
         placements=measures.placements,
         preemptions=measures.preempted,
         lost_runs=measures.lost,
         restarts=measures.restarted,
         tenants=tenants,
+    )
+
+
+def _rented(simulation: Simulation) -> RentedResult | None:
+    provisioner = simulation.provisioner
+    if provisioner is None:
+        return None
+    hours = list(provisioner.hours())
+    return RentedResult(
+        machines=len(hours),
+        most=provisioner.most,
+        machine_hours=sum(each for _, each in hours),
+        cost=provisioner.cost,
+        taken=provisioner.cloud.taken,
     )

@@ -1,11 +1,12 @@
 """A world put together: machines, scheduler processes, bus, registry and owner on one clock, from one seed."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 
-from services.scheduler.core.facts import Closed, Ended, Fact, Granted
+from services.scheduler.core.decisions import Demand
+from services.scheduler.core.facts import Closed, Ended, Fact, Granted, WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
@@ -13,13 +14,20 @@ from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
 from simulator.control.leader import Tempo
 from simulator.control.messages import Orders, Sighting
-from simulator.control.node import Links, Node, Settled, Told
+from simulator.control.node import Drained, Links, Node, Settled, Told
 from simulator.control.records import Records
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine, Ties
 from simulator.machines.registry import Registry
 from simulator.machines.training import Training
 from simulator.owner import Owner, tenant_id
+from simulator.provisioning.cloud import Cloud
+from simulator.provisioning.provisioner import (
+    PLACE as PROVISIONER,
+    Provisioner,
+    Rented,
+    Ties as ProvisionerTies,
+)
 from simulator.searching.messages import Saved, Stored, Verdict
 from simulator.searching.searcher import PLACE as SEARCHER, Searcher, Ties as SearcherTies
 from simulator.searching.submission import Submission
@@ -41,6 +49,7 @@ class Setup:
         nodes: Scheduler processes; one leads.
         quotas: By (tenant,) or (tenant, workspace).
         submissions: Experiments whose trials are made by the searcher's core.
+        rented: Machines that the provisioner's core brings and ends, beside `machines`.
     """
 
     policy: PoolPolicy
@@ -53,6 +62,7 @@ class Setup:
     failing: float = 0.0
     quotas: Mapping[tuple[str, ...], Quota] = field(default_factory=dict)
     submissions: Sequence[Submission] = ()
+    rented: Rented | None = None
 
 
 class Simulation:
@@ -64,7 +74,7 @@ class Simulation:
         self.agenda = agenda = Agenda()
         self.wire = Wire(agenda, setup.weather, self.chance("wire"))
         self.records = Records(
-            pools={setup.policy.name: setup.policy},
+            pools={setup.policy.name: _reaching(setup)},
             quotas={(tenant_id(tenant), *below): quota for (tenant, *below), quota in setup.quotas.items()},
         )
         self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
@@ -91,7 +101,18 @@ class Simulation:
         if setup.tempo.beat_ms is not None:
             # Where nothing fails no token is ever stale; the registry asks the tables about a run that it does not know.
             outbound.append((to_registry, (Granted, Ended)))
-        links = Links(agenda, self.wire, self.records, self.inbound, outbound, self._deliver, self.watch)
+        self.provisioner: Provisioner | None = None
+        demands: Stream[tuple[int, Demand]] | None = None
+        if setup.rented is not None:
+            self.provisioner = self._provisioner(setup.rented)
+            demands = Stream(self.wire, "scheduler")
+            to_provisioner: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")
+            demands.consume(PROVISIONER, self.provisioner.take_demand)
+            to_provisioner.consume(PROVISIONER, self.provisioner.take_fact)
+            outbound.append((to_provisioner, (WorkerUp, WorkerDown, WorkerEmptied)))
+        links = Links(
+            agenda, self.wire, self.records, self.inbound, outbound, self._deliver, self.watch, demands
+        )
         self.nodes = [Node(f"scheduler-{number}", links, setup.tempo) for number in range(setup.nodes)]
         self.on_boot: Callable[[Machine], None] = lambda machine: None
         to_owner.consume(OWNER, self.owner.take)
@@ -114,6 +135,8 @@ class Simulation:
             self.agenda.after(0, partial(self._boot, kind))
         self.owner.begin()
         self.searcher.begin()
+        if self.provisioner is not None:
+            self.provisioner.begin()
 
     @property
     def left(self) -> int:
@@ -127,6 +150,12 @@ class Simulation:
         for row in self.searcher.rows.experiments.values():
             for one in row.trials.values():
                 yield one.id, one.request
+
+    def stands(self, worker: WorkerId) -> bool:
+        """Whether there is still such a machine."""
+        if self.provisioner is None or worker in {kind.name for kind in self.setup.machines}:
+            return True
+        return worker in self.provisioner.cloud.observe()
 
     def join(self, kind: Kind) -> Machine:
         """A machine gets its credentials and boots."""
@@ -156,6 +185,31 @@ class Simulation:
         for node in self.nodes:
             if node.leader:
                 node.leader.give_up(worker)
+
+    def _provisioner(self, rented: Rented) -> Provisioner:
+        cloud = Cloud(
+            self.agenda, rented.offer, self.chance("cloud"), self.join, self._switch_off, self._warn
+        )
+        ties = ProvisionerTies(
+            self.agenda, self.inbound, self.watch, lambda: self.records.is_up, self._used_slots
+        )
+        return Provisioner(ties, rented.policy, cloud)
+
+    def _switch_off(self, worker: WorkerId) -> None:
+        self.watch.on_gone(worker)
+        self.machines[worker].switch_off()
+
+    def _warn(self, worker: WorkerId) -> None:
+        """A spot machine will be taken back: its runs save and go elsewhere."""
+        self.watch.on_trouble(worker)
+        self.inbound.publish(Drained(worker, reclaim=True))
+
+    def _used_slots(self) -> Mapping[WorkerId, int] | None:
+        """`qry scheduler.snapshot`."""
+        for node in self.nodes:
+            if node.leader and node.is_up:
+                return {worker.id: worker.used_slots for worker in node.leader.cluster.workers.values()}
+        return None
 
     def _deliver(self, orders: Orders) -> None:
         """A desired set has come to its machine; the answer goes back to whoever asked."""
@@ -197,3 +251,16 @@ class Simulation:
 
     def _item_of(self, trial: TrialId) -> Item:
         return self.searcher.items.get(trial) or self.owner.orders[trial].item
+
+
+def _reaching(setup: Setup) -> PoolPolicy:
+    """The pool's policy with how far its provider can take it."""
+    if setup.rented is None:
+        return setup.policy
+    provided = setup.rented.policy
+    return replace(
+        setup.policy,
+        max_slots=provided.maximum * provided.slots_per_instance,
+        max_slots_per_worker=provided.slots_per_instance,
+        provided_kind=provided.kind,
+    )

@@ -9,6 +9,7 @@ from typing import Protocol
 from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.decisions import Demand
 from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
@@ -60,6 +61,10 @@ class Process(Protocol):
 
     def carry(self, orders: Orders) -> None: ...
 
+    def tell_demand(self, version: int, demand: Demand) -> None:
+        """What a pool could use beyond what stands, when that has changed."""
+        ...
+
     def reaches(self, point: str) -> bool:
         """Whether the process lives past a point of fault."""
         ...
@@ -79,6 +84,9 @@ class Leader:
             self.cluster, epoch, process.carry, process.later, retries=tempo.beat_ms is not None
         )
         self._events: list[Event] = []
+        self._demands: dict[PoolName, Demand] = {}
+        self._told: dict[PoolName, Demand] = {}
+        self._versions = 0
         self._is_turning = False
         self._last_token = process.records.next_block()
         self._seen: dict[WorkerId, tuple[int, int]] = {}
@@ -119,11 +127,11 @@ class Leader:
         """A worker has got credentials."""
         self.push(lambda cluster, _: heard.on_joined(cluster, worker, pool))
 
-    def drain(self, worker: WorkerId, reclaim: bool) -> None:
-        """A worker is to take nothing more."""
+    def drain(self, worker: WorkerId, reclaim: bool, undo: bool) -> None:
+        """A worker is to take nothing more, or may again."""
 
         def apply(cluster: Cluster, _: datetime) -> None:
-            heard.on_drain(cluster, worker, reclaim=reclaim, undo=False)
+            heard.on_drain(cluster, worker, reclaim=reclaim, undo=undo)
 
         self.push(apply)
 
@@ -176,6 +184,7 @@ class Leader:
         events, self._events = self._events, []
         turn = take_turn(self.cluster, events, self._next_token, self.process.agenda.now)
         self.process.watch.on_turn(self.cluster, turn.plan)
+        self._demands |= turn.plan.demand
         # 3. Save and tell in one transaction, which holds only under our epoch.
         changes = turn.changes
         if changes.facts or changes.trials or changes.runs or changes.workers:
@@ -219,6 +228,12 @@ class Leader:
             self._wake()
 
     def _send(self, changes: Changes) -> None:
+        for pool, demand in self._demands.items():
+            if self._told.get(pool) != demand:
+                self._told[pool] = demand
+                self._versions += 1
+                self.process.tell_demand((self.epoch << 24) + self._versions, demand)
+        self._demands.clear()
         # By name: the order of a set differs from process to process.
         self.dispatch.send(sorted(changes.desired), self.process.agenda.now_ms)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from services.scheduler.core import heard, wishes
+from services.scheduler.core.decisions import Demand
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
@@ -41,6 +42,7 @@ class Drained:
 
     worker: WorkerId
     reclaim: bool
+    undo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Links:
     outbound: Sequence[tuple[Stream[tuple[int, Fact]], tuple[type[Fact], ...]]]
     deliver: Callable[[Orders], None]
     watch: Watch
+    demands: Stream[tuple[int, Demand]] | None = None
 
 
 class Node:
@@ -151,6 +154,10 @@ class Node:
     def carry(self, orders: Orders) -> None:
         if self.is_up:
             self._links.wire.send(self.name, orders.worker, lambda: self._links.deliver(orders))
+
+    def tell_demand(self, version: int, demand: Demand) -> None:
+        if self._links.demands is not None:
+            self._links.demands.publish((version, demand))
 
     def reaches(self, point: str) -> bool:
         if self.dies_at is None or self.dies_at[0] != point:
@@ -247,9 +254,12 @@ class Node:
                     return None
                 records.settle(run)
                 return lambda leader: leader.push(lambda c, now: wishes.on_settled(c, run, now))
-            case Drained(worker, reclaim):
-                records.draining[worker] = reclaim
-                return lambda leader: leader.drain(worker, reclaim)
+            case Drained(worker, reclaim, undo):
+                if undo:
+                    records.draining.pop(worker, None)
+                else:
+                    records.draining[worker] = reclaim
+                return lambda leader: leader.drain(worker, reclaim, undo)
             case Removed(worker):
                 records.removed.add(worker)
                 return lambda leader: leader.push(lambda c, now: heard.on_removed(c, worker, now))

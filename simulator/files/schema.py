@@ -64,17 +64,45 @@ class Limits(Strict):
     weight: Annotated[float, Field(gt=0, le=1000)] = 1.0
 
 
+class Provider(Strict):
+    """Machines that are rented while they are needed.
+
+    Attributes:
+        boot_s: From an order to a machine that takes work; `failing`: share of the orders that are refused or never boot.
+        spot_every_h: Mean time until a machine is taken back, two minutes after it was said; left out: none is.
+    """
+
+    slots: Annotated[int, Field(ge=1, le=1024)]
+    minimum: Annotated[int, Field(ge=0, le=100_000)] = 0
+    maximum: Annotated[int, Field(ge=1, le=100_000)]
+    kind: SlotKind = "cuda"
+    price_per_hour: Annotated[float, Field(ge=0, le=1e9)] = 0.0
+    boot_s: Annotated[float, Field(ge=0, le=1e6)] = 90.0
+    idle_timeout_s: Annotated[float, Field(ge=1, le=1e6)] = 300.0
+    join_timeout_s: Annotated[float, Field(ge=1, le=1e6)] = 600.0
+    failing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    spot_every_h: Annotated[float, Field(gt=0, le=1e6)] | None = None
+
+
 class Cluster(Strict):
     """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines.
 
     Attributes:
+        provider: Who brings machines beside those that stand.
         quotas: By `tenant` or `tenant/workspace`.
     """
 
-    machines: Annotated[tuple[Machines, ...], Field(min_length=1)]
+    machines: tuple[Machines, ...] = ()
+    provider: Provider | None = None
     exclusive: bool = True
     failures: Failures | None = None
     quotas: dict[Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")], Limits] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_machines(self) -> "Cluster":
+        if not self.machines and self.provider is None:
+            raise ValueError("there are neither machines nor a provider")
+        return self
 
     @model_validator(mode="after")
     def _names_differ(self) -> "Cluster":

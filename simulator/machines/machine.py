@@ -225,7 +225,7 @@ class Machine:
         if local.phase == "exited" or self.local.get(local.run.allocation) is not local:
             return
         local.phase, local.exit = "exited", exited
-        if local.is_started:
+        if local.is_started or cause == "orphaned":
             self._ties.watch.on_stopped(self.kind.name, local.run, cause)
         if local.is_dropped:
             del self.local[local.run.allocation]

@@ -12,6 +12,7 @@ from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import WHOLE_SLOT, Thousandths, Wanted
 from simulator.watching.breach import Invariant
+from simulator.watching.machines import EndedEmpty, WithinMaximum
 from simulator.watching.placement import WhereWanted
 from simulator.watching.priority import PriorityNeverInverted
 from simulator.watching.searches import EndsByTheRule, JournalRepeats, KeptConcurrency, OneVerdictEach
@@ -185,17 +186,22 @@ class NoHealthyRunKilled(Invariant):
         self._live: dict[RunId, Run] = {}
         self._excused: set[RunId] = set()
         self._ended: set[TrialId] = set()
+        self._gone: set[WorkerId] = set()
         self.troubled: set[WorkerId] = set()
         """Machines that are failing now."""
 
     def on_trouble(self, worker: WorkerId) -> None:
         self._excused |= {run.id for run in self._live.values() if worker in run.workers}
 
+    def on_gone(self, worker: WorkerId) -> None:
+        self.on_trouble(worker)
+        self._gone.add(worker)
+
     def on_commit(self, cluster: Cluster, changes: Changes) -> None:
         for fact in changes.facts:
             if isinstance(fact, Granted):
                 self._live[fact.run.id] = fact.run
-                if fact.run.workers & self.troubled:
+                if fact.run.workers & (self.troubled | self._gone):
                     self._excused.add(fact.run.id)
             elif isinstance(fact, Ended):
                 self._judge_end(fact)
@@ -240,6 +246,8 @@ def all_invariants() -> list[Invariant]:
         KeptConcurrency(),
         EndsByTheRule(),
         JournalRepeats(),
+        WithinMaximum(),
+        EndedEmpty(),
     ]
 
 

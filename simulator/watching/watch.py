@@ -1,7 +1,9 @@
 """Those who look on: invariants and measures. They change nothing, so what happens is the same with and without them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.sizing import Policy
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
@@ -29,6 +31,12 @@ class Watch:
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         """A turn of a search was saved."""
 
+    def on_machines(self, policy: Policy, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+        """The provisioner has looked at its pool, and acted: what is on record, and what stands."""
+
+    def on_ended(self, instance: Instance) -> None:
+        """The provisioner is about to end a machine."""
+
     def on_closed(self, closed: Closed) -> None:
         """The searcher has learned of a request's end."""
 
@@ -46,6 +54,9 @@ class Watch:
 
     def on_trouble(self, worker: WorkerId) -> None:
         """A machine, or its way to the bus, has really failed."""
+
+    def on_gone(self, worker: WorkerId) -> None:
+        """A machine is no more."""
 
     def on_restored(self, trial: TrialId, token: int) -> None:
         """The registry has told a run what it goes on from."""
@@ -76,6 +87,14 @@ class Watches(Watch):
         for watch in self._all:
             watch.on_decided(submission, decision)
 
+    def on_machines(self, policy: Policy, live: Sequence[Instance], standing: Collection[WorkerId]) -> None:
+        for watch in self._all:
+            watch.on_machines(policy, live, standing)
+
+    def on_ended(self, instance: Instance) -> None:
+        for watch in self._all:
+            watch.on_ended(instance)
+
     def on_closed(self, closed: Closed) -> None:
         for watch in self._all:
             watch.on_closed(closed)
@@ -99,6 +118,10 @@ class Watches(Watch):
     def on_trouble(self, worker: WorkerId) -> None:
         for watch in self._all:
             watch.on_trouble(worker)
+
+    def on_gone(self, worker: WorkerId) -> None:
+        for watch in self._all:
+            watch.on_gone(worker)
 
     def on_restored(self, trial: TrialId, token: int) -> None:
         for watch in self._all:

@@ -99,6 +99,17 @@ def test_the_examples_play_and_print_json(capsys, tmp_path):
     assert "utilisation" in capsys.readouterr().out
 
 
+def test_rented_machines_are_paid_from_order_to_end():
+    provider = {"slots": 4, "maximum": 2, "price_per_hour": 6.0, "boot_s": 0, "idle_timeout_s": 60}
+    rented = Cluster.model_validate({"provider": provider})
+    result = simulate(Policy(), rented, [item("a", 1800), item("b", 1800)], is_checked=True).result
+    assert result.rented is not None
+    assert (result.rented.machines, result.rented.most) == (2, 2)
+    assert result.rented.machine_hours == pytest.approx(1.0, abs=0.02)
+    assert result.rented.cost == pytest.approx(6.0, abs=0.1)
+    assert result.utilisation > 0.95
+
+
 def test_percentiles_and_fairness():
     assert figures([4.0, 1.0, 3.0, 2.0]).p50_s == 2.0 and figures([4.0, 1.0, 3.0, 2.0]).p99_s == 4.0
     assert figures([]).average_s == 0.0

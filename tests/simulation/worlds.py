@@ -13,6 +13,7 @@ from shared.ids import PoolName, WorkerId
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
 from simulator.machines.local import Kind
+from simulator.provisioning.provisioner import Rented
 from simulator.searching.learning import Learning
 from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
@@ -65,8 +66,9 @@ def world(
     policy: PoolPolicy | None = None,
     tempo: Tempo = REAL,
     searches: int = 0,
+    rented: Rented | None = None,
 ) -> World:
-    """A world of five machines, a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
+    """A world of five machines (or of rented ones), a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
     minutes."""
     chance = Random(f"{seed}/world")
     policy = policy or replace(
@@ -80,11 +82,13 @@ def world(
         policy=policy,
         machines=[
             Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))
-            for number, slots in enumerate(SLOTS)
+            for number, slots in enumerate(() if rented else SLOTS)
         ],
+        rented=rented,
         items=[
             replace(
-                _item(chance, number, longest_work_ms), where=Random(f"{seed}/where {number}").choice(WHERES)
+                _item(chance, number, longest_work_ms),
+                where=None if rented else Random(f"{seed}/where {number}").choice(WHERES),
             )
             for number in range(chance.randrange(8, 16))
         ],

@@ -119,7 +119,8 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
     worker.drain = DRAIN.next(worker.drain, DrainTrigger.UNDO if undo else DrainTrigger.DRAIN)
     cluster.put_worker(worker)
     cluster.changes.workers[worker_id] = None
-    cluster.tell(WorkerUp(worker))
+    # Of a drained one it is said again that it is empty: a newer word without it would hide the older one that had it.
+    cluster.tell(WorkerEmptied(worker) if worker.drain is Drain.DRAINED else WorkerUp(worker))
     if reclaim and not undo:
         for run_id in cluster.runs_on.get(worker_id, {}):
             on_preempted(cluster, run_id, Asked("drain"))

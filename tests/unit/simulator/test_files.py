@@ -127,3 +127,8 @@ def test_what_is_wrong_with_an_experiment_is_named_with_its_place(
     with pytest.raises(Rejected, match=words) as refused:
         submissions_of(read_workload(path), path)
     assert place in (refused.value.place or "")
+
+
+def test_a_cluster_without_any_machine_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="neither machines nor a provider"):
+        read_cluster(written(tmp_path, "c.yaml", "exclusive: true\n"))

@@ -1,0 +1,109 @@
+"""Machines that come and go as the provisioner's own core says: up for what waits, down when idle, through failures and spot losses."""
+
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from services.provisioner.core import plan, sizing
+from services.provisioner.core.sizing import Policy
+from services.scheduler.core import heard
+from services.scheduler.core.facts import WorkerEmptied
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.worker import Drain
+from simulator.faults import Fault
+from simulator.provisioning.cloud import Offer
+from simulator.provisioning.provisioner import Provisioner, Rented
+from simulator.simulation import Setup, Simulation
+from simulator.trials import Item, PlainWork
+from simulator.watching.breach import Breach
+from simulator.watching.invariants import all_invariants
+from tests.simulation.worlds import EVERY_FAULT, MINUTE_MS, POOL, World, world
+
+POLICY = Policy(POOL, "cloud", 0, 4, 8, "cuda", timedelta(minutes=2), timedelta(minutes=5), 3.0)
+FAULTS: tuple[Fault, ...] = tuple(fault for fault in EVERY_FAULT if fault != "spot_taken")
+DAY_MS = 24 * 60 * MINUTE_MS
+
+
+def rented(seed: int) -> Rented:
+    chance = Random(f"{seed}/offer")
+    policy = replace(POLICY, minimum=chance.choice([0, 1]))
+    taken_every_ms = chance.choice([None, 5 * MINUTE_MS])
+    return Rented(
+        policy, Offer(chance.choice([5_000, 60_000]), 0.5, chance.choice([0.0, 0.2]), taken_every_ms)
+    )
+
+
+def provisioner_of(simulation: Simulation) -> Provisioner:
+    assert simulation.provisioner is not None
+    return simulation.provisioner
+
+
+def goes_home(ended: World) -> None:
+    """When nothing waits any more only the minimum stays."""
+    simulation = ended.simulation
+    provisioner = provisioner_of(simulation)
+    least, until_ms = provisioner.policy.minimum, simulation.agenda.now_ms + 120 * MINUTE_MS
+    while len(provisioner.live) > least and simulation.agenda.now_ms < until_ms:
+        simulation.agenda.step()
+    assert len(provisioner.live) <= least
+    assert len(provisioner.cloud.observe()) <= least
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_work_ends_on_machines_that_come_and_go_whatever_fails(seed):
+    ended = world(seed, FAULTS, count=12, searches=1, rented=rented(seed))
+    ended.end(after_ms=DAY_MS)
+    goes_home(ended)
+
+
+def test_a_provisioner_that_dies_again_and_again_leaks_no_machine():
+    for seed in range(400, 404):
+        ended = world(seed, ["provisioner_died"], count=12, rented=rented(seed))
+        ended.end(after_ms=DAY_MS)
+        goes_home(ended)
+
+
+def test_a_trial_waits_for_its_machine_and_the_next_finds_it_there():
+    items = [
+        Item(f"trial {at}", at * MINUTE_MS, PlainWork(10 * MINUTE_MS, 8), 8, 8, launch_ms=0, upload_ms=0)
+        for at in (0, 12, 30)
+    ]
+    offer = Offer(boot_ms=MINUTE_MS, boot_spread=0.0)
+    setup = Setup(PoolPolicy(POOL), [], items, rented=Rented(POLICY, offer))
+    simulation = Simulation(setup, all_invariants())
+    simulation.begin()
+    assert simulation.run(120 * MINUTE_MS)
+    provisioner = provisioner_of(simulation)
+    runs = sorted(simulation.records.runs.values(), key=lambda run: run.token)
+    first, second, third = (run.chief for run in runs)
+    assert first == second != third, "after two idle minutes it was ended, and another was rented"
+    hours = [hours for _, hours in provisioner.hours()]
+    assert hours[0] == pytest.approx((22 + 2) / 60, abs=0.02)
+    assert provisioner.cost == pytest.approx(3.0 * sum(hours))
+
+
+def test_a_pool_that_grows_beyond_its_maximum_is_caught(monkeypatch):
+    whole = sizing.plan_size
+    monkeypatch.setattr(plan, "plan_size", lambda policy, *rest: whole(replace(policy, maximum=9), *rest))
+    fails("never above the maximum")
+
+
+def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch):
+    def hastily(cluster, worker):
+        if worker.drain is Drain.DRAINING:
+            cluster.tell(WorkerEmptied(worker))
+
+    monkeypatch.setattr(heard, "_finish_drain", hastily)
+    monkeypatch.setattr(sizing, "_idle_too_long", lambda policy, demand, staying, *rest: list(staying))
+    fails("no machine ended under a run")
+
+
+def fails(words: str) -> None:
+    def run_all() -> None:
+        for seed in range(40):
+            world(seed, rented=rented(seed)).end(after_ms=DAY_MS)
+
+    with pytest.raises(Breach, match=words):
+        run_all()
