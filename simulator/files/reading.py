@@ -59,7 +59,8 @@ def _read_yaml(path: Path, model: type[M]) -> M:
         return model.model_validate(document.root)
     except ValidationError as error:
         first = error.errors()[0]
-        where = tuple(part for part in first["loc"] if not isinstance(part, str) or part != "__root__")
+        # A key that takes one kind of number or another has the kind's name at its end.
+        where = tuple(part for part in first["loc"] if not str(part).startswith(("__root__", "constrained-")))
         raise _wrong(path, document.place(where), first["msg"]) from None
 
 

@@ -70,7 +70,7 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeyp
 
 def test_turns_that_are_over_at_once_are_cut_short(monkeypatch):
     made = clusters.stander_of
-    monkeypatch.setattr(clusters, "stander_of", lambda *told: replace(made(*told), turn_ms=0))
+    monkeypatch.setattr(clusters, "stander_of", lambda *told: made(*told)._replace(turn_ms=0))
     seeds_fail("no turn cut short", faults=())
 
 
