@@ -4,7 +4,6 @@ All share one connection, so that what a benchmark measures is the scheduler.
 """
 
 import asyncio
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -108,19 +107,18 @@ class Fleet:
         has |= {"state": "exited", "exit_code": 0}
         if not machine.is_due:
             machine.is_due = True
-            asyncio.get_running_loop().call_soon(lambda: asyncio.create_task(self._say([machine])))
+            asyncio.get_running_loop().call_soon(lambda: asyncio.create_task(self._say(machine)))
 
-    async def _say(self, machines: Iterable[Machine]) -> None:
-        for machine in machines:
-            machine.is_due = False
-            await self._client.publish(
-                f"wrq.v1.{machine.name}.observed", machine.observed(), reply=self._seen
-            )
+    async def _say(self, machine: Machine) -> None:
+        machine.is_due = False
+        await self._client.publish(f"wrq.v1.{machine.name}.observed", machine.observed(), reply=self._seen)
 
     async def _beat(self) -> None:
+        """Each once a second, spread over it as daemons of many machines are."""
         while True:
-            await self._say(self._machines.values())
-            await asyncio.sleep(HEARTBEAT_S)
+            for machine in self._machines.values():
+                await self._say(machine)
+                await asyncio.sleep(HEARTBEAT_S / len(self._machines))
 
 
 async def _ignore(_: Msg) -> None:

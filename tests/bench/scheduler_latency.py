@@ -39,7 +39,7 @@ from tests.bench.fleet import Fleet
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.integration.servers import Servers, TestDatabase
 
-MACHINES, SLOTS = 16, 8
+MACHINES, SLOTS = 64, 8
 TENANTS, EXPERIMENTS = 4, 5
 WARM_UP, PACED, RATE, PACED_HOLD_S = 60, 600, 20.0, 0.5
 MANY, MANY_HOLD_S = 6_000, 0.1
