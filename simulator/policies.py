@@ -5,6 +5,7 @@ from datetime import timedelta
 from services.provisioner.core.sizing import Policy as ProviderPolicy
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName
+from simulator.bookings import Booking
 from simulator.files.schema import Cluster, Policy
 from simulator.provisioning.cloud import Offer
 from simulator.provisioning.provisioner import Rented
@@ -60,3 +61,15 @@ def rented_of(cluster: Cluster, pool: PoolName) -> Rented | None:
         taken_every_ms=None if every_h is None else round(every_h * 3_600_000),
     )
     return Rented(policy, offer)
+
+
+def bookings_of(cluster: Cluster) -> list[Booking]:
+    """Whose they are, how many slots, from when until when."""
+    return [
+        Booking(
+            tuple(one.holder.split("/")),
+            one.slots,
+            *(round(h * 3_600_000) for h in (one.from_h, one.until_h)),
+        )
+        for one in cluster.reservations
+    ]

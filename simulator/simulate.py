@@ -10,7 +10,7 @@ from simulator.control.leader import Tempo
 from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
 from simulator.machines.machine import Machine
-from simulator.policies import policy_of, quotas_of, rented_of
+from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
 from simulator.searching.submission import Submission
 from simulator.simulation import Setup, Simulation
 from simulator.trials import Item
@@ -101,6 +101,7 @@ def simulate(
     setup = Setup(
         pool, machines_of(cluster), items, seed, TEMPO,
         quotas=quotas_of(cluster), submissions=submissions, rented=rented_of(cluster, POOL),
+        bookings=bookings_of(cluster),
     )  # fmt: skip
     watches = [*(all_invariants() if is_checked else ()), measures, experiments, trace]
     simulation = Simulation(setup, watches)

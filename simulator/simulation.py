@@ -12,6 +12,7 @@ from services.scheduler.core.run import Run
 from services.scheduler.core.worker import Worker
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
+from simulator.bookings import Booking, reservation_of
 from simulator.control.leader import Tempo
 from simulator.control.messages import Orders, Sighting
 from simulator.control.node import Drained, Links, Node, Settled, Told
@@ -63,6 +64,7 @@ class Setup:
     quotas: Mapping[tuple[str, ...], Quota] = field(default_factory=dict)
     submissions: Sequence[Submission] = ()
     rented: Rented | None = None
+    bookings: Sequence[Booking] = ()
 
 
 class Simulation:
@@ -76,6 +78,10 @@ class Simulation:
         self.records = Records(
             pools={setup.policy.name: _reaching(setup)},
             quotas={(tenant_id(tenant), *below): quota for (tenant, *below), quota in setup.quotas.items()},
+            reservations=[
+                reservation_of(booking, number, setup.policy.name)
+                for number, booking in enumerate(setup.bookings)
+            ],
         )
         self.inbound: Stream[Told] = Stream(self.wire, SEARCHER)
         to_owner: Stream[tuple[int, Fact]] = Stream(self.wire, "scheduler")

@@ -13,6 +13,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
+from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Run, RunState
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial, Wish
@@ -44,6 +45,7 @@ class Records:
     lease: LeaseRow = field(default_factory=LeaseRow)
     pools: dict[PoolName, PoolPolicy] = field(default_factory=dict)
     quotas: dict[Path, Quota] = field(default_factory=dict)
+    reservations: list[Reservation] = field(default_factory=list)
     parts: dict[ExperimentId, Part] = field(default_factory=dict)
     wanted: dict[TrialId, Wish] = field(default_factory=dict)
     wanted_at_ms: dict[TrialId, int] = field(default_factory=dict)
@@ -133,6 +135,8 @@ class Records:
             cluster.put_pool(policy)
             for path, quota in self.quotas.items():
                 cluster.put_quota(policy.name, path, quota)
+        for reservation in self.reservations:
+            wishes.on_reserved(cluster, reservation)
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
             if worker.id not in self.removed and worker.liveness is not Liveness.GONE:
                 cluster.put_worker(_copied(worker))

@@ -84,12 +84,28 @@ class Provider(Strict):
     spot_every_h: Annotated[float, Field(gt=0, le=1e6)] | None = None
 
 
+class Window(Strict):
+    """Slots booked for a tenant, or a workspace of one (`tenant/workspace`), in hours from the beginning."""
+
+    holder: Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")]
+    slots: Slots
+    from_h: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    until_h: Annotated[float, Field(gt=0, le=1e6)]
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> "Window":
+        if self.until_h <= self.from_h:
+            raise ValueError(f"until_h {self.until_h} is not after from_h {self.from_h}")
+        return self
+
+
 class Cluster(Strict):
     """One pool. `exclusive`: a machine serves one tenant at a time, and gangs may span machines.
 
     Attributes:
         provider: Who brings machines beside those that stand.
         quotas: By `tenant` or `tenant/workspace`.
+        reservations: In their windows these slots serve their holder alone.
     """
 
     machines: tuple[Machines, ...] = ()
@@ -97,6 +113,7 @@ class Cluster(Strict):
     exclusive: bool = True
     failures: Failures | None = None
     quotas: dict[Annotated[str, Field(pattern=r"^[^/]+(/[^/]+)?$")], Limits] = Field(default_factory=dict)
+    reservations: tuple[Window, ...] = ()
 
     @model_validator(mode="after")
     def _has_machines(self) -> "Cluster":

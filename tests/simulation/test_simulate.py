@@ -35,6 +35,15 @@ def test_two_trials_on_one_machine_run_one_after_the_other():
     assert result.outcomes == {"completed": 2}
 
 
+def test_in_a_window_others_wait_and_the_holder_starts_at_once():
+    site = cluster(reservations=[{"holder": "class", "slots": 4, "until_h": 1}])
+    own = item("own", 100, tenant="class", arrives_ms=600_000)
+    answered = simulate(Policy(), site, [item("other", 100, tenant="lab"), own])
+    other, booked = answered.served
+    assert round(booked.waited_s) == 0
+    assert 3600 <= other.waited_s <= 3620
+
+
 def test_a_smaller_trial_does_not_delay_the_next_in_line():
     answered = simulate(
         Policy(), cluster(), [item("large", 100, 3), item("next", 100, 4), item("small", 10, 1)]

@@ -10,6 +10,7 @@ from muster.config import load_config
 from services.scheduler.core.labels import Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
+from simulator.bookings import Booking
 from simulator.control.leader import Tempo
 from simulator.faults import Fault, Faults, Trouble, draw
 from simulator.machines.local import Kind
@@ -35,6 +36,7 @@ WHERES = (
     Where(required=(("rack", "r0"),)),
     Where(excluded=(WorkerId("w0"), WorkerId("w3"))),
 )
+BOOKINGS = (Booking(("tenant-1",), 4, 30_000, 90_000), Booking(("tenant-0", "lab"), 3, 60_000, 240_000))
 QUANTA = (None, None, timedelta(seconds=20))
 
 
@@ -93,6 +95,7 @@ def world(
             for number in range(chance.randrange(8, 16))
         ],
         seed=seed,
+        bookings=BOOKINGS if seed % 5 == 0 else (),
         tempo=tempo,
         weather=ROUGH,
         nodes=2,
