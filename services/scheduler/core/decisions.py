@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from services.scheduler.core.asked import Cause
 from services.scheduler.core.capacity import Placement
 from services.scheduler.core.quotas import Limit
-from services.scheduler.core.run import Cause
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind
 

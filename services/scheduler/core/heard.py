@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Literal
 
 from services.scheduler.core import ends
+from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.labels import Labels
-from services.scheduler.core.run import RUN, Asked, Exit, Run, RunTrigger
+from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
 from services.scheduler.core.worker import (
     DRAIN,
     LIVENESS,

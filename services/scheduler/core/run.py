@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from services.scheduler.core.asked import Asked
 from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
@@ -17,20 +18,6 @@ MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
 TURN_OVER = "its turn was over, and others of equal right were waiting"
 
-Cause = Literal[
-    "priority",
-    "tenant_guarantee",
-    "workspace_guarantee",
-    "resize",
-    "drain",
-    "move",
-    "turn",
-    "defragment",
-    "reservation",
-]
-"""Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
-since its worker is to be empty; since its experiment goes to another pool; since its turn is over and an equal waits;
-to go on elsewhere, so that free slots come together; since others have booked."""
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
@@ -114,16 +101,6 @@ class Exit:
     @property
     def is_clean(self) -> bool:
         return self.acknowledged is not None or (self.exit_code == 0 and not self.forced)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Why a run was asked for its slots, on which waiting trial's behalf (None: on nobody's), and with how many slots its own trial
-    is to go on (None: with what it gets)."""
-
-    because: Cause
-    trial: TrialId | None = None
-    slots: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from datetime import datetime
 from uuid import UUID
 
+from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Asked, outcome_without_run
+from services.scheduler.core.run import outcome_without_run
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import (
     Awaited,

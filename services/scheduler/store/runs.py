@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.run import Asked
+from services.scheduler.core.asked import Asked
 from services.scheduler.store.rows import asked_of
 from shared.ids import ExperimentId, RunId, TenantId, TrialId, WorkerId
 from shared.messages.runs import AllocationFacts

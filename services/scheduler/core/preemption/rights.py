@@ -10,10 +10,10 @@ Holders are compared where their ways part: tenants, or workspaces of one tenant
 
 from dataclasses import dataclass
 
+from services.scheduler.core.asked import Cause
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.preemption.equals import Equals
-from services.scheduler.core.run import Cause
 from services.scheduler.core.served import Served
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import SlotCount

@@ -8,13 +8,14 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from services.scheduler.core.asked import Cause
 from services.scheduler.core.capacity import Ask, Capacity
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
 from services.scheduler.core.preemption.units import Unit, order, units_of
-from services.scheduler.core.run import Cause, Share
+from services.scheduler.core.run import Share
 from services.scheduler.core.shares import NEVER
 from services.scheduler.core.slots import SlotCount
 from shared.ids import RunId, TenantId, WorkerId
