@@ -6,13 +6,11 @@ a little, as real ones do. Equal seeds and points have equal curves.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
-from pydantic import JsonValue
-
 from muster.config import Categorical, Double, ExperimentConfig, Int, Log, Parameter, Point, searched
+from muster.config.conditions import has_value, value_at
 from services.searcher.core.results import time_metric
 from shared.errors import Broken
 
@@ -89,7 +87,7 @@ class Landscape:
 
     def curve(self, point: Point, trial: int) -> Curve:
         """How the trial of this number, at this point, learns."""
-        places = [(axis, axis.place(point)) for axis in self._axes]
+        places = [(axis, axis.place(point)) for axis in self._axes if has_value(point, axis.path)]
         missed = math.sqrt(
             sum(axis.weight * (at - axis.best) ** 2 for axis, at in places)
             / sum(axis.weight * axis.farthest**2 for axis in self._axes)
@@ -110,10 +108,10 @@ class Landscape:
 
 
 class _Axis:
-    """One hyperparameter, as a coordinate from 0 to 1."""
+    """One hyperparameter, as a coordinate from 0 to 1; where it takes no part, it is neither good nor bad."""
 
     def __init__(self, path: tuple[str, ...], parameter: Parameter, chance: Random) -> None:
-        self._path, self._parameter = path, parameter
+        self.path, self._parameter = path, parameter
         self.best = chance.random()
         self.weight = 0.1 + chance.random()
         self.slope = chance.uniform(-2.0, 2.0)
@@ -122,10 +120,7 @@ class _Axis:
         chance.shuffle(self._ranks)
 
     def place(self, point: Point) -> float:
-        value: JsonValue | Mapping[str, JsonValue] = point
-        for name in self._path:
-            assert isinstance(value, Mapping)
-            value = value[name]
+        value = value_at(point, self.path)
         match self._parameter:
             case Categorical(vals=vals):
                 return self._ranks[vals.index(value)] / max(1, len(vals) - 1)
@@ -136,4 +131,4 @@ class _Axis:
             ):
                 return (value - low) / (high - low)
             case _:
-                raise Broken(f"{value!r} is no value of {'.'.join(self._path)}")
+                raise Broken(f"{value!r} is no value of {'.'.join(self.path)}")

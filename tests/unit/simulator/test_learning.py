@@ -46,3 +46,20 @@ def test_equal_seeds_make_equal_curves_and_others_do_not() -> None:
         return curve.values(7)["loss"], curve.step_ms
 
     assert drawn(1, 1) == drawn(1, 1) and len({drawn(1, 1), drawn(1, 2), drawn(2, 1)}) == 3
+
+
+def test_what_takes_no_part_is_neither_good_nor_bad() -> None:
+    space = {
+        "act": {"type": "categorical", "vals": ["relu", "gelu"]},
+        "slope": {"type": "double", "minval": 0, "maxval": 1, "when": {"act": "relu"}},
+    }
+    config = load_config(
+        {
+            "entrypoint": "x",
+            "hyperparameters": space,
+            "searcher": {"name": "random", "metric": "loss", "max_trials": 2},
+        }
+    )
+    landscape = Landscape(config, LEARNING, 1)
+    for each in ({"act": "gelu"}, {"act": "relu", "slope": 0.5}):
+        assert 0.1 <= landscape.curve(each, 1).values(10_000)["loss"] <= 1.0
