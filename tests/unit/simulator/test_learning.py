@@ -49,7 +49,7 @@ def test_equal_seeds_make_equal_curves_and_others_do_not() -> None:
 
 
 def test_what_takes_no_part_is_neither_good_nor_bad() -> None:
-    space = {
+    space: dict[str, object] = {
         "act": {"type": "categorical", "vals": ["relu", "gelu"]},
         "slope": {"type": "double", "minval": 0, "maxval": 1, "when": {"act": "relu"}},
     }
@@ -61,5 +61,6 @@ def test_what_takes_no_part_is_neither_good_nor_bad() -> None:
         }
     )
     landscape = Landscape(config, LEARNING, 1)
-    for each in ({"act": "gelu"}, {"act": "relu", "slope": 0.5}):
+    points: list[Point] = [{"act": "gelu"}, {"act": "relu", "slope": 0.5}]
+    for each in points:
         assert 0.1 <= landscape.curve(each, 1).values(10_000)["loss"] <= 1.0
