@@ -138,7 +138,7 @@ class Records:
         for reservation in self.reservations:
             wishes.on_reserved(cluster, reservation)
         for worker in sorted(self.workers.values(), key=lambda worker: worker.id):
-            if worker.id not in self.removed and worker.liveness is not Liveness.GONE:
+            if worker.liveness is not Liveness.GONE:
                 cluster.put_worker(_copied(worker))
         for experiment, part in self.parts.items():
             cluster.put_part(experiment, part)

@@ -27,6 +27,13 @@ def test_everything_fails_together(seed):
     world(seed, EVERY_FAULT, count=12).end()
 
 
+@pytest.mark.parametrize("seed", [1097, 1098, 1100])
+def test_outages_of_minutes_and_hours_leave_no_work_behind(seed):
+    # Of 1097: a machine goes, and the leader dies before it has taken that up; the next one must end what ran there.
+    day_ms = 24 * 60 * MINUTE_MS
+    world(seed, EVERY_FAULT, count=14, searches=2, longest_ms=[2, 20, 60][seed % 3] * MINUTE_MS).end(day_ms)
+
+
 def test_no_worker_hears_of_a_grant_that_is_not_saved():
     slow = replace(REAL, commit_ms=400)
     for seed in (14, 15, 16):

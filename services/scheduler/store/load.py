@@ -23,7 +23,8 @@ from services.scheduler.store.workers import load_worker_wishes
 from shared.ids import ExperimentId, PoolName, TrialId
 from shared.messages.specs import TrialSpec
 
-_WORKERS = text("SELECT * FROM scheduler.worker WHERE NOT is_removed AND liveness <> 'gone' ORDER BY worker")
+# Also those that are removed and have not gone yet: their runs are still to be ended, and silence or the slow loop does it.
+_WORKERS = text("SELECT * FROM scheduler.worker WHERE liveness <> 'gone' ORDER BY worker")
 _TRIALS = text(
     "SELECT t.*, w.spec FROM scheduler.trial t JOIN scheduler.wanted w USING (trial)"
     " WHERE t.state <> 'closed' OR (t.awaited_run IS NOT NULL AND t.awaited_until > now()) OR w.request > t.request"
