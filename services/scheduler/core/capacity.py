@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from services.scheduler.core.ground import Ground, Topology
 from services.scheduler.core.labels import EVERYWHERE, Choice, Labels, Where
-from services.scheduler.core.parts import Sharing, joined, opened
+from services.scheduler.core.parts import Sharing, joined, opened, tightest
 from services.scheduler.core.run import Share
 from services.scheduler.core.shelf import Owners, insert, remove
 from services.scheduler.core.spot import Spot, without
@@ -138,12 +138,14 @@ class Capacity:
         owner = ask.tenant if self.exclusive else None
         for worker, slots in placement:
             spot = self._spots[worker]
-            auxiliary, rooms = spot.auxiliary, spot.rooms
+            auxiliary, rooms, taken_slots = spot.auxiliary, spot.rooms, slots
             if ask.part:
-                rooms = (opened if slots else joined)(rooms, ask.tenant, ask.part)
+                # In what will be free, whoever shares that slot now may be gone: then it is this part's alone.
+                taken_slots = slots or int(tightest(rooms, ask.tenant, ask.part) is None)
+                rooms = (opened if taken_slots else joined)(rooms, ask.tenant, ask.part)
             elif slots == 0:
                 auxiliary -= 1
-            free, holds = spot.free - slots, spot.holds + 1
+            free, holds = spot.free - taken_slots, spot.holds + 1
             taken = (free, auxiliary, owner, holds, rooms, spot.withheld, spot.disabled)
             self.set(worker, Spot(spot.kind, spot.total, *taken))
 

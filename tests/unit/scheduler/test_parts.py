@@ -14,7 +14,7 @@ from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit, Run
 from shared.ids import WorkerId
-from shared.messages.specs import WHOLE_SLOT, Signal
+from shared.messages.specs import WHOLE_SLOT, Signal, Wanted
 from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
 HALF = 500
@@ -78,6 +78,21 @@ def test_a_slot_is_free_again_for_all_when_its_last_part_has_left():
     world.exit(2)
     world.cycle()
     assert world.running() == {3}
+
+
+def test_a_part_joins_a_slot_whose_runs_are_all_about_to_leave():
+    world = World(PoolPolicy(POOL, preemption=True))
+    world.worker("a", 1)
+    world.want(1, part=HALF)
+    world.cycle()
+    world.want(1, part=HALF, wanted=Wanted.STOP, version=2)
+    world.want(2, part=250)
+    world.want(3, part=HALF)
+    world.cycle()
+    assert on(world, 2) == ("a", 0) and world.running() == {1, 2}
+    world.exit(1)
+    world.cycle()
+    assert world.running() == {2, 3}
 
 
 def test_what_a_tenant_may_hold_counts_parts_exactly():
