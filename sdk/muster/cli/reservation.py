@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _AHEAD = re.compile(r"\+(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_MOMENT = "A time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
+_MOMENT = "now, a time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
 
 app = noun("Book slots of a pool for a window of time.")
 
@@ -71,7 +71,7 @@ def delete(reservation: Name) -> None:
 
     with connect() as client:
         found = client.cluster.delete_reservation(reservation)
-    emit(found, lambda: note("{} slots of pool {} are no longer booked", found.slots, found.pool))
+    emit(found, lambda: note("{} no longer booked", f"{_slots(found)} {'is' if found.slots == 1 else 'are'}"))
 
 
 def ahead_of(given: str, option: str) -> datetime:
@@ -84,7 +84,7 @@ def ahead_of(given: str, option: str) -> datetime:
     if ahead:
         now = datetime.fromtimestamp(now_ms() / 1000, UTC)
         return now + timedelta(**{_UNITS[ahead[2]]: int(ahead[1])})
-    moment = moment_of(given, option)
+    moment = moment_of(given, option, _MOMENT)
     assert moment is not None
     return moment
 
@@ -96,7 +96,12 @@ def _said(found: "Reservation") -> str:
         else f"tenant {found.tenant}"
     )
     window = f"from {_moment(found.begins_at)} until {_moment(found.ends_at)} UTC"
-    return f"{found.slots} slots of pool {found.pool} serve {who} alone {window} ({found.id})"
+    serve = "serves" if found.slots == 1 else "serve"
+    return f"{_slots(found)} {serve} {who} alone {window} ({found.id})"
+
+
+def _slots(found: "Reservation") -> str:
+    return f"{found.slots} slot{'' if found.slots == 1 else 's'} of pool {found.pool}"
 
 
 def _moment(at: datetime) -> str:

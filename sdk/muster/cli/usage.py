@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _BACK = re.compile(r"(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
+_MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
 
 By = Annotated[
     list[str] | None,
@@ -42,22 +42,22 @@ def usage(by: By = None, since: Since = None, until: Until = None, csv: Csv = Fa
     emit(found, lambda: _show(found))
 
 
-def moment_of(given: str | None, option: str) -> datetime | None:
-    """Return the moment that a person means.
+def moment_of(given: str | None, option: str, hint: str = _MOMENT) -> datetime | None:
+    """Return the moment that a person means; `hint` tells who names none what may be written.
 
     Raises:
         Rejected: It is none.
     """
     if given is None:
         return None
-    back = _BACK.fullmatch(given)
+    back = _BACK.fullmatch("0s" if given == "now" else given)
     if back:
         now = datetime.fromtimestamp(now_ms() / 1000, UTC)
         return now - timedelta(**{_UNITS[back[2]]: int(back[1])})
     try:
         moment = datetime.fromisoformat(given)
     except ValueError:
-        raise Rejected("bad_moment", f"{given!r} is no moment", place=option, hint=_MOMENT) from None
+        raise Rejected("bad_moment", f"{given!r} is no moment", place=option, hint=hint) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 

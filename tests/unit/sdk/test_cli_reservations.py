@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from muster.cli import reservation
+from muster.cli import reservation, usage
 from muster.cli.reservation import ahead_of
 from muster.errors import Rejected
 from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
@@ -40,5 +40,21 @@ def test_bookings_are_listed_and_given_up(shell: Shell) -> None:  # noqa: F811
 def test_a_time_may_be_said_from_now_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reservation, "now_ms", lambda: 0)
     assert ahead_of("+2h", "--until") == datetime(1970, 1, 1, 2, tzinfo=UTC)
-    with pytest.raises(Rejected, match="no moment"):
+    with pytest.raises(Rejected, match="no moment") as refused:
         ahead_of("soon", "--until")
+    assert "+90m" in str(refused.value.hint) and "ago" not in str(refused.value.hint)
+
+
+def test_a_window_may_begin_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "now_ms", lambda: 3_600_000)
+    assert ahead_of("now", "--from") == datetime(1970, 1, 1, 1, tzinfo=UTC)
+
+
+def test_one_slot_is_said_as_one(shell: Shell) -> None:  # noqa: F811
+    one = BOOKED | {"slots": 1}
+    shell.answers["POST /v1/reservations"] = httpx.Response(201, json=one)
+    said = shell("reservation", "create", "--slots", "1", "--from", "now", "--until", "+2h").err
+    assert "1 slot of pool default serves workspace vision" in " ".join(said.split())
+    shell.answers[f"DELETE /v1/reservations/{BOOKED['id']}"] = httpx.Response(200, json=one)
+    said = shell("reservation", "delete", str(BOOKED["id"])).err
+    assert "1 slot of pool default is no longer booked" in " ".join(said.split())
