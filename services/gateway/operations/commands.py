@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.operations.call import Call
 from services.gateway.store.events import load_refusal
+from shared.ids import TenantId
 from shared.messages.base import Command
 
 T = TypeVar("T")
@@ -26,18 +27,25 @@ async def send(call: Call, command: Command) -> None:
 
 
 async def wait_for(
-    call: Call, operation_id: UUID, look: Callable[[AsyncConnection], Awaitable[T | None]]
+    call: Call,
+    operation_id: UUID,
+    look: Callable[[AsyncConnection], Awaitable[T | None]],
+    sent_for: TenantId | None = None,
 ) -> T | None:
     """What `look` finds once the command has worked; None when no answer came within the time for it.
+
+    Args:
+        sent_for: whose command it is, as a refusal comes back to that tenant: `ids.SITE` for the site's; None: the caller's.
 
     Raises:
         MusterError: the owner refused.
     """
     clock = call.doors.clock
+    tenant = sent_for or call.tenant
     end = clock.monotonic() + call.doors.command_wait_s
-    with call.doors.feed.waiting(call.tenant) as waiter:
+    with call.doors.feed.waiting(tenant) as waiter:
         while True:
-            async with call.doors.database.tenant(call.tenant) as connection:
+            async with call.doors.database.tenant(tenant) as connection:
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)
             if found is not None:

@@ -73,7 +73,7 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
         now = await load_worker(call, request.worker)
         return now if (request.slot in now.disabled_slots) != undo else None
 
-    found = await wait_for(call, operation, look)
+    found = await wait_for(call, operation, look, sent_for=SITE)
     return render_worker(found or await load_worker(call, request.worker))
 
 
@@ -112,5 +112,5 @@ async def _drain(call: Call, workers: Sequence[WorkerView], reclaim: bool, undo:
         is_done = all(one.state == "lost" or (one.state == "draining") != undo for one in found)
         return found if is_done and len(found) == len(names) else None
 
-    found = await wait_for(call, commands[0].operation_id, look)
+    found = await wait_for(call, commands[0].operation_id, look, sent_for=SITE)
     return found if found is not None else await now()

@@ -53,7 +53,7 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
         now = await view_of(call, request.pool)
         return now if now.rules == rules else None
 
-    found = await wait_for(call, command.operation_id, look)
+    found = await wait_for(call, command.operation_id, look, sent_for=SITE)
     return render_pool(found or await view_of(call, request.pool))
 
 

@@ -47,7 +47,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
     async def look(_: AsyncConnection) -> ReservationView | None:
         return await _find(call, command.reservation_id)
 
-    found = await wait_for(call, command.operation_id, look)
+    found = await wait_for(call, command.operation_id, look, sent_for=SITE)
     if found is None:
         raise Transient(
             "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
@@ -83,7 +83,7 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
     async def look(_: AsyncConnection) -> ReservationView | None:
         return found if await _find(call, found.reservation_id) is None else None
 
-    await wait_for(call, command.operation_id, look)
+    await wait_for(call, command.operation_id, look, sent_for=SITE)
     names = await _names(call, {found.tenant})
     return _render(found, names.get(found.tenant, str(found.tenant)))
 

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from shared.ids import DEFAULT_TENANT, SITE
+from shared.messages.experiments import OperationRefused
 from shared.messages.pools import GetCluster
 from shared.messages.reservations import (
     CancelReservation,
@@ -24,12 +25,13 @@ WINDOW = {"begins_at": "2126-01-01T08:00:00Z", "ends_at": "2126-01-02T08:00:00Z"
 BODY = {"pool": "default", "slots": 4, "workspace": "vision", **WINDOW}
 
 
-async def sent(others: Others, kind: type[Any]) -> Any:
+async def sent(others: Others, kind: type[Any], slots: int | None = None) -> Any:
+    """The newest command of this kind; with `slots`, once it books so many."""
     found: list[Any] = []
 
     async def is_sent() -> bool:
         command = await next_command(others, kind)
-        if isinstance(command, kind):
+        if isinstance(command, kind) and (slots is None or getattr(command, "slots", None) == slots):
             found.append(command)
         return bool(found)
 
@@ -56,6 +58,23 @@ async def test_slots_are_booked_listed_and_given_up(api: httpx.AsyncClient, othe
     others.say(GetReservations, ReservationList(items=()))
     assert (await deleting).json()["id"] == booked["id"]
     assert (await api.delete(f"/v1/reservations/{booked['id']}")).status_code == 404
+
+
+async def test_what_the_scheduler_refuses_is_told_with_its_reason(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    others.say(GetCluster, ruled())
+    others.say(GetReservations, ReservationList(items=()))
+    asking = asyncio.create_task(api.post("/v1/reservations", json=BODY | {"slots": 9}))
+    command = await sent(others, ReserveSlots, slots=9)
+    reason = "9 slots are more than pool default can keep: it has 2"
+    refused = OperationRefused(
+        operation_id=command.operation_id, code="reservation_too_large", message=reason
+    )
+    await others.announce("scheduler", SITE, refused)
+    answer = await asking
+    assert (answer.status_code, answer.json()["code"]) == (422, "reservation_too_large")
+    assert reason in answer.text
 
 
 @pytest.mark.parametrize(
