@@ -25,7 +25,7 @@ def changed(one: Instance) -> InstanceChanged:
 
 
 def provided(one: Provider) -> ProviderChanged:
-    """What a pool may grow to, and what keeps it from growing."""
+    """What a pool may grow to, what it costs, and what keeps it from growing."""
     return ProviderChanged(
         pool=one.pool,
         version=one.version,
@@ -37,6 +37,7 @@ def provided(one: Provider) -> ProviderChanged:
         instances=one.instances,
         fault=one.fault,
         labels=one.labels,
+        price_per_slot_hour=one.price_per_slot_hour,
     )
 
 

@@ -172,7 +172,7 @@ class Reconciler:
         told = self._told(instances)
         return provider.version == 0 or any(getattr(provider, name) != told[name] for name in told)
 
-    def _told(self, instances: int) -> dict[str, int | str | dict[str, str]]:
+    def _told(self, instances: int) -> dict[str, int | float | str | dict[str, str] | None]:
         policy = self.means.policy
         return {
             "driver": policy.driver,
@@ -181,6 +181,7 @@ class Reconciler:
             "slots_per_instance": policy.slots_per_instance,
             "slot_kind": policy.kind,
             "labels": dict(policy.labels),
+            "price_per_slot_hour": policy.price_per_slot_hour,
             "instances": instances,
         }
 

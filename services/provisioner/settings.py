@@ -26,7 +26,8 @@ class ProvisionerSection(Section):
         idle_timeout_s: After this time without work, a worker above the minimum goes.
         join_timeout_s: A worker that has not joined after this time is given up.
         labels: What its workers are labelled with, by commas: `rack=r7,zone=a`.
-        price_per_hour: Of one worker; for the cost ledger.
+        price_per_hour: Of one worker: for the cost ledger, for `muster plan`, and for searches that widen only where slots are cheap; 0 says
+            nothing.
         worker_command: What is started as a worker.
     """
 

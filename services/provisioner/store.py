@@ -69,6 +69,7 @@ provider = Table(
     Column("slots_per_instance", Integer),
     Column("slot_kind", Text),
     Column("labels", JSONB),
+    Column("price_per_slot_hour", Float),
     Column("instances", Integer),
     Column("fault", Text),
     Column("failures", Integer),
@@ -95,6 +96,7 @@ class Provider:
     slots_per_instance: int
     slot_kind: SlotKind | None
     labels: dict[str, str]
+    price_per_slot_hour: float | None
     instances: int
     fault: str | None
     failures: int
@@ -123,6 +125,7 @@ async def seed_provider(connection: AsyncConnection, policy: Policy) -> None:
         "slots_per_instance": policy.slots_per_instance,
         "slot_kind": policy.kind,
         "labels": dict(policy.labels),
+        "price_per_slot_hour": policy.price_per_slot_hour,
         "instances": 0,
     }
     await connection.execute(upsert(provider).values(values).on_conflict_do_nothing())
@@ -256,6 +259,7 @@ def _provider_of(row: Row[Any]) -> Provider:
         slots_per_instance=row.slots_per_instance,
         slot_kind=row.slot_kind,
         labels=dict(row.labels),
+        price_per_slot_hour=row.price_per_slot_hour,
         instances=row.instances,
         fault=row.fault,
         failures=row.failures,

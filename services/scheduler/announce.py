@@ -107,6 +107,7 @@ def demanded(pool: PoolName, demand: Demand, version: int) -> tuple[PoolDemand, 
             waiting_slots=demand.waiting,
             expected_slots=demand.expected,
             idle_slots=demand.idle,
+            price_per_slot_hour=demand.price_per_slot_hour,
         ),
     )
 

@@ -40,7 +40,8 @@ class InstanceChanged(Event, entity="instance", happened="changed", key="instanc
 
 
 class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
-    """provisioner → scheduler, gateway: what a pool may grow to, and what keeps it from growing."""
+    """provisioner → scheduler, gateway: what a pool may grow to, what a slot of its machines costs for an hour (None: nothing is known),
+    and what keeps it from growing."""
 
     pool: PoolName
     version: int
@@ -52,6 +53,7 @@ class ProviderChanged(Event, entity="provider", happened="changed", key="pool"):
     instances: int
     fault: str | None = None
     labels: dict[str, str] = Field(default_factory=dict)
+    price_per_slot_hour: float | None = None
 
 
 class Price(Record):

@@ -25,7 +25,7 @@ class PoolDemand(Event, entity="pool", happened="demanded", key="pool", line="po
 
 class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="pool capacity"):
     """scheduler → searcher, gateway: what a pool has. `expected_slots`: what may stand idle once all has left that was asked to, and the
-    provider has brought what it can."""
+    provider has brought what it can. `price_per_slot_hour`: of its provider's machines; None: nothing is known."""
 
     pool: PoolName
     version: int
@@ -34,6 +34,7 @@ class PoolCapacity(Event, entity="pool", happened="measured", key="pool", line="
     waiting_slots: int
     expected_slots: int = 0
     idle_slots: int = 0
+    price_per_slot_hour: float | None = None
 
 
 class PoolRules(Record):

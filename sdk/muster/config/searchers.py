@@ -40,10 +40,12 @@ class _Many(_Common):
 
     Attributes:
         widen_to: While slots of the pool stand idle and nobody waits, up to so many trials at once.
+        widen_max_price: `widen_to` holds only while a slot of the pool costs at most so much for an hour; slots without a price are free.
     """
 
     max_concurrent_trials: int = Field(default=16, ge=0, le=MAX_TRIALS)
     widen_to: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
+    widen_max_price: float | None = Field(default=None, ge=0)
 
 
 class Single(_Common):

@@ -27,6 +27,11 @@ class Policy:
     price_per_hour: float = 0.0
     labels: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def price_per_slot_hour(self) -> float | None:
+        """None where machines have no price."""
+        return self.price_per_hour / self.slots_per_instance or None
+
 
 @dataclass(frozen=True, slots=True)
 class Demand:

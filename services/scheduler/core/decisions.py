@@ -34,7 +34,7 @@ class Preempt:
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What a pool could use beyond what stands, once the plan is carried out. Slots; `soon`: waits for uploads only; `expected`: may be
-    idle when all has left that was asked to, and the provider has brought what it can."""
+    idle when all has left that was asked to, and the provider has brought what it can. `price_per_slot_hour`: None where not known."""
 
     waiting: int
     used: int
@@ -43,6 +43,7 @@ class Demand:
     soon: int
     kind: SlotKind | None
     expected: int = 0
+    price_per_slot_hour: float | None = None
 
     def exceeds(self, other: "Demand") -> bool:
         """Whether more is needed than `other` says."""

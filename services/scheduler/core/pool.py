@@ -28,6 +28,7 @@ class PoolPolicy:
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
         provided_kind: Kind of slot that its provider's machines bring (None: not known).
         provided_labels: Labels that its provider's machines bring.
+        price_per_slot_hour: What its provider's machines cost (None: not known); told to searches, no grant depends on it.
         order: Who goes first (`order/`).
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.
@@ -61,6 +62,7 @@ class PoolPolicy:
     topology: tuple[str, ...] = ()
     placement: PlacementRule = "best_fit"
     provided_labels: Labels = ()
+    price_per_slot_hour: float | None = None
 
     @property
     def takes_back(self) -> bool:

@@ -99,6 +99,7 @@ class PoolPlan:
             soon=ceil(pool.awaiting_slots),
             kind=pool.policy.kind,
             expected=idle + int(leaving) + max(0, (pool.policy.max_slots or 0) - total),
+            price_per_slot_hour=pool.policy.price_per_slot_hour,
         )
 
     def _keep_booked(self) -> None:

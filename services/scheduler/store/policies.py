@@ -104,5 +104,6 @@ def _policy_of(row: Any) -> PoolPolicy:
         max_slots_per_worker=row.max_slots_per_worker,
         provided_kind=row.provided_kind,
         provided_labels=labels_of(row.provided_labels),
+        price_per_slot_hour=row.price_per_slot_hour,
     )
     return ruled(policy, PoolRules(**row.rules, **{name: getattr(row, name) for name in _COLUMNS}))

@@ -47,7 +47,8 @@ _BEHIND = text(
 )
 _LIMIT = text(
     "UPDATE scheduler.pool SET max_slots = :max_slots, max_slots_per_worker = :per_worker,"
-    " provided_kind = :kind, provided_labels = CAST(:labels AS jsonb), provider_version = :version WHERE name = :pool AND provider_version < :version"
+    " provided_kind = :kind, provided_labels = CAST(:labels AS jsonb), price_per_slot_hour = :price,"
+    " provider_version = :version WHERE name = :pool AND provider_version < :version"
 )
 _POOL_EXISTS = text("SELECT 1 FROM scheduler.pool WHERE name = :pool")
 _DROP_OLD_TOKENS = text(
@@ -150,13 +151,14 @@ async def load_worker_wishes(connection: AsyncConnection) -> list[WorkerWish]:
 
 
 async def limit_pool(connection: AsyncConnection, limit: ProviderChanged) -> None:
-    """What the pool's provider can bring it to."""
+    """What the pool's provider can bring it to, and at what price."""
     row = {
         "pool": limit.pool,
         "max_slots": limit.maximum * limit.slots_per_instance,
         "per_worker": limit.slots_per_instance,
         "kind": limit.slot_kind,
         "labels": orjson.dumps(limit.labels).decode(),
+        "price": limit.price_per_slot_hour,
         "version": limit.version,
     }
     await connection.execute(_LIMIT, row)

@@ -11,14 +11,15 @@ from shared.ids import ExperimentId, PoolName, TenantId
 from shared.messages.pools import PoolCapacity
 
 _KEEP = text(
-    "INSERT INTO searcher.pool AS p (pool, version, idle_slots, waiting_slots)"
-    " VALUES (:pool, :version, :idle_slots, :waiting_slots) ON CONFLICT (pool) DO UPDATE"
-    " SET version = excluded.version, idle_slots = excluded.idle_slots, waiting_slots = excluded.waiting_slots"
+    "INSERT INTO searcher.pool AS p (pool, version, idle_slots, waiting_slots, price_per_slot_hour)"
+    " VALUES (:pool, :version, :idle_slots, :waiting_slots, :price_per_slot_hour) ON CONFLICT (pool) DO UPDATE"
+    " SET version = excluded.version, idle_slots = excluded.idle_slots, waiting_slots = excluded.waiting_slots,"
+    " price_per_slot_hour = excluded.price_per_slot_hour"
     " WHERE p.version < excluded.version"
 )
 _TAKE = text(
     "UPDATE searcher.pool SET used_version = version WHERE used_version < version"
-    " RETURNING pool, idle_slots, waiting_slots"
+    " RETURNING pool, idle_slots, waiting_slots, price_per_slot_hour"
 )
 _WIDENING = text(
     "SELECT tenant, id FROM searcher.experiment WHERE state = 'active' AND config #>> '{searcher,widen_to}' IS NOT NULL"
@@ -36,14 +37,16 @@ class Searching:
 
 async def keep_capacity(connection: AsyncConnection, told: PoolCapacity) -> None:
     """Keeps the newest word on a pool."""
-    row = told.model_dump(include={"pool", "version", "idle_slots", "waiting_slots"})
+    row = told.model_dump(include={"pool", "version", "idle_slots", "waiting_slots", "price_per_slot_hour"})
     await connection.execute(_KEEP, row)
 
 
 async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
     """Pools of which something was told since they were last taken; each word is taken by one replica, once."""
     found = await connection.execute(_TAKE)
-    return {PoolName(row.pool): Idle(row.idle_slots, row.waiting_slots) for row in found}
+    return {
+        PoolName(row.pool): Idle(row.idle_slots, row.waiting_slots, row.price_per_slot_hour) for row in found
+    }
 
 
 async def load_widening(connection: AsyncConnection, pool: PoolName) -> Sequence[Searching]:

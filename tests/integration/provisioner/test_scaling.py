@@ -144,6 +144,7 @@ async def test_prices_and_costs_come_from_what_stood(world: Around) -> None:
             assert cost.instances == 1
             assert 0.01 <= cost.cost <= (time.monotonic() - began) * 0.01
             assert abs(cost.cost - cost.instance_hours * 36.0) < 1e-9
+        await eventually(lambda: world.provider.price_per_slot_hour == 36.0)
 
 
 def _lives(pid: int) -> bool:

@@ -4,8 +4,9 @@ from uuid import UUID
 
 from shared.ids import DEFAULT_TENANT, SITE, PoolName, new_id
 from shared.messages.experiments import OperationRefused
+from shared.messages.instances import ProviderChanged
 from shared.messages.limits import LimitsChanged
-from shared.messages.pools import EditPool, GetCluster, PoolRules
+from shared.messages.pools import EditPool, GetCluster, PoolCapacity, PoolRules
 from shared.messages.queue import Explain
 from shared.messages.workers import WorkerJoined
 from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
@@ -66,6 +67,39 @@ async def test_rules_of_a_pool_change_while_it_runs_and_stay_changed(around: Pla
         await eventually(lambda: around.told(OperationRefused))
         refused = around.told(OperationRefused)[0]
         assert (refused.operation_id, refused.code) == (unknown.operation_id, "pool_unknown")
+
+
+async def test_what_slots_cost_is_passed_on_to_searches_and_outlives_the_leader(around: Platform) -> None:
+    def provided(version: int, price: float | None) -> ProviderChanged:
+        return ProviderChanged(
+            pool=POOL,
+            version=version,
+            driver="local",
+            minimum=0,
+            maximum=1,
+            slots_per_instance=2,
+            slot_kind="cpu",
+            instances=0,
+            price_per_slot_hour=price,
+        )
+
+    def newest() -> float | None:
+        told = around.told(PoolCapacity)
+        return max(told, key=lambda one: one.version).price_per_slot_hour if told else None
+
+    async with around.scheduler() as leader:
+        await eventually(around.is_led)
+        await around.tell(provided(1, 1.25), SITE)
+        await eventually(lambda: newest() == 1.25)
+        await around.tell(provided(2, 2.5), SITE)
+        await eventually(lambda: newest() == 2.5)
+        await leader.kill()
+    before = len(around.told(PoolCapacity))
+    async with around.scheduler():
+        await eventually(lambda: len(around.told(PoolCapacity)) > before)
+        assert newest() == 2.5
+        await around.tell(provided(3, None), SITE)
+        await eventually(lambda: newest() is None)
 
 
 async def test_what_a_tenant_may_hold_binds_until_a_newer_word(around: Platform) -> None:

@@ -25,6 +25,7 @@ CONFIG = {
         "max_trials": 12,
         "max_concurrent_trials": 2,
         "widen_to": 6,
+        "widen_max_price": 2.0,
     },
 }
 
@@ -58,10 +59,12 @@ async def journal(postgres: TestDatabase, experiment: ExperimentId) -> list[Entr
         await engine.dispose()
 
 
-async def test_idle_slots_widen_a_search_until_somebody_waits(
+async def test_idle_slots_widen_a_search_until_somebody_waits_or_they_are_too_dear(
     neighbours: Neighbours, postgres: TestDatabase
 ) -> None:
-    async def tell(version: int, idle: int, waiting: int, pool: str = "default") -> None:
+    async def tell(
+        version: int, idle: int, waiting: int, pool: str = "default", price: float | None = None
+    ) -> None:
         capacity = PoolCapacity(
             pool=PoolName(pool),
             version=version,
@@ -69,6 +72,7 @@ async def test_idle_slots_widen_a_search_until_somebody_waits(
             used_slots=5 - idle,
             waiting_slots=waiting,
             idle_slots=idle,
+            price_per_slot_hour=price,
         )
         await neighbours.publish(capacity, tenant=SITE)
 
@@ -90,8 +94,10 @@ async def test_idle_slots_widen_a_search_until_somebody_waits(
     await eventually(lambda: len(neighbours.heard.wishes(experiment)) == 5)
     await tell(2, 0, 4)
     await are(5, 2)
-    await tell(3, 30, 0)
+    await tell(3, 30, 0, price=2.0)
     await are(5, 2, 6)
     await eventually(lambda: len(neighbours.heard.wishes(experiment)) == 6)
+    await tell(4, 30, 0, price=2.5)
+    await are(5, 2, 6, 2)
     entries = await journal(postgres, experiment)
     assert replay(load_config(CONFIG), experiment.int & 0x7FFFFFFF, entries) is None

@@ -1,6 +1,6 @@
 """How many machines there should be: cases, and what holds in any case."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import pytest
@@ -154,3 +154,8 @@ def _without(idle: dict[WorkerId, datetime], sizing: Sizing) -> dict[WorkerId, d
     return {
         worker: since for worker, since in idle.items() if worker not in {one.worker for one in sizing.drains}
     }
+
+
+def test_a_slot_costs_its_part_of_a_machine_and_nothing_is_told_of_machines_without_a_price() -> None:
+    assert replace(policy(slots=4), price_per_hour=10.0).price_per_slot_hour == 2.5
+    assert policy(slots=4).price_per_slot_hour is None

@@ -20,11 +20,15 @@ RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent
         ({"widen_to": 6}, 5, Idle(3, 1), 2),
         ({"widen_to": 6}, 1, Idle(0, 0), 2),
         ({"widen_to": 1}, 2, Idle(9, 0), 2),
+        ({"widen_to": 6, "widen_max_price": 2.0}, 2, Idle(3, 0, price_per_slot_hour=2.0), 5),
+        ({"widen_to": 6, "widen_max_price": 2.0}, 5, Idle(3, 0, price_per_slot_hour=2.5), 2),
+        ({"widen_to": 6, "widen_max_price": 0.0}, 2, Idle(3, 0), 5),
+        ({"widen_to": 6}, 2, Idle(3, 0, price_per_slot_hour=2.5), 5),
         ({}, 2, Idle(9, 0), None),
         ({"widen_to": 6, "max_concurrent_trials": 0}, 2, Idle(9, 0), None),
     ],
 )
-def test_as_many_more_as_idle_slots_hold_while_nobody_waits(
+def test_as_many_more_as_idle_slots_hold_while_nobody_waits_and_they_are_cheap_enough(
     keys: dict[str, object], open_trials: int, idle: Idle, limit: int | None
 ) -> None:
     assert choose_limit(config({**RANDOM, **keys}), open_trials, idle) == limit
