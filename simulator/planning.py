@@ -7,9 +7,11 @@ from random import Random
 
 from muster.config import ExperimentConfig, Timed
 from muster.errors import Rejected
+from services.scheduler.core.labels import Where
+from shared.ids import WorkerId
 from simulator.files.schema import Cluster, Policy
 from simulator.searching.learning import Learning
-from simulator.searching.submission import Submission
+from simulator.searching.submission import Submission, where_asked
 from simulator.simulate import simulate
 from simulator.watching.experiments import ExperimentResult
 
@@ -115,22 +117,34 @@ def _play(question: Question, steps: int, seed: int) -> ExperimentResult:
 
 
 def _check_room(question: Question) -> None:
-    resources, machines = question.config.resources, question.cluster.machines
-    fitting = [one for one in machines if resources.slot_kind in (None, one.kind)]
-    must_be_one = resources.is_single_node or not question.cluster.exclusive
-    sizes = [one.slots for one in fitting] if must_be_one else [one.slots * one.count for one in fitting]
-    provider = question.cluster.provider
-    if provider is not None and resources.slot_kind in (None, provider.kind):
-        sizes.append(provider.slots if must_be_one else provider.slots * provider.maximum)
+    """Raises Rejected where a trial would wait for ever, which nobody would see the end of."""
+    resources, cluster = question.config.resources, question.cluster
+    where = where_asked(resources) or Where()
+    sizes = [
+        group.slots
+        for group in cluster.machines
+        if resources.slot_kind in (None, group.kind)
+        for number in range(group.count)
+        if where.admits(WorkerId(f"{group.name}-{number + 1}"), group.labels_of(number))
+    ]
+    must_be_one = resources.is_single_node or not cluster.exclusive
+    provider = cluster.provider
+    # What a provider brings has no labels here.
+    if provider is not None and resources.slot_kind in (None, provider.kind) and not where.required:
+        sizes += [provider.slots] * (1 if must_be_one else provider.maximum)
     room = max(sizes, default=0) if must_be_one else sum(sizes)
     least, _ = resources.slot_range
     if least > room:
-        where = "on one machine" if must_be_one else "in all"
-        kind = f" of kind {resources.slot_kind}" if resources.slot_kind else ""
+        wanted = f" of kind {resources.slot_kind}" if resources.slot_kind else ""
+        machines = f" {where}" if str(where) else ""
+        slots = f"{least} slot{'' if least == 1 else 's'}{wanted}"
+        on = (
+            f"on one machine{machines}" if must_be_one else f"on machines{machines}" if machines else "in all"
+        )
         raise Rejected(
             "slots_unsatisfiable",
-            f"a trial needs {least} slots{kind}; there are {room} {where}",
-            "resources.slots_per_trial",
+            f"a trial needs {slots}; there {'is' if room == 1 else 'are'} {room} {on}",
+            "resources.slots_per_trial" if sizes else "resources",
         )
 
 

@@ -59,14 +59,17 @@ def answer(asked: Asked, *, as_json: bool) -> None:
 def _read(asked: Asked) -> ExperimentConfig:
     try:
         text = sys.stdin.read() if str(asked.config) == "-" else asked.config.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Rejected("unreadable", f"{asked.config} cannot be read: {error}") from error
+    except OSError as error:
+        raise Rejected("unreadable", f"{asked.config} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise Rejected("unreadable", f"{asked.config} is no UTF-8") from error
     return load_config(text, asked.overrides)
 
 
 def _where(asked: Asked, config: ExperimentConfig) -> Standing:
     if asked.cluster is None:
-        return ask(asked.pool or config.resources.resource_pool or DEFAULT_POOL, asked.is_whole)
+        pool = asked.pool or config.resources.resource_pool or DEFAULT_POOL
+        return ask(pool, asked.is_whole, config.resources.excluded_workers)
     cluster = read_cluster(asked.cluster)
     slots = sum(one.count * one.slots for one in cluster.machines)
     machines = sum(one.count for one in cluster.machines)
@@ -105,7 +108,7 @@ def _rows(found: Prediction, cost: Range | None) -> list[tuple[str, Range, Calla
     ]
     if found.slot_hours and found.took_s:
         rows += [
-            ("slot-hours", found.slot_hours, lambda hours: f"{hours:,.1f}"),
+            ("slot-hours", found.slot_hours, lambda hours: f"{hours:,.1f}" if hours >= 1 else f"{hours:.2g}"),
             ("takes", found.took_s, _span),
             ("would end, begun now", found.took_s, _moment),
         ]
@@ -131,6 +134,8 @@ def _count(number: float) -> str:
 
 
 def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
     if seconds < 3600:
         return f"{seconds / 60:.0f} min"
     hours, minutes = divmod(round(seconds / 60), 60)

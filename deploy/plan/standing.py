@@ -1,5 +1,6 @@
 """A pool as it stands, as the simulator takes it: its machines with the slots that are free, its rules, and what a slot costs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.client import connect
@@ -18,35 +19,38 @@ class Standing:
     price: float | None
 
 
-def ask(name: str, is_whole: bool) -> Standing:
-    """Asks the platform. Raises Rejected where nothing is free to plan with."""
+def ask(name: str, is_whole: bool, excluded: Sequence[str] = ()) -> Standing:
+    """Asks the platform; `excluded` workers are left out. Raises Rejected where nothing is free to plan with."""
     with connect() as client:
         pool = client.cluster.pool(name)
         workers = client.cluster.workers(name).all()
         instances = client.cluster.instances().all()
-    return standing_of(pool, workers, instances, is_whole)
+    return standing_of(pool, workers, instances, is_whole, excluded)
 
 
 def standing_of(
-    pool: Pool, workers: list[Worker], instances: list[InstanceRecord], is_whole: bool
+    pool: Pool,
+    workers: list[Worker],
+    instances: list[InstanceRecord],
+    is_whole: bool,
+    excluded: Sequence[str] = (),
 ) -> Standing:
     """From what the platform has told."""
     slots = {
         one.id: one.slots if is_whole else one.slots - one.used_slots
         for one in workers
-        if one.state == "ready"
+        if one.state == "ready" and one.id not in excluded
     }
-    kinds = {one.id: one.slot_kind for one in workers}
+    known = {one.id: {"kind": one.slot_kind, "labels": one.labels} for one in workers}
     machines = [
-        {"name": worker, "slots": count, "kind": kinds[worker]}
-        for worker, count in slots.items()
-        if count > 0
+        {"name": worker, "slots": count, **known[worker]} for worker, count in slots.items() if count > 0
     ]
     total = sum(one.slots for one in workers if one.state == "ready")
+    elsewhere = f" on machines other than {', '.join(excluded)}" if excluded else ""
     if not machines:
         raise Rejected(
             "nothing_free",
-            f"pool {pool.name} has {total} slots, and none is free now",
+            f"pool {pool.name} has {_count(total, 'slot')}, and none is free now{elsewhere}",
             hint="plan with --whole, as if nothing else ran, or for other machines with --cluster",
         )
     free = sum(count for count in slots.values())

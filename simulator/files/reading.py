@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
+from pydantic_core import ErrorDetails
 
 from muster.config import ExperimentConfig, load_config
 from muster.config.document import dotted, read_text
-from muster.errors import Rejected
+from muster.errors import Rejected, plain_fault
 from simulator.files.schema import Cluster, Policy, Strict, Trial, Workload
 
 M = TypeVar("M", bound=Strict)
@@ -61,7 +62,7 @@ def _read_yaml(path: Path, model: type[M]) -> M:
         first = error.errors()[0]
         # A key that takes one kind of number or another has the kind's name at its end.
         where = tuple(part for part in first["loc"] if not str(part).startswith(("__root__", "constrained-")))
-        raise _wrong(path, document.place(where), first["msg"]) from None
+        raise _wrong(path, document.place(where), _plain(first)) from None
 
 
 def _read_csv(path: Path) -> list[Trial]:
@@ -82,7 +83,7 @@ def _read_csv(path: Path) -> list[Trial]:
         except ValidationError as error:
             first = error.errors()[0]
             column = dotted(first["loc"])
-            raise _wrong(path, f"{where}, {column}" if column else where, first["msg"]) from None
+            raise _wrong(path, f"{where}, {column}" if column else where, _plain(first)) from None
     if not trials:
         raise _wrong(path, "line 2", "there are no trials")
     return trials
@@ -97,6 +98,10 @@ def _text(path: Path) -> str:
         raise Rejected("unreadable", f"{path} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise _wrong(path, f"byte {error.start}", "is no UTF-8") from error
+
+
+def _plain(fault: ErrorDetails) -> str:
+    return plain_fault(fault["type"], fault["msg"], fault.get("ctx", {}))
 
 
 def _wrong(path: Path, place: str, what: str) -> Rejected:

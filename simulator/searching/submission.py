@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
-from services.scheduler.core.labels import where_of
+from muster.config.sections import Resources
+from services.scheduler.core.labels import Where, where_of
 from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
 from shared.ids import WorkerId
@@ -50,9 +51,7 @@ class Submission:
         """What one trial asks for."""
         resources = self.config.resources
         least, most = resources.slot_range
-        where = where_of(
-            resources.required_labels, resources.preferred_labels, map(WorkerId, resources.excluded_workers)
-        )
+        where = where_asked(resources)
         return Needs(least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where)
 
     def item(self, trial: Trial, now_ms: int) -> Item:
@@ -80,3 +79,9 @@ class Submission:
             steps=self.learning.steps,
             reports=curve,
         )
+
+
+def where_asked(resources: Resources) -> Where | None:
+    """On which machines its trials may be, and would rather be; None: anywhere."""
+    excluded = map(WorkerId, resources.excluded_workers)
+    return where_of(resources.required_labels, resources.preferred_labels, excluded)

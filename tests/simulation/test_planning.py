@@ -69,4 +69,25 @@ def test_what_cannot_be_foretold_is_refused_with_the_reason():
     asked = question({"name": "random", "max_trials": 1}, steps=5)
     with pytest.raises(Rejected) as refused:
         played(Question(asked.config, small, asked.policy, asked.steps))
-    assert refused.value.message == "a trial needs 2 slots; there are 1 in all"
+    assert refused.value.message == "a trial needs 2 slots; there is 1 in all"
+
+
+def on(machines: list[dict[str, object]], **resources: object) -> Prediction:
+    config = load_config(
+        {
+            "entrypoint": "python3 train.py",
+            "searcher": {"name": "single", "metric": "loss"},
+            "resources": resources,
+        }
+    )
+    cluster = Cluster.model_validate({"machines": machines})
+    return played(Question(config, cluster, Policy(), steps=5, step_s=1.0), 1)
+
+
+def test_a_trial_for_machines_that_are_not_there_is_refused_and_never_waited_for():
+    there: list[dict[str, object]] = [{"slots": 2, "name": "m", "labels": {"gpu": "h100"}}]
+    assert on(there, required_labels={"gpu": "h100"}).trials.middle == 1
+    with pytest.raises(Rejected, match="there are 0 on machines with gpu=a100"):
+        on(there, required_labels={"gpu": "a100"})
+    with pytest.raises(Rejected, match="there are 0 on machines other than m-1"):
+        on(there, excluded_workers=["m-1"])

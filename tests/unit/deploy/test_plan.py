@@ -66,6 +66,17 @@ def test_what_is_free_on_machines_that_take_work_is_planned_with() -> None:
     assert (sum(one.slots for one in whole.cluster.machines), whole.price) == (8, None)
 
 
+def test_machines_are_planned_with_as_they_are_labelled_and_without_those_that_are_excluded() -> None:
+    workers = [
+        worker("a", 4, 0).model_copy(update={"labels": {"gpu": "h100"}}),
+        worker("b", 4, 0),
+    ]
+    found = standing_of(pool(), workers, [], is_whole=False, excluded=["b"])
+    assert [(one.name, one.labels) for one in found.cluster.machines] == [("a", {"gpu": "h100"})]
+    with pytest.raises(Rejected, match="none is free now on machines other than a, b"):
+        standing_of(pool(), workers, [], is_whole=False, excluded=["a", "b"])
+
+
 def test_a_full_pool_is_no_answer_but_a_reason() -> None:
     with pytest.raises(Rejected) as refused:
         standing_of(pool(), [worker("a", 4, 4)], [], is_whole=False)
