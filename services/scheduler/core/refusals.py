@@ -88,7 +88,8 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
     held, name = facts["experiment_slots"], pool.policy.name
     match limit:
         case "max_slots":
-            message = f"its experiment holds {held} of the {facts['max_slots']} slots that max_slots allows"
+            most = facts["max_slots"]
+            message = f"its experiment holds {held} of the {_count(most, 'slot')} that max_slots allows"
             return Refusal("max_slots_reached", message, facts)
         case "max_trials":
             most = facts["max_trials"]
@@ -100,7 +101,7 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
             held = stored(node.held) if node else 0
             maximum = (node.quota.maximum if node else None) or 0
             facts |= {f"{whose}_slots": held, f"{whose}_maximum": maximum}
-            message = f"its {whose} holds {held} of the {maximum} slots that its quota in pool {name} allows"
+            message = f"its {whose} holds {held} of the {_count(maximum, 'slot')} that its quota in pool {name} allows"
             return Refusal(f"{limit}_reached", message, facts)
 
 

@@ -86,6 +86,9 @@ def test_max_slots_caps_an_experiment_and_not_those_behind_it():
     world.cycle()
     assert world.running() == {1, 2, 4}
     assert explain(world.cluster, world.trial(3)).code == "max_slots_reached"
+    world.part(1, max_slots=1)
+    told = explain(world.cluster, world.trial(3)).message
+    assert told == "its experiment holds 2 of the 1 slot that max_slots allows"
 
 
 def test_the_reason_for_waiting_counts_slots_and_those_ahead():
