@@ -84,7 +84,7 @@ async def load_worker(call: Call, name: str) -> WorkerView:
     for worker in view.workers:
         if worker.worker == name:
             return worker
-    raise NotFound("the worker", "`muster worker list` shows those there are")
+    raise NotFound(f"worker {name}", "`muster worker list` shows those there are")
 
 
 async def load_cluster(call: Call) -> ClusterView:

@@ -33,7 +33,7 @@ async def experiment_in(connection: AsyncConnection, reference: str) -> Row:
     key: int | UUID | None = int(reference) if _NUMBER.fullmatch(reference) else parse_uuid(reference)
     row = await store.load_experiment(connection, key) if key is not None else None
     if row is None:
-        raise NotFound("the experiment", "`muster experiment list` shows those there are")
+        raise NotFound(f"experiment {reference}", "`muster experiment list` shows those there are")
     return row
 
 
@@ -46,14 +46,14 @@ async def find_trial(call: Call, reference: str) -> Row:
             row = await store.load_trial(connection, key)
         if row is not None:
             return row
-    raise NotFound("the trial", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
+    raise NotFound(f"trial {reference}", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
 
 
 async def model_in(connection: AsyncConnection, reference: str) -> Row:
     """By id or name, within a transaction. Raises NotFound."""
     row = await registry.load_model(connection, parse_uuid(reference) or reference)
     if row is None:
-        raise NotFound("the model", "`muster model list` shows those there are")
+        raise NotFound(f"model {reference}", "`muster model list` shows those there are")
     return row
 
 
@@ -66,5 +66,5 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
     if number is not None or reference == "latest":
         row = await registry.load_version(connection, model.id, number)
     if row is None:
-        raise NotFound("the model version", "versions are named by their number, an alias, or `latest`")
+        raise NotFound(f"version {reference}", "versions are named by their number, an alias, or `latest`")
     return row

@@ -217,6 +217,8 @@ async def test_an_ended_experiment_cannot_be_resumed(api: httpx.AsyncClient, oth
 async def test_unknown_and_malformed_ids_look_the_same(api: httpx.AsyncClient, reference: str) -> None:
     answer = await api.get(f"/v1/experiments/{reference}")
     assert answer.status_code == 404 and answer.json()["code"] == "not_found"
+    if "/" not in reference:
+        assert answer.json()["detail"] == f"experiment {reference} was not found"
 
 
 async def test_without_searcher_and_scheduler_submissions_are_taken(gateway: Gateway, others: Others) -> None:
