@@ -132,3 +132,10 @@ def test_what_is_wrong_with_an_experiment_is_named_with_its_place(
 def test_a_cluster_without_any_machine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="neither machines nor a provider"):
         read_cluster(written(tmp_path, "c.yaml", "exclusive: true\n"))
+
+
+def test_faults_of_a_file_are_said_in_plain_words(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="this must be a list"):
+        read_cluster(written(tmp_path, "c.yaml", "machines: 3"))
+    with pytest.raises(Rejected, match="this is missing"):
+        read_workload(written(tmp_path, "w.csv", "arrives_s,slots\n0,1\n"))
