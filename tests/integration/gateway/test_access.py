@@ -144,8 +144,10 @@ async def test_a_foreign_tenants_things_look_absent(
     gateway: Gateway, channel: grpc.aio.Channel, seeded: Seeded, foreign: str, row: Operation[Any, Any]
 ) -> None:
     """The answer about our things is, but for its id and the names asked for, the answer about things that never were."""
-    if row.name in ("PutCode", "RevokeToken"):
-        pytest.skip("named by content, or tested apart")
+    if row.name in ("PutCode", "RevokeToken", "DeleteReservation"):
+        pytest.skip(
+            "named by content, tested apart, or kept by the scheduler, which tells a tenant its own alone"
+        )
     theirs = await ask_rest(gateway, row, seeded.path(row.path), foreign)
     values = {field: seeded.path("{" + field + "}") for field in row.path_fields}
     unknown = {field: str(uuid4()) for field in row.path_fields} | {"sha256": "cd" * 32}
