@@ -68,7 +68,8 @@ async def test_odd_texts_are_refused_by_rest(
                 calls.append((path, {"json": BODIES.get(row.name, {})} if row.has_body else {}))
             plain = row.path.format_map(dict.fromkeys(row.path_fields, "1"))
             for name in texts_of(row):
-                value: Any = [text] if shape_of(row.request.model_fields[name]).label == "repeated" else text
+                label = shape_of(row.request.model_fields[name]).label
+                value: Any = {"repeated": [text], "map": {text: text}}.get(label, text)
                 if row.has_body:
                     calls.append((plain, {"json": BODIES.get(row.name, {}) | {name: value}}))
                 else:
@@ -102,10 +103,13 @@ async def test_odd_texts_are_refused_by_grpc(
                 **BODIES.get(row.name, {}) if row.name != "CreateToken" else {"name": "x", "role": 1}
             )
             for name in (*row.path_fields, *texts_of(row)):
-                if shape_of(row.request.model_fields[name]).label == "repeated":
-                    getattr(request, name).append(text)
-                else:
-                    setattr(request, name, text)
+                match shape_of(row.request.model_fields[name]).label:
+                    case "repeated":
+                        getattr(request, name).append(text)
+                    case "map":
+                        getattr(request, name)[text] = text
+                    case _:
+                        setattr(request, name, text)
             try:
                 await call(
                     request, metadata=(("authorization", f"Bearer {gateway.admin_token}"),), timeout=10
