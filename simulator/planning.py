@@ -7,7 +7,7 @@ from random import Random
 
 from muster.config import ExperimentConfig, Timed
 from muster.errors import Rejected
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.labels import Where
 from shared.ids import WorkerId
 from simulator.files.schema import Cluster, Policy
 from simulator.searching.learning import Learning

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from services.scheduler.core import wishes
+from services.scheduler.core.events import wishes
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.reservations import Reservation, most_booked

@@ -8,7 +8,7 @@ import structlog
 
 from services.scheduler.announce import member_of
 from services.scheduler.core.desired import Desired, agrees, desired_of
-from services.scheduler.core.heard import Observed
+from services.scheduler.core.events.heard import Observed
 from services.scheduler.cycle import Term
 from shared import faults
 from shared.bus import Bus

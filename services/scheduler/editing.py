@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from services.scheduler.core import wishes
-from services.scheduler.core.fit import reach_of
+from services.scheduler.core.events import wishes
+from services.scheduler.core.placement.fit import reach_of
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.queue import Part
 from services.scheduler.cycle import Cycle

@@ -8,13 +8,13 @@ from math import ceil
 
 import numpy as np
 
-from services.scheduler.core import wording
-from services.scheduler.core.alternatives import Alternative, alternatives
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
+from services.scheduler.core.explain import wording
+from services.scheduler.core.explain.alternatives import Alternative, alternatives
+from services.scheduler.core.explain.holders import Holders, holders_of
+from services.scheduler.core.explain.refusals import binding_of, explain
 from services.scheduler.core.forecast.start import forecast
-from services.scheduler.core.holders import Holders, holders_of
-from services.scheduler.core.refusals import binding_of, explain
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.scheduler.booking import Booking
-from services.scheduler.core import heard, wishes
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from services.scheduler.core import heard
+from services.scheduler.core.events import heard
 from services.scheduler.core.worker import Liveness
 from services.scheduler.cycle import Cycle
 from services.scheduler.store.workers import (

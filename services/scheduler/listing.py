@@ -6,8 +6,8 @@ from math import ceil
 from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.places import Place, ahead, places
-from services.scheduler.core.refusals import explain
+from services.scheduler.core.explain.places import Place, ahead, places
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.cycle import Term
 from shared.errors import Rejected

@@ -8,12 +8,12 @@ from typing import NoReturn
 import structlog
 
 from muster.config.labels import MOST_LABELS, is_label
-from services.scheduler.core import heard
-from services.scheduler.core.heard import Heard, Observed
-from services.scheduler.core.labels import labels_of
+from services.scheduler.core.events import heard
+from services.scheduler.core.events.heard import Heard, Observed
+from services.scheduler.core.events.voices import Claim, Doubt, Voices
 from services.scheduler.core.liveness import LEASE_S, Silence
+from services.scheduler.core.placement.labels import labels_of
 from services.scheduler.core.run import Exit
-from services.scheduler.core.voices import Claim, Doubt, Voices
 from services.scheduler.cycle import Cycle
 from services.scheduler.dispatch import Dispatch
 from shared.bus import Ask, Bus

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
-from services.scheduler.core import heard, wishes
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes

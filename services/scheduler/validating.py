@@ -2,8 +2,8 @@
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.advice import lending_warnings
-from services.scheduler.core.fit import Reach, reach_of
-from services.scheduler.core.labels import where_of
+from services.scheduler.core.placement.fit import Reach, reach_of
+from services.scheduler.core.placement.labels import where_of
 from services.scheduler.core.pool import FIRST_PRIORITY, LAST_PRIORITY
 from services.scheduler.core.trial import Needs
 from shared.errors import Rejected

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.desired import agrees, desired_of
-from services.scheduler.core.heard import Observed
+from services.scheduler.core.events.heard import Observed
 from shared.ids import WorkerId
 from simulator.control.messages import Orders
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish

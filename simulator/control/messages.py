@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from services.scheduler.core.desired import Desired
-from services.scheduler.core.heard import Heard
+from services.scheduler.core.events.heard import Heard
 from shared.ids import WorkerId
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from services.scheduler.core import heard, wishes
 from services.scheduler.core.decisions import Demand
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish

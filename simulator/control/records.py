@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part

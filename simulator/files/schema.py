@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from muster.config.labels import Labels as LabelsOfMachines, LabelWord, read_labels
-from services.scheduler.core.labels import Labels, labels_of
+from services.scheduler.core.placement.labels import Labels, labels_of
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from muster.config import ExperimentConfig, Timed, load_config
 from muster.errors import Rejected
-from services.scheduler.core.labels import where_of
+from services.scheduler.core.placement.labels import where_of
 from simulator.files.reading import read_config
 from simulator.files.schema import Experiment, Trial, Workload
 from simulator.searching.learning import Learning

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from services.scheduler.core.labels import Labels
+from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import Exit, Run
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import Signal, SlotKind

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.scheduler.core.desired import Desired
-from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.run import Exit, Run
 from shared.ids import AllocationId, WorkerId
 from shared.messages.specs import Signal

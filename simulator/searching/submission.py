@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig
 from muster.config.sections import Resources
-from services.scheduler.core.labels import Where, where_of
+from services.scheduler.core.placement.labels import Where, where_of
 from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
 from shared.ids import WorkerId

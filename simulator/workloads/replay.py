@@ -8,13 +8,13 @@ from itertools import count
 from math import ceil
 from uuid import UUID
 
-from services.scheduler.core import ends, heard, wishes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.goodput import Batch, split_batch
 from services.scheduler.core.elastic.history import History
 from services.scheduler.core.elastic.reporting import on_reported
+from services.scheduler.core.events import ends, heard, wishes
+from services.scheduler.core.events.heard import Heard
 from services.scheduler.core.facts import Closed, Granted
-from services.scheduler.core.heard import Heard
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import Part
 from services.scheduler.core.run import Exit, Run

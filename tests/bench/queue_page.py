@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from services.scheduler.core import wishes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events import wishes
 from services.scheduler.core.pool import OrderName, PoolPolicy
 from services.scheduler.core.trial import Needs, Wish
 from services.scheduler.core.turn import take_turn

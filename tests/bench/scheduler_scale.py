@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from services.scheduler.core import ends, wishes
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events import ends, wishes
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part

@@ -12,10 +12,10 @@ from random import Random
 import numpy as np
 
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.explain.refusals import binding_of
 from services.scheduler.core.forecast.start import Start, forecast
 from services.scheduler.core.plan import Plan
 from services.scheduler.core.pool import OrderName, PoolPolicy
-from services.scheduler.core.refusals import binding_of
 from services.scheduler.core.trial import RequestState
 from shared.ids import PoolName, TrialId, WorkerId
 from simulator.control.leader import Tempo

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core import cluster as clusters, ends, plan, turn
+from services.scheduler.core import cluster as clusters, plan, turn
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events import ends
 from services.scheduler.core.liveness import Silence
 from simulator.faults import Trouble
 from simulator.machines import registry

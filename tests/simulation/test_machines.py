@@ -8,7 +8,7 @@ import pytest
 
 from services.provisioner.core import plan, sizing
 from services.provisioner.core.sizing import Policy
-from services.scheduler.core import heard
+from services.scheduler.core.events import heard
 from services.scheduler.core.facts import WorkerEmptied
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Drain

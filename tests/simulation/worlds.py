@@ -7,7 +7,7 @@ from random import Random
 from typing import get_args
 
 from muster.config import load_config
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from shared.ids import PoolName, WorkerId
 from simulator.bookings import Booking

@@ -4,10 +4,10 @@ Some can never fit: submission refuses them (`fit`); these came before their poo
 which the provider brings do not have: they are served by what stands. Neighbour: `pool_plan`.
 """
 
-from services.scheduler.core.fit import reach_of
 from services.scheduler.core.hopes import OF_NOBODY
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.labels import has_all
+from services.scheduler.core.placement.fit import reach_of
+from services.scheduler.core.placement.labels import has_all
 from services.scheduler.core.trial import Needs
 
 

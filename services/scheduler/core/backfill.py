@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from services.scheduler.core.capacity import Ask, Placement
 from services.scheduler.core.indexes import Pool, Reserved
+from services.scheduler.core.placement.capacity import Ask, Placement
+from services.scheduler.core.placement.spot import Spot
 from services.scheduler.core.queue import Line
-from services.scheduler.core.spot import Spot
 from shared.ids import TrialId, WorkerId
 
 

@@ -7,7 +7,6 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 from collections.abc import Iterable
 from datetime import datetime
 
-from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.elastic.keeping import kept_slots
@@ -15,12 +14,13 @@ from services.scheduler.core.facts import Fact
 from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool, capacity_of
+from services.scheduler.core.placement.capacity import Capacity
+from services.scheduler.core.placement.spot import Spot, spot_of, without
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Node, Path
-from services.scheduler.core.spot import Spot, spot_of, without
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker

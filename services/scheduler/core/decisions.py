@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from services.scheduler.core.asked import Cause
-from services.scheduler.core.capacity import Placement
+from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.quotas import Limit
 from shared.ids import PoolName, RunId, TrialId
 from shared.messages.specs import SlotKind

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.heard import Observed
+from services.scheduler.core.events.heard import Observed
 from services.scheduler.core.run import SIGNALS, Run
 from services.scheduler.core.trial import Trial
 from shared.ids import WorkerId

@@ -3,10 +3,10 @@
 from uuid import UUID
 
 from services.scheduler.core.backfill import Head
-from services.scheduler.core.capacity import Ask
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.kept import Kept
+from services.scheduler.core.placement.capacity import Ask
 from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line, ask_of
 from services.scheduler.core.shares import Node

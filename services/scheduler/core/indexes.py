@@ -8,9 +8,9 @@ from math import ceil
 from typing import NamedTuple
 from uuid import UUID
 
-from services.scheduler.core.capacity import Capacity
 from services.scheduler.core.decay import Decay, History
 from services.scheduler.core.elastic.records import Records
+from services.scheduler.core.placement.capacity import Capacity
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue

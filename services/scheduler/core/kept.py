@@ -9,8 +9,8 @@ A booking is known beforehand, so it goes before guarantees, `min_run` and `max_
 from collections.abc import Iterator
 from typing import Literal
 
-from services.scheduler.core.capacity import Ask, Capacity, Placement
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.capacity import Ask, Capacity, Placement
 from services.scheduler.core.preemption.standing import Stander
 from services.scheduler.core.queue import Line
 from services.scheduler.core.shares import NEVER, Node, Path

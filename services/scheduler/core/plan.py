@@ -6,11 +6,11 @@ The order of decisions in a pool is told in `pool_plan`.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize
 from services.scheduler.core.indexes import Reserved
+from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.pool_plan import PoolPlan
 from shared.ids import PoolName, TrialId
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from services.scheduler.core.labels import Labels
+from services.scheduler.core.placement.labels import Labels
 from shared.ids import PoolName
 from shared.messages.specs import SlotKind
 

@@ -18,7 +18,6 @@ from math import ceil
 
 from services.scheduler.core.aside import largest_single_node, set_aside
 from services.scheduler.core.backfill import Head
-from services.scheduler.core.capacity import Ask, Capacity, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand, Grant, Preempt, Reason
 from services.scheduler.core.elastic.lending import Resize, is_due, lend
@@ -26,6 +25,7 @@ from services.scheduler.core.hopes import Hopes
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.kept import Kept
 from services.scheduler.core.order import Serving, serving
+from services.scheduler.core.placement.capacity import Ask, Capacity, Placement
 from services.scheduler.core.preemption.moves import Moving, hold_places, place_moved, take_places
 from services.scheduler.core.preemption.rights import rights_of
 from services.scheduler.core.preemption.victims import Search, held_by

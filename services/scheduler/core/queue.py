@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core.capacity import Ask
+from services.scheduler.core.placement.capacity import Ask
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs, Trial

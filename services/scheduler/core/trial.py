@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine

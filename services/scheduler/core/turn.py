@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.scheduler.core import ends, grants, wishes
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
-from services.scheduler.core.grants import NewRun
+from services.scheduler.core.events import ends, grants, wishes
+from services.scheduler.core.events.grants import NewRun
 from services.scheduler.core.plan import Plan, plan
 from shared.ids import AllocationId, RunId, derived_id
 

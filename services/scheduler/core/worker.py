@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
-from services.scheduler.core.labels import Labels
-from services.scheduler.core.parts import Room, Rooms
+from services.scheduler.core.placement.labels import Labels
+from services.scheduler.core.placement.parts import Room, Rooms
 from shared.ids import AllocationId, PoolName, TenantId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths

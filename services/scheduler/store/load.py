@@ -6,11 +6,11 @@ from datetime import datetime
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core import heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.elastic.saving import record_of
+from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import RequestState, Trial

@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.scheduler.core.labels import labels_of
+from services.scheduler.core.placement.labels import labels_of
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.shares import Path
 from services.scheduler.rules import ruled, rules_of

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core import wishes
-from services.scheduler.core.alternatives import Alternative, alternatives
-from services.scheduler.core.labels import Where
+from services.scheduler.core.events import wishes
+from services.scheduler.core.explain.alternatives import Alternative, alternatives
+from services.scheduler.core.explain.refusals import binding_of
+from services.scheduler.core.explain.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import NO_QUOTA, PoolPolicy
-from services.scheduler.core.refusals import binding_of
-from services.scheduler.core.supposing import AnyMachine, FewerSlots, OtherMaximum, OtherPart
 from services.scheduler.core.trial import RequestState
 from services.scheduler.core.turn import take_turn
 from shared.ids import PoolName, TrialId

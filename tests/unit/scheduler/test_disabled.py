@@ -1,6 +1,6 @@
 """Single slots that take no more work: what runs there ends by itself, and nobody counts on them."""
 
-from services.scheduler.core import heard
+from services.scheduler.core.events import heard
 from services.scheduler.core.pool import PoolPolicy
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import POOL, World

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from services.scheduler.core import ends, heard, wishes
+from services.scheduler.core.events import ends, heard, wishes
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.run import MAX_FRUITLESS, RUN, Exit
 from services.scheduler.core.trial import REQUEST

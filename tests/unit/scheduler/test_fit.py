@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.scheduler.core import heard
-from services.scheduler.core.fit import Reach, reach_of
-from services.scheduler.core.labels import Where
+from services.scheduler.core.events import heard
+from services.scheduler.core.placement.fit import Reach, reach_of
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 from shared.ids import WorkerId

@@ -3,11 +3,11 @@
 import numpy as np
 from hypothesis import given, settings, strategies as st
 
+from services.scheduler.core.explain.refusals import binding_of
 from services.scheduler.core.forecast.lengths import ENOUGH, survival
 from services.scheduler.core.forecast.start import Start, forecast
-from services.scheduler.core.labels import Where, labels_of
+from services.scheduler.core.placement.labels import Where, labels_of
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import binding_of
 from services.scheduler.core.trial import Needs
 from shared.ids import PoolName
 from tests.unit.scheduler.test_alternatives import CROWD, crowded, waiting

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.places import ahead
+from services.scheduler.core.explain.places import ahead
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import Term
 from services.scheduler.listing import page_of

@@ -6,8 +6,8 @@ from datetime import timedelta
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.decay import Decay, History
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
 from services.scheduler.core.shares import Node
 from shared.messages.specs import Signal

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core import heard
+from services.scheduler.core.events import heard
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Granted
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit, Run
 from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, Signal, Wanted
@@ -106,7 +106,7 @@ def test_what_a_tenant_may_hold_counts_parts_exactly():
     assert world.running() == {1, 2, 4}
     told = explain(world.cluster, world.trial(3))
     assert told.code == "tenant_quota_reached"
-    assert "holds 1 of the 1 slots" in told.message
+    assert "holds 1 of the 1 slot that" in told.message
 
 
 def test_half_a_slot_is_used_as_half_a_slot():

@@ -7,10 +7,10 @@ from random import Random
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.capacity import Ask, Capacity
-from services.scheduler.core.ground import Topology
-from services.scheduler.core.labels import Labels, Where, labels_of
-from services.scheduler.core.spot import Spot
+from services.scheduler.core.placement.capacity import Ask, Capacity
+from services.scheduler.core.placement.ground import Topology
+from services.scheduler.core.placement.labels import Labels, Where, labels_of
+from services.scheduler.core.placement.spot import Spot
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import tenant_id
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core import heard
+from services.scheduler.core.events import heard
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core import heard, wishes
+from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Closed
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
 from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted

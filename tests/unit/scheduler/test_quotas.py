@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from services.scheduler.core.run import Exit
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import POOL, World

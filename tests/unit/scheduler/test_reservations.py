@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core import wishes
+from services.scheduler.core.events import wishes
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit

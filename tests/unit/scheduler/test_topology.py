@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.scheduler.core.labels import Where, labels_of
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.placement.labels import Where, labels_of
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.refusals import explain
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import POOL, World
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from services.scheduler.core.voices import Claim, Doubt, Voices
+from services.scheduler.core.events.voices import Claim, Doubt, Voices
 from services.scheduler.core.worker import Worker
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import SlotKind

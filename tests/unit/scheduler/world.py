@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from services.scheduler.core import ends, heard, wishes
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.saving import keep, record_of
-from services.scheduler.core.heard import Heard, Observed
+from services.scheduler.core.events import ends, heard, wishes
+from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part

@@ -1,6 +1,6 @@
 """What a person is told, when submitting, of an elastic trial's chances."""
 
-from services.scheduler.core.fit import Reach
+from services.scheduler.core.placement.fit import Reach
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.trial import Needs
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.scheduler.core.capacity import Placement
 from services.scheduler.core.elastic.history import FIRST_SLOTS, History
 from services.scheduler.core.elastic.paces import Paces
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.shares import FAIRNESS, Claim, distribute
+from services.scheduler.core.placement.capacity import Placement
 from shared.ids import TrialId, WorkerId
 
 RESIZE_PAUSE_MS = 30_000

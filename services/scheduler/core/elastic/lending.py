@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from services.scheduler.core.capacity import Capacity, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.decisions import Reason
@@ -17,6 +16,7 @@ from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.capacity import Capacity, Placement
 from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Path

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from services.scheduler.core.capacity import Placement
+from services.scheduler.core.placement.capacity import Placement
 from shared.ids import TrialId, WorkerId
 
 

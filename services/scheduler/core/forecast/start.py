@@ -10,11 +10,11 @@ import numpy as np
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
+from services.scheduler.core.explain.places import rank_of
 from services.scheduler.core.forecast.lengths import Draws, Survival, survival
 from services.scheduler.core.forecast.units import free_times, serve
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.labels import Where
-from services.scheduler.core.places import rank_of
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import OrderName
 from services.scheduler.core.queue import Line, ask_of, milliseconds
 from services.scheduler.core.run import Run

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from services.scheduler.core.capacity import Ask
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.forecast.lengths import Draws
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.capacity import Ask
+from services.scheduler.core.placement.spot import Spot
 from services.scheduler.core.run import Run
-from services.scheduler.core.spot import Spot
 from shared.ids import RunId, WorkerId
 
 MOST_UNITS = 128

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-from services.scheduler.core.capacity import Ask, Capacity, Placement
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.capacity import Ask, Capacity, Placement
 from services.scheduler.core.preemption.standing import Stander
 from services.scheduler.core.queue import ask_of
 from services.scheduler.core.run import Run

@@ -4,8 +4,8 @@ of those with whom its own tenant shares one."""
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from services.scheduler.core.capacity import Ask
-from services.scheduler.core.parts import Room, Rooms
+from services.scheduler.core.placement.capacity import Ask
+from services.scheduler.core.placement.parts import Room, Rooms
 from services.scheduler.core.preemption.standing import Stander
 from shared.messages.specs import WHOLE_SLOT
 

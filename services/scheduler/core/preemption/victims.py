@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from services.scheduler.core.asked import Cause
-from services.scheduler.core.capacity import Ask, Capacity
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.capacity import Ask, Capacity
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
 from services.scheduler.core.preemption.units import Unit, order, units_of

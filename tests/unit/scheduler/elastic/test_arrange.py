@@ -4,12 +4,12 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from services.scheduler.core.capacity import Placement
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.history import GROWTH, History
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.throughput import Timing
+from services.scheduler.core.placement.capacity import Placement
 from shared.ids import TrialId, WorkerId
 
 LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)

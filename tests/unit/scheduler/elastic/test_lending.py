@@ -11,8 +11,8 @@ from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.reporting import on_reported
 from services.scheduler.core.elastic.throughput import Timing
 from services.scheduler.core.facts import Ended
-from services.scheduler.core.fit import Reach
-from services.scheduler.core.labels import Where
+from services.scheduler.core.placement.fit import Reach
+from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit

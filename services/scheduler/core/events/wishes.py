@@ -5,8 +5,8 @@ from uuid import UUID
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Closed
-from services.scheduler.core.grants import on_preempted
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation

@@ -2,11 +2,11 @@
 with those of the wider levels, names: rack r7 of zone a. Neighbours: `capacity`, which keeps a ground for every choice
 asked for; `parts` knows what is left of slots that are shared, `auxiliary` where runs without slots go."""
 
-from services.scheduler.core.auxiliary import Auxiliary
-from services.scheduler.core.labels import Choice, Labels
-from services.scheduler.core.parts import Sharing
-from services.scheduler.core.shelf import Owners, Shelf
-from services.scheduler.core.spot import Spot
+from services.scheduler.core.placement.auxiliary import Auxiliary
+from services.scheduler.core.placement.labels import Choice, Labels
+from services.scheduler.core.placement.parts import Sharing
+from services.scheduler.core.placement.shelf import Owners, Shelf
+from services.scheduler.core.placement.spot import Spot
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
 

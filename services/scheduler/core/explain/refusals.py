@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
-from services.scheduler.core.fit import reach_of
+from services.scheduler.core.explain.places import ahead
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.places import ahead
+from services.scheduler.core.placement.fit import reach_of
 from services.scheduler.core.queue import ask_of
 from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node

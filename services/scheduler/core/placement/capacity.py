@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from services.scheduler.core.ground import Ground, Topology
-from services.scheduler.core.labels import EVERYWHERE, Choice, Labels, Where
-from services.scheduler.core.parts import Sharing, joined, opened, tightest
+from services.scheduler.core.placement.ground import Ground, Topology
+from services.scheduler.core.placement.labels import EVERYWHERE, Choice, Labels, Where
+from services.scheduler.core.placement.parts import Sharing, joined, opened, tightest
+from services.scheduler.core.placement.shelf import Owners, insert, remove
+from services.scheduler.core.placement.spot import Spot, without
 from services.scheduler.core.run import Share
-from services.scheduler.core.shelf import Owners, insert, remove
-from services.scheduler.core.spot import Spot, without
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind, Thousandths
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.asked import Asked
-from services.scheduler.core.capacity import Placement
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.facts import Granted
-from services.scheduler.core.parts import tightest
+from services.scheduler.core.placement.capacity import Placement
+from services.scheduler.core.placement.parts import tightest
 from services.scheduler.core.run import Run, Share
 from services.scheduler.core.trial import RequestTrigger, Wish
 from services.scheduler.core.worker import Worker

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from services.scheduler.core.parts import Rooms, parted
+from services.scheduler.core.placement.parts import Rooms, parted
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Worker
 from shared.ids import TenantId

@@ -7,9 +7,7 @@ from typing import Literal
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Reason
-from services.scheduler.core.pool import FIRST_PRIORITY
-from services.scheduler.core.queue import ask_of
-from services.scheduler.core.supposing import (
+from services.scheduler.core.explain.supposing import (
     AnyMachine,
     Change,
     FewerSlots,
@@ -17,6 +15,8 @@ from services.scheduler.core.supposing import (
     OtherPart,
     outcome_of,
 )
+from services.scheduler.core.pool import FIRST_PRIORITY
+from services.scheduler.core.queue import ask_of
 from services.scheduler.core.trial import RequestState, Trial
 from shared.ids import PoolName, TrialId
 

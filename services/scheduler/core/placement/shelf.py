@@ -7,7 +7,7 @@ machines and one for each domain.
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 
-from services.scheduler.core.spot import Spot
+from services.scheduler.core.placement.spot import Spot
 from shared.ids import TenantId, WorkerId
 from shared.messages.specs import SlotKind
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from services.scheduler.core import ends
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.reporting import on_measured
+from services.scheduler.core.events import ends
+from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
-from services.scheduler.core.grants import on_preempted
-from services.scheduler.core.labels import Labels
+from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
 from services.scheduler.core.worker import (
     DRAIN,

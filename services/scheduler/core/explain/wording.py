@@ -3,9 +3,9 @@
 from shlex import quote
 from typing import assert_never
 
-from services.scheduler.core.alternatives import Alternative
 from services.scheduler.core.asked import Cause
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.explain.alternatives import Alternative
 from services.scheduler.core.pool import NO_QUOTA
 from services.scheduler.core.trial import Trial
 

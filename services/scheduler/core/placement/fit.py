@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.scheduler.core.capacity import Capacity
-from services.scheduler.core.labels import Where, has_all
+from services.scheduler.core.placement.capacity import Capacity
+from services.scheduler.core.placement.labels import Where, has_all
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import ask_of
 from services.scheduler.core.trial import Needs
