@@ -5,9 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from services.searcher.core.entities import Experiment, Trial, trial_id
+from muster.config import ExperimentConfig
+from services.searcher.core.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
+from services.searcher.core.results import Result, is_better
 from services.searcher.core.search import Proposal
 from shared.messages.specs import Wanted
 
@@ -97,6 +99,22 @@ class Changes:
             counts = self.experiment.counts.moved(state, trial.state)
             self.experiment = replace(self.experiment, counts=counts)
         return trial
+
+    def mark(self, config: ExperimentConfig, trial: Trial, mark: Mark) -> Trial:
+        """Keep a trial's newest result; the best of trial and experiment are the first of equals."""
+        if is_better(config, mark.value, trial.best.value if trial.best else None):
+            trial = replace(trial, best=mark)
+        best = self.experiment.best
+        if is_better(config, mark.value, best.value if best else None):
+            self.experiment = replace(self.experiment, best=Best(trial.number, mark.step, mark.value))
+        return self.put(replace(trial, latest=mark))
+
+    def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
+        """Answer a validation; without a word it is what is wanted of the trial now."""
+        if verdict is None:
+            verdict = "stop" if trial.is_stopped else "pause" if trial.wanted is Wanted.PARK else "go_on"
+        decide_at = None if verdict == "stop" else trial.decide_at
+        self.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
 
     def tell(self, trial: Trial) -> None:
         """Keep a trial and have its state told at once."""

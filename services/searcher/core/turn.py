@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Literal
 
 from muster.config import ExperimentConfig
-from services.searcher.core.changes import Changes, Decision, Judged, VerdictWord
-from services.searcher.core.entities import Best, Closed, Ended, Experiment, Mark, Trial
+from services.searcher.core.changes import Changes, Decision
+from services.searcher.core.entities import Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.machines import (
     EXPERIMENT,
@@ -20,10 +20,10 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
-from services.searcher.core.method import GoOn
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
-from services.searcher.core.results import Reading, Result, is_better, read_result
-from services.searcher.core.search import Moves, Search
+from services.searcher.core.places import Places
+from services.searcher.core.results import Reading, Result, read_result
+from services.searcher.core.search import Search
 from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
@@ -50,7 +50,7 @@ class Turn:
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position)
         self._end_wanted: Wanted | None = None
-        self._going_on: dict[int, GoOn] = {}
+        self._places = Places(self._changes)
 
     @property
     def experiment(self) -> Experiment:
@@ -60,7 +60,7 @@ class Turn:
     @property
     def missing(self) -> list[int]:
         """Trials that the search has go on, and that are not in hand."""
-        return sorted(self._going_on)
+        return self._places.missing
 
     @property
     def needs_rest(self) -> bool:
@@ -85,7 +85,7 @@ class Turn:
             planned=self._journal.search.planned(),
             priority=self._config.resources.priority,
         )
-        self._make(self._journal.start())
+        self._places.fill(self._journal.start())
 
     def on_granted(self, number: int, run: int) -> None:
         trial = self._changes[number]
@@ -104,10 +104,10 @@ class Turn:
         reading = None if result.is_stale else read_result(self._config, result)
         if isinstance(reading, str):
             self._changes.put(trial)
-            self._answer(trial, result, "stop")
+            self._changes.answer(trial, result, "stop")
             self._fail(reading)
         elif reading is not None:
-            trial = self._changes.put(self._marked(trial, result.step, reading.value))
+            trial = self._changes.mark(self._config, trial, Mark(result.step, reading.value))
             self._judge(trial, result, reading)
         else:
             self._changes.put(trial)
@@ -156,15 +156,15 @@ class Turn:
         self._changes.move(ExperimentTrigger.RESUME)
         for trial in self._changes.live():
             if not trial.is_held:
-                self._want_to_run(trial)
-        self._make(self._journal.resume())
+                self._places.want_to_run(trial)
+        self._places.fill(self._journal.resume())
 
     def widen(self, idle: Idle) -> None:
         """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
         search = self._journal.search
         limit = choose_limit(self._config, search.open, idle)
         if self.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
-            self._make(self._journal.widen(limit))
+            self._places.fill(self._journal.widen(limit))
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
         """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""
@@ -191,8 +191,7 @@ class Turn:
 
     def go_on(self, trials: Iterable[Trial]) -> None:
         """Want the trials that `missing` named."""
-        for trial in [self._changes.known(trial) for trial in trials]:
-            self._let_go_on(trial, self._going_on.pop(trial.number))
+        self._places.go_on(trials)
 
     def end_rest(self, trials: Iterable[Trial]) -> None:
         """End further live trials of a search that ends; those already told are left alone."""
@@ -213,15 +212,6 @@ class Turn:
             state = self.experiment.state
             raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")
 
-    def _marked(self, trial: Trial, step: int, value: float) -> Trial:
-        mark = Mark(step, value)
-        if is_better(self._config, value, trial.best.value if trial.best else None):
-            trial = replace(trial, best=mark)
-        best = self.experiment.best
-        if is_better(self._config, value, best.value if best else None):
-            self._changes.experiment = replace(self.experiment, best=Best(trial.number, step, value))
-        return replace(trial, latest=mark)
-
     def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
         if self.experiment.state not in _GOING or trial.decide_at is None or reading.time < trial.decide_at:
             return
@@ -239,39 +229,11 @@ class Turn:
         elif not trial.is_open:
             self._changes.put(trial)
             if trial.state is TrialState.PARKED and ruling.pause:
-                self._make(self._journal.park(trial.number))
+                self._places.fill(self._journal.park(trial.number))
         else:
             wanted = Wanted.STOP if ruling.stop else Wanted.PARK if ruling.pause else trial.wanted
             trial = self._changes.want(trial, wanted)
-            self._answer(trial, result, _verdict(trial))
-
-    def _answer(self, trial: Trial, result: Result, verdict: VerdictWord) -> None:
-        decide_at = None if verdict == "stop" else trial.decide_at
-        self._changes.judged.append(Judged(trial.number, result.run, result.number, verdict, decide_at))
-
-    def _make(self, moves: Moves) -> None:
-        """Carry out what the search does with free places; trials that are not in hand are left to `go_on`."""
-        self._changes.create(moves.created)
-        for each in moves.going_on:
-            if (trial := self._changes.get(each.trial)) is not None:
-                self._let_go_on(trial, each)
-            else:
-                self._going_on[each.trial] = each
-
-    def _let_go_on(self, trial: Trial, step: GoOn) -> None:
-        if not trial.is_final:
-            self._want_to_run(
-                self._changes.put(replace(trial, is_held=False, decide_at=step.decide_at), is_dirty=False)
-            )
-
-    def _want_to_run(self, trial: Trial) -> None:
-        """Undo a pause, of a trial that is parked or on its way there."""
-        if self.experiment.state is not ExperimentState.ACTIVE:
-            return
-        if trial.state is TrialState.PARKED:
-            self._changes.want_again(trial)
-        elif trial.is_open and trial.wanted is Wanted.PARK:
-            self._changes.want(trial, Wanted.RUN)
+            self._changes.answer(trial, result)
 
     def _leave_behind(self, trial: Trial) -> None:
         """A trial that was not among the best of its rung and never will be ends there."""
@@ -283,7 +245,7 @@ class Turn:
         if trial.wanted is Wanted.PARK:
             self._changes.tell(trial.moved(TrialTrigger.PARKED))
             if trial.is_held:
-                self._make(self._journal.park(trial.number))
+                self._places.fill(self._journal.park(trial.number))
         else:
             self._changes.want_again(trial)
 
@@ -292,7 +254,7 @@ class Turn:
         self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self.experiment.state in _GOING:
             self._stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
-        self._make(self._journal.end(trial.number, ending_of(closed.outcome)))
+        self._places.fill(self._journal.end(trial.number, ending_of(closed.outcome)))
         self._measure()
         self._settle(self._changes[trial.number])
 
@@ -340,9 +302,3 @@ class Turn:
     def _measure(self) -> None:
         progress = self._journal.search.progress()
         self._changes.experiment = replace(self.experiment, progress=progress)
-
-
-def _verdict(trial: Trial) -> VerdictWord:
-    if trial.is_stopped:
-        return "stop"
-    return "pause" if trial.wanted is Wanted.PARK else "go_on"

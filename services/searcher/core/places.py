@@ -1,0 +1,52 @@
+"""What a search does with free places, carried out: trials are made, and trials that it has had pause go on."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from services.searcher.core.changes import Changes
+from services.searcher.core.entities import Trial
+from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.method import GoOn
+from services.searcher.core.search import Moves
+from shared.messages.specs import Wanted
+
+
+class Places:
+    """A turn's part that fills places. A trial that goes on by the result of another is perhaps not in hand: `missing` names it."""
+
+    def __init__(self, changes: Changes) -> None:
+        self._changes = changes
+        self._going_on: dict[int, GoOn] = {}
+
+    @property
+    def missing(self) -> list[int]:
+        """Trials that go on, and that are to be given to `go_on`."""
+        return sorted(self._going_on)
+
+    def fill(self, moves: Moves) -> None:
+        """Make the new trials, and let those go on that are in hand."""
+        self._changes.create(moves.created)
+        for step in moves.going_on:
+            if (trial := self._changes.get(step.trial)) is not None:
+                self._let_go_on(trial, step)
+            else:
+                self._going_on[step.trial] = step
+
+    def go_on(self, trials: Iterable[Trial]) -> None:
+        """Let the trials go on that were missing."""
+        for trial in [self._changes.known(trial) for trial in trials]:
+            self._let_go_on(trial, self._going_on.pop(trial.number))
+
+    def want_to_run(self, trial: Trial) -> None:
+        """Undo a pause, of a trial that is parked or on its way there; not while a person has the experiment pause."""
+        if self._changes.experiment.state is not ExperimentState.ACTIVE:
+            return
+        if trial.state is TrialState.PARKED:
+            self._changes.want_again(trial)
+        elif trial.is_open and trial.wanted is Wanted.PARK:
+            self._changes.want(trial, Wanted.RUN)
+
+    def _let_go_on(self, trial: Trial, step: GoOn) -> None:
+        if not trial.is_final:
+            going = replace(trial, is_held=False, decide_at=step.decide_at)
+            self.want_to_run(self._changes.put(going, is_dirty=False))
