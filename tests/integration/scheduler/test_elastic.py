@@ -2,7 +2,7 @@
 
 from shared.ids import DEFAULT_TENANT, SITE, TrialId, new_id
 from shared.messages.allocations import Measured
-from shared.messages.pools import EditPool, PoolRules
+from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
 from shared.messages.queue import Explain, GetQueue
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Signal
@@ -13,6 +13,18 @@ from tests.support.waiting import eventually
 async def rule(around: Platform, elastic: bool) -> None:
     rules = PoolRules(elastic=elastic)
     await around.tell(EditPool(operation_id=new_id(CLOCK), pool=POOL, rules=rules), SITE)
+
+    async def is_ruled() -> bool:
+        view: ClusterView = await around.insist(GetCluster())
+        return any(pool.pool == POOL and pool.rules and pool.rules.elastic == elastic for pool in view.pools)
+
+    await eventually(is_ruled)
+
+
+async def are_ready(around: Platform, *workers: FakeWorker) -> bool:
+    view: ClusterView = await around.insist(GetCluster())
+    ready = {one.worker for one in view.workers if one.state == "ready" and one.slots}
+    return ready >= {worker.id for worker in workers}
 
 
 async def slots_of(around: Platform, trial: TrialId) -> tuple[int, int | None, int | None]:
@@ -29,6 +41,7 @@ async def test_a_resize_outlives_the_leader_that_asked_for_it(around: Platform) 
     trial, other = new_trial(), new_trial()
     async with around.scheduler() as leader, around.worker("e1") as one, around.worker("e2") as two:
         await rule(around, elastic=True)
+        await eventually(lambda: are_ready(around, one, two))
         await around.want(trial, slots=1, most=2)
         await runs_on((one, two), trial)
         assert await slots_of(around, trial) == (2, 1, 2)
