@@ -16,7 +16,7 @@ async def rule(around: Platform, elastic: bool) -> None:
 
     async def is_ruled() -> bool:
         view: ClusterView = await around.insist(GetCluster())
-        return any(pool.pool == POOL and pool.rules and pool.rules.elastic == elastic for pool in view.pools)
+        return any(pool.pool == POOL and pool.rules.elastic == elastic for pool in view.pools)
 
     await eventually(is_ruled)
 
