@@ -15,7 +15,7 @@ import structlog
 from services.provisioner import store
 from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.idleness import Idleness
-from services.provisioner.core.instance import INSTANCE, Instance, Trigger, moved, worker_of
+from services.provisioner.core.instance import Instance, Trigger, moved
 from services.provisioner.core.plan import Plan, Presence, World, is_at_rest, plan_pool
 from services.provisioner.effects import Effects, Means
 from services.provisioner.store import Provider
@@ -113,20 +113,7 @@ class Reconciler:
         return min(AT_REST_S, self.means.policy.idle_timeout.total_seconds() / _SAMPLES_PER_TIMEOUT)
 
     def _new(self, seat: int, now: datetime) -> Instance:
-        policy = self.means.policy
-        instance = InstanceId(new_id(self.means.clock))
-        return Instance(
-            id=instance,
-            pool=policy.pool,
-            worker=worker_of(instance),
-            driver=policy.driver,
-            seat=seat,
-            slots=policy.slots_per_instance,
-            kind=policy.kind,
-            price_per_hour=policy.price_per_hour,
-            state=INSTANCE.initial,
-            since=now,
-        )
+        return self.means.policy.instance(InstanceId(new_id(self.means.clock)), seat, now)
 
     async def _record(self, plan: Plan, new: list[Instance], provider: Provider, instances: int) -> None:
         """One transaction for everything decided; what a handler changed meanwhile is left to the next pass."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from services.provisioner.core.idleness import Idleness
-from services.provisioner.core.instance import INSTANCE, Instance, State, Trigger, ended, moved, worker_of
+from services.provisioner.core.instance import Instance, State, Trigger, ended, moved
 from services.provisioner.core.plan import (
     Plan,
     World,
@@ -170,19 +170,7 @@ class Provisioner:
         name = InstanceId(derived_id(ROOT, "instance", len(self.instances) + seat))
         while name in self.instances:
             name = InstanceId(derived_id(name, "next"))
-        policy = self.policy
-        made = Instance(
-            id=name,
-            pool=policy.pool,
-            worker=worker_of(name),
-            driver=policy.driver,
-            seat=seat,
-            slots=policy.slots_per_instance,
-            kind=policy.kind,
-            price_per_hour=policy.price_per_hour,
-            state=INSTANCE.initial,
-            since=self._ties.agenda.now,
-        )
+        made = self.policy.instance(name, seat, self._ties.agenda.now)
         self._save(made)
         return made
 

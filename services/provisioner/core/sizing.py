@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from services.provisioner.core.instance import LEAVING, STARTING, Instance, State
-from shared.ids import PoolName, WorkerId
+from services.provisioner.core.instance import INSTANCE, LEAVING, STARTING, Instance, State, worker_of
+from shared.ids import InstanceId, PoolName, WorkerId
 from shared.messages.specs import SlotKind
 
 SETTLES_IN = timedelta(seconds=5)
@@ -31,6 +31,21 @@ class Policy:
     def price_per_slot_hour(self) -> float | None:
         """None where machines have no price."""
         return self.price_per_hour / self.slots_per_instance or None
+
+    def instance(self, name: InstanceId, seat: int, now: datetime) -> Instance:
+        """A machine of this pool that is to be begun."""
+        return Instance(
+            id=name,
+            pool=self.pool,
+            worker=worker_of(name),
+            driver=self.driver,
+            seat=seat,
+            slots=self.slots_per_instance,
+            kind=self.kind,
+            price_per_hour=self.price_per_hour,
+            state=INSTANCE.initial,
+            since=now,
+        )
 
 
 @dataclass(frozen=True, slots=True)
