@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from services.scheduler.core.events import wishes
 from services.scheduler.core.pool import NO_QUOTA, Quota
 from services.scheduler.core.shares import Path
 from services.scheduler.cycle import Cycle
@@ -54,10 +55,7 @@ class Ruling:
 
     def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
         async def take_up() -> None:
-            def limit(cycle: Cycle) -> None:
-                if pool in cycle.cluster.pools:
-                    cycle.cluster.put_quota(pool, path, None if quota == NO_QUOTA else quota)
-
-            self.cycle.push(limit)
+            kept = None if quota == NO_QUOTA else quota
+            self.cycle.push(lambda cycle: wishes.on_quota(cycle.cluster, pool, path, kept))
 
         unit.then(take_up)

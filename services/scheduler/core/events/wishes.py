@@ -7,7 +7,7 @@ from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Closed
-from services.scheduler.core.pool import PoolPolicy, Quota
+from services.scheduler.core.pool import Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import outcome_without_run
@@ -57,11 +57,6 @@ def on_part(cluster: Cluster, experiment: ExperimentId, part: Part) -> None:
         run = cluster.runs.get(cluster.trials[trial_id].run or RunId(trial_id))
         if run and run.pool != part.pool:
             on_preempted(cluster, run.id, Asked("move"))
-
-
-def on_policy(cluster: Cluster, policy: PoolPolicy) -> None:
-    """A person gives a pool another policy; what waits and runs stays."""
-    cluster.put_pool(policy)
 
 
 def on_quota(cluster: Cluster, pool: PoolName, path: Path, quota: Quota | None) -> None:
