@@ -9,9 +9,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
-from services.searcher.core.method import NEVER, Branch, Ending, GoOn, Ruling, SearchMethod, Step
+from services.searcher.core.halving import Ladder
+from services.searcher.core.method import NEVER, Branch, Ending, GoOn, NeverPauses, Ruling, SearchMethod, Step
 
 WORST = math.inf
 
@@ -24,13 +24,12 @@ class _Runner:
     is_out: bool = False
 
 
-class Bracket:
+class Bracket(NeverPauses):
     """One bracket: `targets` are the times of its rungs, rising; `initial` of `max_trials` start at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, initial: int, divisor: float) -> None:
-        ratio = Fraction(divisor)
-        self._numerator, self._denominator = ratio.numerator, ratio.denominator
-        self._targets = tuple(targets)
+        self._ladder = Ladder(targets, divisor)
+        self._targets = self._ladder.targets
         self._rungs: list[list[float]] = [[] for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
@@ -52,15 +51,12 @@ class Bracket:
         while time >= self._targets[runner.rung]:
             counted = True
             is_kept = self._insert(runner.rung, value)
-            if runner.rung == len(self._targets) - 1 or not is_kept:
+            at_top = self._ladder.is_top(runner.rung)
+            if at_top or not is_kept:
                 runner.is_out = True
-                at_top = runner.rung == len(self._targets) - 1
                 return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
             runner.rung += 1
         return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
-
-    def on_parked(self, trial: int) -> list[Step]:
-        raise AssertionError("this method has no trial pause")
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
@@ -102,7 +98,7 @@ class Bracket:
         values = self._rungs[rung]
         place = bisect_left(values, value)
         values.insert(place, value)
-        return place < max(len(values) * self._denominator // self._numerator, 1)
+        return place < max(self._ladder.kept(len(values)), 1)
 
 
 class Tournament:

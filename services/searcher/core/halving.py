@@ -4,6 +4,7 @@ Li et al., "A System for Massively Parallel Hyperparameter Tuning" (ASHA, MLSys 
 Determined 0.38. All of it is exact: the divisor is taken as a fraction, so that no logarithm is rounded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -20,6 +21,21 @@ class BracketSize:
     rungs: int
     max_trials: int
     initial: int
+
+
+class Ladder:
+    """The rungs of one bracket: `targets` are their times, rising; one in `divisor` goes on at each."""
+
+    def __init__(self, targets: Sequence[int], divisor: float) -> None:
+        self.targets = tuple(targets)
+        self._ratio = Fraction(divisor)
+
+    def is_top(self, rung: int) -> bool:
+        return rung == len(self.targets) - 1
+
+    def kept(self, count: int) -> int:
+        """Return how many of so many go on."""
+        return count * self._ratio.denominator // self._ratio.numerator
 
 
 def rung_targets(max_time: int, divisor: float, rungs: int) -> tuple[int, ...]:

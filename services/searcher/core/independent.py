@@ -1,9 +1,9 @@
 """Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
 
-from services.searcher.core.method import NEVER, Branch, Ending, Ruling, Step
+from services.searcher.core.method import NEVER, Branch, Ending, NeverPauses, Ruling, Step
 
 
-class Independent:
+class Independent(NeverPauses):
     """`total` trials, `initial` at once; each that ends makes room for the next."""
 
     def __init__(self, total: int, initial: int) -> None:
@@ -19,9 +19,6 @@ class Independent:
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         return NEVER
-
-    def on_parked(self, trial: int) -> list[Step]:
-        raise AssertionError("this method has no trial pause")
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         self._ended += 1

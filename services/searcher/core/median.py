@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from muster.config import MedianStopping as Config
 from services.searcher.core.independent import Independent
-from services.searcher.core.method import NEVER, Branch, Ending, Ruling, Step
+from services.searcher.core.method import NEVER, Branch, Ending, NeverPauses, Ruling, Step
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class _Runner:
     is_out: bool = False
 
 
-class MedianStopping:
+class MedianStopping(NeverPauses):
     """Marks are every `interval` of the time metric up to `max_time`; at each, a trial is compared with those that have passed it."""
 
     def __init__(self, config: Config) -> None:
@@ -52,9 +52,6 @@ class MedianStopping:
                 runner.is_out = True
                 return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
         return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
-
-    def on_parked(self, trial: int) -> list[Step]:
-        raise AssertionError("this method has no trial pause")
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         return self._trials.on_ended(trial, ending)

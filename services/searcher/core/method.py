@@ -55,6 +55,13 @@ class Ruling:
 NEVER = Ruling(counted=False, stop=False, at_top=False, decide_at=None)
 
 
+class NeverPauses:
+    """A method whose trials keep their places until they end."""
+
+    def on_parked(self, trial: int) -> list[Step]:
+        raise AssertionError("this method has no trial pause")
+
+
 class SearchMethod(Protocol):
     """What to try and when to stop it."""
 

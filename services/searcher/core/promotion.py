@@ -8,8 +8,8 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
+from services.searcher.core.halving import Ladder
 from services.searcher.core.method import NEVER, Branch, Ending, GoOn, Ruling, Step
 
 WORST = math.inf
@@ -37,9 +37,8 @@ class PromotionBracket:
     """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, places: int, divisor: float) -> None:
-        ratio = Fraction(divisor)
-        self._numerator, self._denominator = ratio.numerator, ratio.denominator
-        self._targets = tuple(targets)
+        self._ladder = Ladder(targets, divisor)
+        self._targets = self._ladder.targets
         self._rungs = [_Rung() for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
@@ -61,7 +60,7 @@ class PromotionBracket:
             return NEVER
         while time >= self._targets[runner.rung]:
             counted = True
-            if runner.rung == len(self._targets) - 1:
+            if self._ladder.is_top(runner.rung):
                 runner.is_out = True
                 return Ruling(counted, stop=True, at_top=True, decide_at=None)
             rung = self._rungs[runner.rung]
@@ -133,7 +132,7 @@ class PromotionBracket:
         for rung in reversed(self._rungs[:-1]):
             if rung.waiting:
                 value, trial = rung.waiting[0]
-                if bisect_left(rung.values, value) < len(rung.values) * self._denominator // self._numerator:
+                if bisect_left(rung.values, value) < self._ladder.kept(len(rung.values)):
                     return trial
         return None
 
