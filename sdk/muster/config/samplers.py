@@ -1,6 +1,5 @@
 """`searcher.sampler` of the config: how points are proposed."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -41,8 +40,3 @@ class Sampler(Section):
 
 
 RANDOM = Sampler()
-
-
-def options(sampler: Sampler) -> Mapping[str, int]:
-    """Return the keys that are set, but for the name."""
-    return sampler.model_dump(exclude={"name"}, exclude_none=True)

@@ -27,7 +27,6 @@ from shared.messages.specs import UNCATEGORIZED
 
 T = TypeVar("T")
 _INLINE_CHARS = 16 * 1024
-_MAX_CONFIG_BYTES = 256 * 1024
 _log = structlog.get_logger()
 
 

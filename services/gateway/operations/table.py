@@ -114,5 +114,3 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetHealth", "GET", "/v1/health", base.Empty, access.Health, Access.PUBLIC, SAFE, access_handlers.get_health),
 )
 # fmt: on
-
-BY_NAME: dict[str, Operation] = {row.name: row for row in OPERATIONS}  # type: ignore[type-arg]

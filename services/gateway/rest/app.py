@@ -21,7 +21,6 @@ from shared.telemetry import metrics
 
 CSV = "text/csv"
 OPENAPI_PATH = "/openapi.json"
-PUBLIC_PATHS = frozenset({OPENAPI_PATH})
 """Paths beside the table of operations; they show nothing of any tenant."""
 
 _CHUNK_BYTES = 256 * 1024
