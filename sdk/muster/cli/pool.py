@@ -1,13 +1,15 @@
 """`muster pool` and `muster limit`: how pools are shared, and what tenants and workspaces may hold in them."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muster.cli import pool_options as options
 from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
 from muster.cli.output import emit, facts, note, number, table
+from muster.cli.pool_options import NONE
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from muster.client.models import Limit, Pool
 
-NONE = "none"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
@@ -56,61 +57,18 @@ def describe(pool: Name) -> None:
 @verb(pools, "set")
 def set_pool(
     pool: Name,
-    order: Annotated[
-        Literal["fifo", "priority", "fair_share"] | None, typer.Option("--order", help="Who goes first.")
-    ] = None,
-    preemption: Annotated[
-        bool | None,
-        typer.Option(
-            "--preemption/--no-preemption", help="Waiting requests may ask for slots of lesser runs."
-        ),
-    ] = None,
-    elastic: Annotated[
-        bool | None, typer.Option("--elastic/--no-elastic", help="Lend idle slots to elastic runs.")
-    ] = None,
-    default_priority: Annotated[
-        int | None, typer.Option("--default-priority", help="Of experiments that name none: 1 (first) to 99.")
-    ] = None,
-    ageing: Annotated[
-        str | None,
-        typer.Option("--ageing", metavar="TIME", help=f"Waiting so long counts one level; {NONE}: never."),
-    ] = None,
-    half_life: Annotated[
-        str | None,
-        typer.Option("--half-life", metavar="TIME", help="After it, past use counts half (fair share)."),
-    ] = None,
-    min_run: Annotated[
-        str | None,
-        typer.Option("--min-run", metavar="TIME", help="So long a run is not asked for its slots."),
-    ] = None,
-    max_preemptions: Annotated[
-        str | None,
-        typer.Option(
-            "--max-preemptions", metavar="N", help=f"So often a trial is asked at most; {NONE}: no limit."
-        ),
-    ] = None,
-    defragment: Annotated[
-        bool | None,
-        typer.Option("--defragment/--no-defragment", help="Move runs so that free slots come together."),
-    ] = None,
-    quantum: Annotated[
-        str | None,
-        typer.Option(
-            "--quantum", metavar="TIME", help=f"After it, a run yields to waiting equals; {NONE}: never."
-        ),
-    ] = None,
-    topology: Annotated[
-        str | None,
-        typer.Option(
-            "--topology",
-            metavar="KEYS",
-            help=f"Label keys from narrow to wide, such as rack,zone: gangs stay within one; {NONE}: anywhere.",
-        ),
-    ] = None,
-    placement: Annotated[
-        Literal["best_fit", "spread"] | None,
-        typer.Option("--placement", help="Take the fullest machine that will do, or the emptiest."),
-    ] = None,
+    order: options.Order = None,
+    preemption: options.Preemption = None,
+    elastic: options.Elastic = None,
+    default_priority: options.DefaultPriority = None,
+    ageing: options.Ageing = None,
+    half_life: options.HalfLife = None,
+    min_run: options.MinRun = None,
+    max_preemptions: options.MaxPreemptions = None,
+    defragment: options.Defragment = None,
+    quantum: options.Quantum = None,
+    topology: options.Topology = None,
+    placement: options.Placement = None,
 ) -> None:
     """Change a pool's rules, at once for all that waits and runs in it."""
     from muster.client import connect
