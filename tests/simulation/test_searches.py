@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from muster.config import load_config
-from services.searcher.core.asha import Bracket
+from services.searcher.core.methods.asha import Bracket
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.turn import Turn

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
-from services.searcher.core.method import Ending, Ruling
+from services.searcher.core.methods.port import Ending, Ruling
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Moves, Search
 from shared.errors import Broken
@@ -164,6 +164,7 @@ def _moved(moves: Moves) -> Facts:
             "seed": each.seed,
             "decide_at": each.decide_at,
             **({"memo": each.memo} if each.memo else {}),
+            **({"source": each.source} if each.source else {}),
         }
         for each in moves.created
     ]

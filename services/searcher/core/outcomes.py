@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from muster.config import ExperimentConfig, Single
 from services.searcher.core.entities import Closed, Experiment, Trial
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
-from services.searcher.core.method import Ending
+from services.searcher.core.methods.port import Ending
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Trial
 from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.method import GoOn
+from services.searcher.core.methods.port import GoOn
 from services.searcher.core.search import Moves
 from shared.messages.specs import Wanted
 

@@ -11,35 +11,28 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from muster.config import (
-    AdaptiveAsha,
-    AsyncHalving,
-    ExperimentConfig,
-    Grid,
-    MedianStopping as MedianConfig,
-    Point,
-    Single,
-)
-from services.searcher.core.asha import Bracket, Tournament
-from services.searcher.core.halving import initial_trials, plan_brackets, rung_targets
-from services.searcher.core.independent import Independent
-from services.searcher.core.median import MedianStopping
-from services.searcher.core.method import Branch, Ending, GoOn, Ruling, SearchMethod, Step
-from services.searcher.core.promotion import PromotionBracket
-from services.searcher.core.samplers import Observation, Sampler, Suggestion, make_sampler
+from muster.config import ExperimentConfig, Point, Single
+from services.searcher.core.methods.choose import make_method
+from services.searcher.core.methods.port import Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.samplers import Observation, Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.samplers.independent import Counted
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A trial to be made and wanted now; `memo` is what the sampler is given with the point when the search is rebuilt."""
+    """A trial to be made and wanted now.
+
+    Attributes:
+        memo: What the sampler is given with the point when the search is rebuilt.
+        source: The trial from whose newest checkpoint it starts.
+    """
 
     number: int
     point: Point
     seed: int
     decide_at: float | None
     memo: dict[str, JsonValue] = field(default_factory=dict)
+    source: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,17 +178,20 @@ class Search:
                 going_on.append(step)
         return Moves(tuple(created), tuple(going_on))
 
-    def _proposed(self, branch: Branch) -> Proposal:
+    def _proposed(self, start: Start) -> Proposal:
         self._created += 1
-        self._open.add(self._created)
-        decide_at = self._method.on_created(self._created, branch)
-        suggestion = self._suggested(self._created)
-        seed = Stream(self._seed, self._created).seed()
-        return Proposal(self._created, suggestion.point, seed, decide_at, suggestion.memo)
+        number = self._created
+        self._open.add(number)
+        decide_at = self._method.on_created(number, start.branch)
+        suggestion = self._suggested(number, start.point)
+        seed = Stream(self._seed, number).seed()
+        return Proposal(number, suggestion.point, seed, decide_at, suggestion.memo, start.source)
 
-    def _suggested(self, trial: int) -> Suggestion:
+    def _suggested(self, trial: int, point: Point | None) -> Suggestion:
         given = self._given.pop(trial, None)
-        if given is None or not self._sampler.remembers:
+        if point is not None:
+            given = Suggestion(point)
+        elif given is None or not self._sampler.remembers:
             return self._sampler.propose(trial)
         self._sampler.take(trial, given)
         return given
@@ -204,41 +200,6 @@ class Search:
         if not math.isfinite(value):
             return math.inf
         return value if self._config.searcher.smaller_is_better else -value
-
-
-def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
-    """Return the method that the config names, at its beginning."""
-    searcher = config.searcher
-    if isinstance(searcher, Single):
-        return Independent(total=1, initial=1)
-    concurrent = searcher.max_concurrent_trials
-    if isinstance(searcher, AsyncHalving):
-        targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)
-        initial = initial_trials(searcher.max_trials, concurrent, searcher.divisor, searcher.num_rungs)
-        return _bracket(searcher, targets, searcher.max_trials, initial)
-    if isinstance(searcher, AdaptiveAsha):
-        return _tournament(searcher)
-    if isinstance(searcher, MedianConfig):
-        return MedianStopping(searcher)
-    if isinstance(searcher, Grid):
-        assert isinstance(sampler, Counted)
-        return Independent(sampler.total, initial=concurrent or sampler.total)
-    return Independent(searcher.max_trials, initial=concurrent or searcher.max_trials)
-
-
-def _tournament(searcher: AdaptiveAsha) -> Tournament:
-    brackets = []
-    for size in plan_brackets(searcher):
-        targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
-        brackets.append(_bracket(searcher, targets, size.max_trials, size.initial))
-    return Tournament(brackets)
-
-
-def _bracket(
-    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int
-) -> SearchMethod:
-    kind = Bracket if searcher.stop_once else PromotionBracket
-    return kind(targets, max_trials, places, searcher.divisor)
 
 
 def _concurrency(config: ExperimentConfig) -> float:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from muster.config import ExperimentConfig
 from services.searcher.core.changes import Changes, Decision
+from services.searcher.core.closing import GOING, Closing
 from services.searcher.core.entities import Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.machines import (
@@ -20,15 +21,12 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
-from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
 from services.searcher.core.places import Places
 from services.searcher.core.results import Reading, Result, read_result
 from services.searcher.core.search import Search
 from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
-
-_GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
 
 
 class Turn:
@@ -49,8 +47,8 @@ class Turn:
         self._config = config
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position)
-        self._end_wanted: Wanted | None = None
         self._places = Places(self._changes)
+        self._closing = Closing(config, self._changes, self._journal, self._places)
 
     @property
     def experiment(self) -> Experiment:
@@ -64,14 +62,8 @@ class Turn:
 
     @property
     def needs_rest(self) -> bool:
-        is_ending = self._end_wanted is not None or self._leaves_behind
-        return is_ending and self.experiment.counts.live > 0
-
-    @property
-    def _leaves_behind(self) -> bool:
-        """Whether only trials are left that the search has had pause, and that never go on."""
-        search = self._journal.search
-        return search.is_exhausted and bool(search.held) and self.experiment.state in _GOING
+        """Whether the whole search ends, and others than those in hand with it."""
+        return self._closing.needs_rest
 
     def decide(self) -> Decision:
         """Return everything that the events amount to."""
@@ -105,13 +97,14 @@ class Turn:
         if isinstance(reading, str):
             self._changes.put(trial)
             self._changes.answer(trial, result, "stop")
-            self._fail(reading)
+            if self.experiment.state in GOING:
+                self._closing.stop(ExperimentTrigger.FAIL, reading, Wanted.KILL)
         elif reading is not None:
             trial = self._changes.mark(self._config, trial, Mark(result.step, reading.value))
             self._judge(trial, result, reading)
         else:
             self._changes.put(trial)
-        self._settle(self._changes[result.trial])
+        self._closing.settle(self._changes[result.trial])
 
     def on_checkpoint(self, number: int, run: int) -> None:
         """Take in that one of a run's announced checkpoints is saved or given up."""
@@ -120,7 +113,7 @@ class Turn:
         if trial.is_final or run < known_run:
             return
         trial = replace(trial, settled=(run, count + 1 if run == known_run else 1))
-        self._settle(self._changes.put(trial, is_dirty=False))
+        self._closing.settle(self._changes.put(trial, is_dirty=False))
 
     def on_run_ended(self, number: int, ended: Ended, is_requeued: bool) -> None:
         trial = self._changes[number]
@@ -129,21 +122,21 @@ class Turn:
         trial = replace(trial, ended=ended, run=max(trial.run, ended.run))
         if is_requeued and ended.run == trial.run and trial.closed is None:
             trial = trial.moved(TrialTrigger.REQUEUED)
-        self._settle(self._changes.put(trial))
+        self._closing.settle(self._changes.put(trial))
 
     def on_closed(self, number: int, request: int, closed: Closed) -> None:
         """Take in the end of a request: parked, wanted again, or over; what takes its place is made at once."""
         trial = self._changes[number]
         if request != trial.request or not trial.is_open:
             return
-        if closed.outcome == "parked" and self.experiment.state in _GOING and not trial.is_stopped:
+        if closed.outcome == "parked" and self.experiment.state in GOING and not trial.is_stopped:
             self._park(replace(trial, run=max(trial.run, closed.runs)))
         else:
-            self._close(trial, closed)
+            self._closing.close(trial, closed)
 
     def pause(self) -> None:
         """Park every trial that runs or waits. Raises Conflict where the search is over."""
-        self._require(_GOING, "paused")
+        self._require(GOING, "paused")
         self._changes.move(ExperimentTrigger.PAUSE)
         self._journal.pause("paused")
         for trial in self._changes.live():
@@ -152,7 +145,7 @@ class Turn:
 
     def resume(self) -> None:
         """Want every parked trial again, then make new ones. Raises Conflict where the search is over."""
-        self._require(_GOING, "resumed")
+        self._require(GOING, "resumed")
         self._changes.move(ExperimentTrigger.RESUME)
         for trial in self._changes.live():
             if not trial.is_held:
@@ -168,13 +161,12 @@ class Turn:
 
     def cancel(self, wanted: Literal[Wanted.CANCEL, Wanted.KILL]) -> None:
         """End every trial; a kill may follow a cancel. Raises Conflict where the search is over."""
-        self._require((*_GOING, ExperimentState.STOPPING), "cancelled")
+        self._require((*GOING, ExperimentState.STOPPING), "cancelled")
         if self.experiment.state is not ExperimentState.STOPPING:
-            self._stop(ExperimentTrigger.CANCEL, None, wanted)
+            self._closing.stop(ExperimentTrigger.CANCEL, None, wanted)
             return
         self._changes.is_announced = True
-        self._end_wanted = wanted
-        self.end_rest(self._changes.live())
+        self._closing.hurry(wanted)
 
     def archive(self, archived: bool) -> None:
         """Raises Conflict while the search goes on."""
@@ -184,10 +176,7 @@ class Turn:
 
     def settle_anyway(self, number: int) -> None:
         """End a trial whose announced reports or checkpoints never came."""
-        trial = self._changes[number]
-        if trial.closed is not None and not trial.is_final:
-            reason = trial.reason or "not everything that its last run announced was stored"
-            self._finalise(replace(trial, reason=reason), trial.closed)
+        self._closing.settle_anyway(self._changes[number])
 
     def go_on(self, trials: Iterable[Trial]) -> None:
         """Want the trials that `missing` named."""
@@ -195,17 +184,7 @@ class Turn:
 
     def end_rest(self, trials: Iterable[Trial]) -> None:
         """End further live trials of a search that ends; those already told are left alone."""
-        wanted = self._end_wanted
-        for trial in [self._changes.known(trial) for trial in trials]:
-            if trial.is_held and self._leaves_behind and not trial.is_final:
-                self._leave_behind(trial)
-            if wanted is None or trial.is_final:
-                continue
-            if trial.state is TrialState.PARKED:
-                self._close(trial, Closed("cancelled", trial.run, None, self._changes.now))
-            elif trial.is_open and trial.wanted not in (wanted, Wanted.KILL):
-                self._changes.want(trial, wanted)
-        self._finish_if_over(None)
+        self._closing.end_rest(trials)
 
     def _require(self, states: tuple[ExperimentState, ...], done: str) -> None:
         if self.experiment.state not in states:
@@ -213,7 +192,7 @@ class Turn:
             raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")
 
     def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
-        if self.experiment.state not in _GOING or trial.decide_at is None or reading.time < trial.decide_at:
+        if self.experiment.state not in GOING or trial.decide_at is None or reading.time < trial.decide_at:
             return
         ruling = self._journal.judge(trial.number, result.run, result.number, reading.value, reading.time)
         trial = replace(
@@ -223,9 +202,9 @@ class Turn:
             is_at_top=ruling.at_top,
             is_held=ruling.pause,
         )
-        self._measure()
+        self._closing.measure()
         if trial.state is TrialState.PARKED and ruling.stop:
-            self._close(trial, Closed("stopped", trial.run, None, self._changes.now))
+            self._closing.close_parked(trial)
         elif not trial.is_open:
             self._changes.put(trial)
             if trial.state is TrialState.PARKED and ruling.pause:
@@ -235,12 +214,6 @@ class Turn:
             trial = self._changes.want(trial, wanted)
             self._changes.answer(trial, result)
 
-    def _leave_behind(self, trial: Trial) -> None:
-        """A trial that was not among the best of its rung and never will be ends there."""
-        trial = self._changes.put(replace(trial, is_stopped=True))
-        if trial.state is TrialState.PARKED:
-            self._close(trial, Closed("stopped", trial.run, None, self._changes.now))
-
     def _park(self, trial: Trial) -> None:
         if trial.wanted is Wanted.PARK:
             self._changes.tell(trial.moved(TrialTrigger.PARKED))
@@ -248,57 +221,3 @@ class Turn:
                 self._places.fill(self._journal.park(trial.number))
         else:
             self._changes.want_again(trial)
-
-    def _close(self, trial: Trial, closed: Closed) -> None:
-        trial = replace(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
-        self._changes.put(trial.moved(TrialTrigger.TOLD))
-        if closed.outcome == "rejected" and self.experiment.state in _GOING:
-            self._stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
-        self._places.fill(self._journal.end(trial.number, ending_of(closed.outcome)))
-        self._measure()
-        self._settle(self._changes[trial.number])
-
-    def _settle(self, trial: Trial) -> None:
-        if trial.closed is not None and not trial.is_final and trial.is_complete():
-            self._finalise(trial, trial.closed)
-
-    def _finalise(self, trial: Trial, closed: Closed) -> None:
-        trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
-        self._changes.tell(trial)
-        if self._journal.search.learns:
-            is_good = trial.state in (TrialState.COMPLETED, TrialState.STOPPED)
-            self._journal.observe(trial.number, trial.best.value if is_good and trial.best else None)
-        self._finish_if_over(trial)
-
-    def _fail(self, reason: str) -> None:
-        if self.experiment.state in _GOING:
-            self._stop(ExperimentTrigger.FAIL, reason, Wanted.KILL)
-
-    def _stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
-        """Begin the end of the whole search."""
-        self._changes.move(ExperimentTrigger.STOP)
-        self._changes.experiment = replace(self.experiment, outcome=outcome, reason=reason)
-        self._journal.pause("stopping")
-        self._end_wanted = wanted
-        self.end_rest(self._changes.live())
-
-    def _finish_if_over(self, last: Trial | None) -> None:
-        experiment = self.experiment
-        if experiment.is_final or experiment.counts.live:
-            return
-        trigger, reason = experiment.outcome, experiment.reason
-        if trigger is None:
-            if not self._journal.search.is_exhausted:
-                return
-            end = end_of_search(self._config, experiment, last)
-            trigger, reason = end.trigger, end.reason
-        self._changes.move(trigger)
-        progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
-        self._changes.experiment = replace(
-            self.experiment, reason=reason, progress=progress, ended_at=self._changes.now
-        )
-        self._journal.finish(self.experiment.state.value, reason)
-
-    def _measure(self) -> None:
-        progress = self._journal.search.progress()
-        self._changes.experiment = replace(self.experiment, progress=progress)

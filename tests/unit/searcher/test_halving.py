@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muster.config import AdaptiveAsha
-from services.searcher.core.halving import (
+from services.searcher.core.methods.halving import (
     bracket_concurrency,
     choose_rungs,
     floor_log,

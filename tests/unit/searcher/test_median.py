@@ -7,7 +7,7 @@ from statistics import fmean, median_high
 from hypothesis import given, settings, strategies as st
 
 from muster.config import MedianStopping as Config
-from services.searcher.core.median import MedianStopping
+from services.searcher.core.methods.median import MedianStopping
 
 MAX_TIME, GRACE = 8, 3
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from muster.config import ExperimentConfig
-from services.searcher.core.asha import Bracket
 from services.searcher.core.journal import fold, recompute, replay
-from services.searcher.core.method import Ending
+from services.searcher.core.methods.asha import Bracket
+from services.searcher.core.methods.port import Ending, Start
 from services.searcher.core.search import Search
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search
 
@@ -165,16 +165,16 @@ def test_asha_gives_a_failed_trial_the_worst_place_of_its_rung_and_refills() -> 
     made = bracket()
     made.plan_start()
     made.on_result(1, 0.5, 1)
-    assert made.on_ended(1, Ending.FAILED) == [0]
+    assert made.on_ended(1, Ending.FAILED) == [Start()]
     assert made.rungs() == [[0.5], [math.inf], []]
-    assert made.on_ended(2, Ending.CANCELLED) == [0]
+    assert made.on_ended(2, Ending.CANCELLED) == [Start()]
     assert made.rungs() == [[0.5, math.inf], [math.inf], []]
 
 
 def test_asha_replaces_a_trial_that_leaves_early_without_error() -> None:
     made = bracket(max_trials=5, initial=4)
     made.plan_start()
-    assert made.on_ended(1, Ending.FINISHED) == [0]
+    assert made.on_ended(1, Ending.FINISHED) == [Start()]
     assert made.on_ended(2, Ending.FINISHED) == []
     assert made.rungs() == [[], [], []]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.machines import ExperimentState, TrialState
-from services.searcher.core.method import Ending, GoOn
-from services.searcher.core.promotion import PromotionBracket
+from services.searcher.core.methods.port import Ending, GoOn
+from services.searcher.core.methods.promotion import PromotionBracket
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import World, asha, config, run_search
 
@@ -72,7 +72,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int) -> None:
                 running[step.trial] = TARGETS.index(int(step.decide_at))
             else:
                 assert expected == 0
-                made.on_created(plain.created, step)
+                made.on_created(plain.created, step.branch)
                 running[plain.created] = 0
         assert len(running) <= places
     assert plain.created == max_trials and plain.job(parked) is None

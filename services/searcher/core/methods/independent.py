@@ -1,6 +1,6 @@
 """Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
 
-from services.searcher.core.method import NEVER, Branch, Ending, NeverPauses, Ruling, Step
+from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPauses, Ruling, Start, Step
 
 
 class Independent(NeverPauses):
@@ -12,7 +12,7 @@ class Independent(NeverPauses):
         self._ended = 0
 
     def plan_start(self) -> list[Step]:
-        return [0] * self._requested
+        return [Start()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         return None
@@ -25,12 +25,12 @@ class Independent(NeverPauses):
         if self._requested >= self._total:
             return []
         self._requested += 1
-        return [0]
+        return [Start()]
 
-    def plan_more(self, count: int) -> list[Branch]:
+    def plan_more(self, count: int) -> list[Start]:
         more = min(count, self._total - self._requested)
         self._requested += more
-        return [0] * more
+        return [Start()] * more
 
     def progress(self) -> float:
         return self._ended / self._total

@@ -9,8 +9,8 @@ from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from services.searcher.core.halving import Ladder
-from services.searcher.core.method import NEVER, Branch, Ending, GoOn, Ruling, Step
+from services.searcher.core.methods.halving import Ladder
+from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step
 
 WORST = math.inf
 
@@ -47,7 +47,7 @@ class PromotionBracket:
         self._ended = 0
 
     def plan_start(self) -> list[Step]:
-        return [0] * self._requested
+        return [Start()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._runners[trial] = _Runner()
@@ -96,12 +96,12 @@ class PromotionBracket:
         self._ended += 1
         return self._filled()
 
-    def plan_more(self, count: int) -> list[Branch]:
+    def plan_more(self, count: int) -> list[Start]:
         more = min(count, self._max_trials - self._requested)
         self._requested += more
         self._busy += more
         self._places = max(self._places, self._busy)
-        return [0] * more
+        return [Start()] * more
 
     def progress(self) -> float:
         """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""
@@ -121,7 +121,7 @@ class PromotionBracket:
                 steps.append(GoOn(trial, float(self._targets[self._runners[trial].rung])))
             elif self._requested < self._max_trials:
                 self._requested += 1
-                steps.append(0)
+                steps.append(Start())
             else:
                 break
             self._busy += 1

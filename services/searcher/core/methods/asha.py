@@ -8,10 +8,20 @@ far. Where Determined lets a search end short of its trials when one exits early
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from services.searcher.core.halving import Ladder
-from services.searcher.core.method import NEVER, Branch, Ending, GoOn, NeverPauses, Ruling, SearchMethod, Step
+from services.searcher.core.methods.halving import Ladder
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    GoOn,
+    NeverPauses,
+    Ruling,
+    SearchMethod,
+    Start,
+    Step,
+)
 
 WORST = math.inf
 
@@ -37,7 +47,7 @@ class Bracket(NeverPauses):
         self._ended = 0
 
     def plan_start(self) -> list[Step]:
-        return [0] * self._requested
+        return [Start()] * self._requested
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._runners[trial] = _Runner()
@@ -71,12 +81,12 @@ class Bracket(NeverPauses):
         if self._requested >= self._max_trials:
             return []
         self._requested += 1
-        return [0]
+        return [Start()]
 
-    def plan_more(self, count: int) -> list[Branch]:
+    def plan_more(self, count: int) -> list[Start]:
         more = min(count, self._max_trials - self._requested)
         self._requested += more
-        return [0] * more
+        return [Start()] * more
 
     def progress(self) -> float:
         """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
@@ -109,7 +119,11 @@ class Tournament:
         self._branches: dict[int, Branch] = {}
 
     def plan_start(self) -> list[Step]:
-        return [branch for branch, bracket in enumerate(self._brackets) for _ in bracket.plan_start()]
+        return [
+            step
+            for branch, bracket in enumerate(self._brackets)
+            for step in _of(branch, bracket.plan_start())
+        ]
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._branches[trial] = branch
@@ -126,14 +140,14 @@ class Tournament:
         branch = self._branches[trial]
         return _of(branch, self._brackets[branch].on_ended(trial, ending))
 
-    def plan_more(self, count: int) -> list[Branch]:
+    def plan_more(self, count: int) -> list[Start]:
         """The brackets take turns."""
-        more: list[Branch] = []
+        more: list[Start] = []
         while len(more) < count:
             branches = [branch for branch, bracket in enumerate(self._brackets) if bracket.plan_more(1)]
             if not branches:
                 break
-            more += branches
+            more += map(Start, branches)
         return more
 
     def progress(self) -> float:
@@ -145,4 +159,4 @@ class Tournament:
 
 def _of(branch: Branch, steps: Iterable[Step]) -> list[Step]:
     """A bracket's steps as those of its branch."""
-    return [step if isinstance(step, GoOn) else branch for step in steps]
+    return [step if isinstance(step, GoOn) else replace(step, branch=branch) for step in steps]

@@ -9,8 +9,25 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from muster.config import Point
+
 Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A trial is to be made.
+
+    Attributes:
+        branch: The part of the search that it belongs to.
+        point: Its hyperparameters, where not the sampler proposes them.
+        source: The trial from whose newest checkpoint it starts.
+    """
+
+    branch: Branch = 0
+    point: Point | None = None
+    source: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +38,8 @@ class GoOn:
     decide_at: float
 
 
-Step = Branch | GoOn
-"""What to do with a free place: make a trial for a branch, or have one go on."""
+Step = Start | GoOn
+"""What to do with a free place: make a trial, or have one go on."""
 
 
 class Ending(StrEnum):
@@ -66,7 +83,7 @@ class SearchMethod(Protocol):
     """What to try and when to stop it."""
 
     def plan_start(self) -> list[Step]:
-        """Return the trials to begin with, as branches."""
+        """Return the trials to begin with."""
         ...
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
@@ -85,8 +102,8 @@ class SearchMethod(Protocol):
         """Take in a trial's end, once per trial; return what to do with free places."""
         ...
 
-    def plan_more(self, count: int) -> list[Branch]:
-        """Return a branch for each of at most `count` further trials, of those that it has not asked for yet."""
+    def plan_more(self, count: int) -> list[Start]:
+        """Return at most `count` further trials, of those that it has not asked for yet."""
         ...
 
     def progress(self) -> float:

@@ -9,8 +9,8 @@ from bisect import insort
 from dataclasses import dataclass
 
 from muster.config import MedianStopping as Config
-from services.searcher.core.independent import Independent
-from services.searcher.core.method import NEVER, Branch, Ending, NeverPauses, Ruling, Step
+from services.searcher.core.methods.independent import Independent
+from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPauses, Ruling, Start, Step
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class MedianStopping(NeverPauses):
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         return self._trials.on_ended(trial, ending)
 
-    def plan_more(self, count: int) -> list[Branch]:
+    def plan_more(self, count: int) -> list[Start]:
         return self._trials.plan_more(count)
 
     def progress(self) -> float:

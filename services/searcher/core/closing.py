@@ -1,0 +1,128 @@
+"""How trials and searches end, carried out: requests closed, stored reports waited for, the last one out ends the search."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from muster.config import ExperimentConfig
+from services.searcher.core.changes import Changes
+from services.searcher.core.entities import Closed, Experiment, Trial
+from services.searcher.core.journal import Journal
+from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
+from services.searcher.core.places import Places
+from shared.messages.specs import Wanted
+
+GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
+
+
+class Closing:
+    """A turn's part that ends trials, and the whole search with the last of them, or before it."""
+
+    def __init__(self, config: ExperimentConfig, changes: Changes, journal: Journal, places: Places) -> None:
+        self._config = config
+        self._changes = changes
+        self._journal = journal
+        self._places = places
+        self._end_wanted: Wanted | None = None
+
+    @property
+    def needs_rest(self) -> bool:
+        """Whether the experiment's other live trials must be given to `end_rest`."""
+        is_ending = self._end_wanted is not None or self._leaves_behind
+        return is_ending and self._experiment.counts.live > 0
+
+    def close(self, trial: Trial, closed: Closed) -> None:
+        """Take in that a trial's request is closed for good; what takes its place is made at once."""
+        trial = replace(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+        self._changes.put(trial.moved(TrialTrigger.TOLD))
+        if closed.outcome == "rejected" and self._experiment.state in GOING:
+            self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
+        self._places.fill(self._journal.end(trial.number, ending_of(closed.outcome)))
+        self.measure()
+        self.settle(self._changes[trial.number])
+
+    def close_parked(self, trial: Trial) -> None:
+        """End a parked trial that the search is done with."""
+        self.close(trial, Closed("stopped", trial.run, None, self._changes.now))
+
+    def settle(self, trial: Trial) -> None:
+        """End a closed trial once all that it announced has arrived."""
+        if trial.closed is not None and not trial.is_final and trial.is_complete():
+            self._finalise(trial, trial.closed)
+
+    def settle_anyway(self, trial: Trial) -> None:
+        """End a closed trial whose announced reports or checkpoints never came."""
+        if trial.closed is not None and not trial.is_final:
+            reason = trial.reason or "not everything that its last run announced was stored"
+            self._finalise(replace(trial, reason=reason), trial.closed)
+
+    def stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
+        """Begin the end of the whole search."""
+        self._changes.move(ExperimentTrigger.STOP)
+        self._changes.experiment = replace(self._experiment, outcome=outcome, reason=reason)
+        self._journal.pause("stopping")
+        self.hurry(wanted)
+
+    def hurry(self, wanted: Wanted) -> None:
+        """End every trial of a search that is stopping this way."""
+        self._end_wanted = wanted
+        self.end_rest(self._changes.live())
+
+    def end_rest(self, trials: Iterable[Trial]) -> None:
+        """End further live trials of a search that ends; those already told are left alone."""
+        wanted = self._end_wanted
+        for trial in [self._changes.known(trial) for trial in trials]:
+            if trial.is_held and self._leaves_behind and not trial.is_final:
+                self._leave_behind(trial)
+            if wanted is None or trial.is_final:
+                continue
+            if trial.state is TrialState.PARKED:
+                self.close(trial, Closed("cancelled", trial.run, None, self._changes.now))
+            elif trial.is_open and trial.wanted not in (wanted, Wanted.KILL):
+                self._changes.want(trial, wanted)
+        self._finish_if_over(None)
+
+    def measure(self) -> None:
+        """Keep how far the search is."""
+        self._changes.experiment = replace(self._experiment, progress=self._journal.search.progress())
+
+    @property
+    def _experiment(self) -> Experiment:
+        return self._changes.experiment
+
+    @property
+    def _leaves_behind(self) -> bool:
+        """Whether only trials are left that the search has had pause, and that never go on."""
+        search = self._journal.search
+        return search.is_exhausted and bool(search.held) and self._experiment.state in GOING
+
+    def _leave_behind(self, trial: Trial) -> None:
+        """A trial that was not among the best of its rung and never will be ends there."""
+        trial = self._changes.put(replace(trial, is_stopped=True))
+        if trial.state is TrialState.PARKED:
+            self.close_parked(trial)
+
+    def _finalise(self, trial: Trial, closed: Closed) -> None:
+        trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
+        self._changes.tell(trial)
+        if self._journal.search.learns:
+            is_good = trial.state in (TrialState.COMPLETED, TrialState.STOPPED)
+            self._journal.observe(trial.number, trial.best.value if is_good and trial.best else None)
+        self._finish_if_over(trial)
+
+    def _finish_if_over(self, last: Trial | None) -> None:
+        experiment = self._experiment
+        if experiment.is_final or experiment.counts.live:
+            return
+        trigger, reason = experiment.outcome, experiment.reason
+        if trigger is None:
+            if not self._journal.search.is_exhausted:
+                return
+            end = end_of_search(self._config, experiment, last)
+            trigger, reason = end.trigger, end.reason
+        self._changes.move(trigger)
+        progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
+        self._changes.experiment = replace(
+            self._experiment, reason=reason, progress=progress, ended_at=self._changes.now
+        )
+        self._journal.finish(self._experiment.state.value, reason)

@@ -1,0 +1,53 @@
+"""From the config's words to a method at its beginning."""
+
+from muster.config import (
+    AdaptiveAsha,
+    AsyncHalving,
+    ExperimentConfig,
+    Grid,
+    MedianStopping as MedianConfig,
+    Single,
+)
+from services.searcher.core.methods.asha import Bracket, Tournament
+from services.searcher.core.methods.halving import initial_trials, plan_brackets, rung_targets
+from services.searcher.core.methods.independent import Independent
+from services.searcher.core.methods.median import MedianStopping
+from services.searcher.core.methods.port import SearchMethod
+from services.searcher.core.methods.promotion import PromotionBracket
+from services.searcher.core.samplers import Sampler
+from services.searcher.core.samplers.independent import Counted
+
+
+def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
+    """Return the method that the config names, at its beginning."""
+    searcher = config.searcher
+    if isinstance(searcher, Single):
+        return Independent(total=1, initial=1)
+    concurrent = searcher.max_concurrent_trials
+    if isinstance(searcher, AsyncHalving):
+        targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)
+        initial = initial_trials(searcher.max_trials, concurrent, searcher.divisor, searcher.num_rungs)
+        return _bracket(searcher, targets, searcher.max_trials, initial)
+    if isinstance(searcher, AdaptiveAsha):
+        return _tournament(searcher)
+    if isinstance(searcher, MedianConfig):
+        return MedianStopping(searcher)
+    if isinstance(searcher, Grid):
+        assert isinstance(sampler, Counted)
+        return Independent(sampler.total, initial=concurrent or sampler.total)
+    return Independent(searcher.max_trials, initial=concurrent or searcher.max_trials)
+
+
+def _tournament(searcher: AdaptiveAsha) -> Tournament:
+    brackets = []
+    for size in plan_brackets(searcher):
+        targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
+        brackets.append(_bracket(searcher, targets, size.max_trials, size.initial))
+    return Tournament(brackets)
+
+
+def _bracket(
+    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int
+) -> SearchMethod:
+    kind = Bracket if searcher.stop_once else PromotionBracket
+    return kind(targets, max_trials, places, searcher.divisor)
