@@ -15,7 +15,7 @@ from types import ModuleType, TracebackType
 from typing import NoReturn
 
 from muster._output import outlive_full_disk, settle
-from muster.runtime import isolation
+from muster.runtime import isolation, memory
 from muster.runtime.entrypoint import Command, Module, Script, read_entrypoint
 from muster.wire import EXIT_DISK_FULL, Launch, is_disk_full
 
@@ -82,6 +82,7 @@ def _cold_argv(entrypoint: Script | Module) -> tuple[str, ...]:
 def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:
     isolation.reset_randomness()
     _limit_threads(launch.threads)
+    memory.obey_environment()
     folder = launch.directory
     if isinstance(entrypoint, Script):
         folder = str(Path(entrypoint.path).absolute().parent)

@@ -2,12 +2,12 @@
 
 import io
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.reports import Validation
 from shared.messages.specs import Member, Signal
 from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 
 ONE = (Member(worker="w1", slots=1),)
@@ -41,21 +41,12 @@ while not trial.should_stop():
 """
 
 
-def _code(tmp_path: Path, script: str) -> Path:
-    folder = tmp_path / "code"
-    folder.mkdir(exist_ok=True)
-    (folder / "train.py").write_text(script)
-    (folder / "shared").mkdir(exist_ok=True)
-    (folder / "shared" / "__init__.py").write_text("WHOSE = 'mine'\n")
-    return folder
-
-
 async def test_a_run_reports_everything_once_and_ends(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    run = platform.allocation("whole", platform.add_code(_code(tmp_path, TRAIN)), ONE)
+    run = platform.allocation("whole", platform.add_code(code_in(tmp_path, TRAIN)), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.exit_code, ended.fault, ended.acknowledged) == (0, None, None)
@@ -75,13 +66,13 @@ async def test_a_run_reports_everything_once_and_ends(
 async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    code = platform.add_code(_code(tmp_path, TRAIN))
+    code = platform.add_code(code_in(tmp_path, TRAIN))
     first = platform.allocation("resume-1", code, ONE)
     await platform.desire("w1", first)
-    await eventually(lambda: _state(platform, first) == "exited" and len(platform.saved_of(first)) == 4)
+    await eventually(lambda: state_of(platform, first) == "exited" and len(platform.saved_of(first)) == 4)
     second = platform.allocation("resume-2", code, ONE, run_number=2, token=2)
     await platform.desire("w1", second)
-    await eventually(lambda: _state(platform, second) == "exited")
+    await eventually(lambda: state_of(platform, second) == "exited")
     await eventually(lambda: bool(platform.steps(second)) and platform.steps(second)[-1] == 80)
     assert platform.steps(second)[0] == 41
     assert platform.restores == [second.run_id]
@@ -100,7 +91,7 @@ while not trial.should_stop():
     trial.report(step, loss=float(step))
     time.sleep(0.01)
 """
-    code = platform.add_code(_code(tmp_path, script))
+    code = platform.add_code(code_in(tmp_path, script))
     half = (Member(worker="w1", slots=1, slot_ids=(0,), part=500),)
     runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
     await platform.desire("w1", *runs)
@@ -109,22 +100,22 @@ while not trial.should_stop():
     await eventually(
         lambda: all(len(platform.steps(run)) > before for run, before in zip(runs, at, strict=True))
     )
-    assert [_state(platform, run) for run in runs] == ["running", "running"]
+    assert [state_of(platform, run) for run in runs] == ["running", "running"]
     assert all("mine is 0.5 0.5" in platform.text(run) for run in runs)
     await platform.desire(
         "w1", *(run.model_copy(update={"wanted": Signal.STOP, "spec": None}) for run in runs)
     )
-    await eventually(lambda: all(_state(platform, run) == "exited" for run in runs))
+    await eventually(lambda: all(state_of(platform, run) == "exited" for run in runs))
     ended = [platform.of("w1", run) for run in runs]
     assert [one.acknowledged for one in ended if one] == [Signal.STOP, Signal.STOP]
 
 
 async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
-    run = platform.allocation("signal", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
+    run = platform.allocation("signal", platform.add_code(code_in(tmp_path, ENDLESS)), ONE)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.steps(run)) > 3)
     await platform.desire("w1", run.model_copy(update={"wanted": Signal.PREEMPT, "spec": None}))
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.acknowledged, ended.exit_code, ended.forced) == (Signal.PREEMPT, 0, False)
@@ -135,12 +126,12 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
     script = "import muster, time\nt = muster.trial()\nt.report(1, a=1)\nwhile True: time.sleep(1)\n"
-    code = platform.add_code(_code(tmp_path, script))
+    code = platform.add_code(code_in(tmp_path, script))
     run = platform.allocation("deaf", code, ONE, preemption_timeout_s=0.5)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.steps(run)) == 1)
     await platform.desire("w1", run.model_copy(update={"wanted": Signal.STOP}))
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.forced, ended.acknowledged, ended.fault) == (True, None, None)
@@ -156,7 +147,7 @@ child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
 trial.report(child.pid, a=1)
 time.sleep(1000)
 """
-    run = platform.allocation("dropped", platform.add_code(_code(tmp_path, script)), ONE)
+    run = platform.allocation("dropped", platform.add_code(code_in(tmp_path, script)), ONE)
     await platform.desire("w1", run)
     await eventually(lambda: bool(platform.steps(run)))
     stray = Path(f"/proc/{platform.steps(run)[0]}")
@@ -167,7 +158,7 @@ time.sleep(1000)
 
 
 async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
-    code = platform.add_code(_code(tmp_path, "import nothing_of_that_name\n"))
+    code = platform.add_code(code_in(tmp_path, "import nothing_of_that_name\n"))
     run = platform.allocation("import", code, ONE)
     missing = platform.allocation("missing", code, ONE, spec={"entrypoint": "python3 nowhere.py"})
     shell = platform.allocation("shell", code, ONE, spec={"entrypoint": "echo out | cat; exit 3"})
@@ -179,7 +170,7 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         (shell, 3, "out"),
         (absent, 127, "no-such-program"),
     ):
-        await eventually(lambda one=one: _state(platform, one) == "exited")  # type: ignore[misc]
+        await eventually(lambda one=one: state_of(platform, one) == "exited")  # type: ignore[misc]
         ended = platform.of("w1", one)
         assert ended is not None
         assert (ended.exit_code, ended.fault) == (exit_code, "user")
@@ -196,7 +187,7 @@ async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon,
         tar.addfile(member, io.BytesIO(b"x"))
     run = platform.allocation("evil", platform.add_archive(raw.getvalue()), ONE)
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert ended.fault == "user"
@@ -213,11 +204,11 @@ for step in range(1, 100):
     if trial.should_stop():
         break
 """
-    run = platform.allocation("verdict", platform.add_code(_code(tmp_path, script)), ONE, decide_at=3.0)
+    run = platform.allocation("verdict", platform.add_code(code_in(tmp_path, script)), ONE, decide_at=3.0)
     platform.verdicts = {(run.run_id, 3): "go_on", (run.run_id, 4): "go_on", (run.run_id, 5): "stop"}
     platform.verdict_delay_s = 0.2
     await platform.desire("w1", run)
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.acknowledged, ended.validations) == (Signal.STOP, 5)
@@ -229,111 +220,11 @@ async def test_a_deposed_leader_is_refused(platform: FakePlatform, worker: Daemo
     platform.epoch = 5
     await platform.desire("w1")
     platform.epoch = 4
-    run = platform.allocation("deposed", platform.add_code(_code(tmp_path, ENDLESS)), ONE)
+    run = platform.allocation("deposed", platform.add_code(code_in(tmp_path, ENDLESS)), ONE)
     observed = await platform.desire("w1", run)
     assert observed.epoch == 5
     assert observed.allocations == ()
     platform.epoch = 5
-
-
-async def test_two_workers_train_as_one_gang(
-    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
-) -> None:
-    script = """
-import muster, time
-trial = muster.trial()
-import torch, horovod.torch as hvd
-for step in range(1, 1001):
-    total = hvd.allreduce(torch.tensor([float(trial.rank)]), op=hvd.Sum, name="x")
-    if step % 10 == 0:
-        trial.report(step, total=float(total), size=trial.size)
-    if trial.should_stop():
-        break
-with trial.checkpoint(step) as folder:
-    (folder / f"shard-{trial.rank}").write_bytes(bytes([trial.rank]) * 100_000)
-    (folder / "empty").touch()
-print("rank", trial.rank, "stopped at", step)
-"""
-    for name in ("g1", "g2"):
-        daemons(name).start()
-    await eventually(lambda: {"g1", "g2"} <= set(platform.observed))
-    members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
-    run = platform.allocation("gang", platform.add_code(_code(tmp_path, script)), members)
-    await platform.desire("g1", run)
-    await platform.desire("g2", run)
-    await eventually(lambda: (platform.of("g1", run) or run).rendezvous is not None)
-    met = run.model_copy(update={"rendezvous": platform.of("g1", run).rendezvous})  # type: ignore[union-attr]
-    await platform.desire("g2", met)
-    await eventually(lambda: len(platform.steps(run)) >= 3)
-    for name in ("g1", "g2"):
-        await platform.desire(name, met.model_copy(update={"wanted": Signal.PAUSE}))
-    for name in ("g1", "g2"):
-        await eventually(lambda name=name: _state(platform, run, name) == "exited")  # type: ignore[misc]
-        ended = platform.of(name, run)
-        assert ended is not None
-        assert (ended.exit_code, ended.forced) == (0, False)
-    assert platform.of("g1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
-    await eventually(lambda: len(platform.saved_of(run)) == 1)
-    files = {entry.path: entry.size_bytes for entry in platform.saved_of(run)[0].files}
-    assert files == {"empty": 0, "shard-0": 100_000, "shard-1": 100_000}
-    values = [record.values for record in platform.reports[run.run_id].values()]
-    assert all(value == {"total": 1.0, "size": 2.0} for value in values)
-    await eventually(lambda: all(f"rank {rank} stopped at" in platform.text(run) for rank in (0, 1)))
-
-
-def _state(platform: FakePlatform, run: object, worker: str = "w1") -> str | None:
-    found = platform.of(worker, run)  # type: ignore[arg-type]
-    return found.state if found else None
-
-
-async def test_a_gang_without_room_for_a_checkpoint_stays_in_step(
-    platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
-) -> None:
-    """Rank 1 has no room to write, then rank 0 none for what rank 1 wrote: both are told, and train on."""
-    script = """
-import errno, os, muster
-trial = muster.trial()
-def save(step, fail):
-    try:
-        with trial.checkpoint(step) as folder:
-            fail(folder)
-            (folder / f"shard-{trial.rank}").write_text("whole")
-    except OSError as error:
-        print("rank", trial.rank, "step", step, error)
-        assert not folder.exists()
-def fail_to_write(folder):
-    if trial.rank == 1:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-def fail_to_gather(folder):
-    if trial.rank == 0:
-        (folder / "shard-1").symlink_to("/dev/full")
-save(1, fail_to_write)
-save(2, fail_to_gather)
-save(3, lambda folder: None)
-"""
-    for name in ("n1", "n2"):
-        daemons(name).start()
-    await eventually(lambda: {"n1", "n2"} <= set(platform.observed))
-    members = (Member(worker="n1", slots=1), Member(worker="n2", slots=1))
-    run = platform.allocation("gang without room", platform.add_code(_code(tmp_path, script)), members)
-    await platform.desire("n1", run)
-    await platform.desire("n2", run)
-    await eventually(lambda: (platform.of("n1", run) or run).rendezvous is not None)
-    met = run.model_copy(update={"rendezvous": platform.of("n1", run).rendezvous})  # type: ignore[union-attr]
-    await platform.desire("n2", met)
-    for name in ("n1", "n2"):
-        await eventually(lambda name=name: _state(platform, run, name) == "exited")  # type: ignore[misc]
-        assert platform.of(name, run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
-    await eventually(lambda: len(platform.saved_of(run)) == 1)
-    [saved] = platform.saved_of(run)
-    assert (saved.number, saved.step) == (1, 3)
-    assert [entry.path for entry in saved.files] == ["shard-0", "shard-1"]
-    told = [
-        f"rank {rank} step {step} [Errno 28] the disk of worker n{rank + 1} is full"
-        for rank in (0, 1)
-        for step in (1, 2)
-    ]
-    await eventually(lambda: all(line in platform.text(run) for line in told))
 
 
 async def test_what_is_not_kept_is_told_in_the_log_and_holds_nothing_up(
@@ -348,12 +239,12 @@ for step in range(2, 6):
 trial.validate(6, loss=0.1)
 """
     platform.refused = "metrics_too_many: keep fewer"
-    run = platform.allocation("cut", platform.add_code(_code(tmp_path, script)), ONE)
+    run = platform.allocation("cut", platform.add_code(code_in(tmp_path, script)), ONE)
     await platform.desire("w1", run)
     await eventually(lambda: len(platform.reports[run.run_id]) == 6)
     first = platform.reports[run.run_id][1]
     assert isinstance(first, Validation) and first.number == 1 and first.values["loss"] == 0.5
     assert platform.reports[run.run_id][6].number == 2
-    await eventually(lambda: _state(platform, run) == "exited")
+    await eventually(lambda: state_of(platform, run) == "exited")
     warnings = ("its last ", "metrics_too_many: keep fewer")
     await eventually(lambda: all(1 <= platform.text(run).count(text) <= 2 for text in warnings))
