@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.outages import Outages
@@ -77,12 +78,11 @@ class LogTail:
 
     def last_error(self, rank: int) -> str:
         """The error that a rank's last traceback names; empty without one."""
-        for output in self._outputs:
-            if (output.rank, output.stream) == (rank, "stderr"):
-                with suppress(OSError), output.path.open("rb") as source:
-                    source.seek(max(0, output.path.stat().st_size - LAST_BYTES))
-                    return find_error(source.read())
-        return ""
+        return find_error(self._end_of(rank))
+
+    def invalid_reason(self, rank: int) -> str | None:
+        """Why a rank calls its hyperparameters invalid; None where it does not."""
+        return read_invalid(self._end_of(rank))
 
     async def run(self) -> None:
         """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""
@@ -127,6 +127,15 @@ class LogTail:
         if text not in self._warnings and len(self._warnings) < WARNINGS:
             self._warnings.append(text)
             self.say(text, "warning")
+
+    def _end_of(self, rank: int) -> bytes:
+        """The last that a rank wrote to stderr."""
+        for output in self._outputs:
+            if (output.rank, output.stream) == (rank, "stderr"):
+                with suppress(OSError), output.path.open("rb") as source:
+                    source.seek(max(0, output.path.stat().st_size - LAST_BYTES))
+                    return source.read()
+        return b""
 
     def _finish(self) -> None:
         """The last lines; done when they are written too."""

@@ -244,6 +244,7 @@ def _observed(context: RunContext) -> ObservedAllocation:
         exit_code=run.exit_code,
         fault=run.fault,
         reason=run.reason,
+        invalid=run.is_invalid,
         validations=session.validations,
         checkpoints=context.uploads.announced,
         step=session.step,

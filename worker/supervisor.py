@@ -91,6 +91,8 @@ class Supervisor:
         said = context.tail.last_error(rank) if process.exit_code else ""
         if fault := self._fault_of(context.run, process, said):
             self.update(context, core.on_doomed(context.run, fault))
+        if process.exit_code == wire.EXIT_INVALID:
+            self.update(context, core.on_invalid(context.run, context.tail.invalid_reason(rank)))
         ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), said)
         self.update(context, ended)
 

@@ -162,6 +162,7 @@ def _ended(fact: Ended) -> RunEnded:
         checkpoints=exited.checkpoints if exited else None,
         exit_code=exited.exit_code if exited else None,
         reason=ending.reason,
+        invalid=ending.is_invalid,
         charged=ending.charged,
         restarts=fact.trial.restarts,
         next="closed" if ending.closes else "requeued",
@@ -178,6 +179,7 @@ def _closed(fact: Closed) -> RequestClosed:
         outcome=fact.outcome,
         runs=fact.trial.runs,
         reason=fact.reason,
+        invalid=fact.is_invalid,
     )
 
 

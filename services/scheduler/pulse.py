@@ -150,6 +150,7 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
             acknowledged=allocation.acknowledged,
             forced=allocation.forced,
             is_machine_fault=allocation.fault == "machine",
+            is_invalid=allocation.invalid,
             reason=allocation.reason,
             validations=allocation.validations,
             checkpoints=allocation.checkpoints,

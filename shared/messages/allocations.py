@@ -62,7 +62,9 @@ class Measured(Record):
 
 
 class ObservedAllocation(Record):
-    """What the worker has of an allocation. An ended one stays until the desired set drops it. `measured`: of elastic runs, by the chief."""
+    """What the worker has of an allocation. An ended one stays until the desired set drops it. `measured`: of elastic runs, by the chief.
+
+    `invalid`: its script calls its hyperparameters invalid; `reason` says why."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -77,6 +79,7 @@ class ObservedAllocation(Record):
     exit_code: int | None = None
     fault: Literal["user", "machine"] | None = None
     reason: str | None = None
+    invalid: bool = False
     validations: int = 0
     checkpoints: int = 0
     step: int = 0

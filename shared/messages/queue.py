@@ -14,7 +14,10 @@ RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed"
 
 
 class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
-    """scheduler → searcher: the one end of `trial.wanted` number `request`, even if no run existed."""
+    """scheduler → searcher: the one end of `trial.wanted` number `request`, even if no run existed.
+
+    `invalid`: it failed because its script calls its hyperparameters invalid; `reason` says why.
+    """
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -23,6 +26,7 @@ class RequestClosed(Event, entity="request", happened="closed", key="trial_id"):
     outcome: RequestOutcome
     runs: int
     reason: str | None = None
+    invalid: bool = False
 
 
 class EditExperiment(Command, owner="scheduler", verb="edit_experiment"):

@@ -52,6 +52,7 @@ class RunEnded(RunState, entity="run", happened="ended"):
     """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run).
 
     `forced`: the run was ended without its consent, so its token is stale from here on, whatever the outcome is called.
+    `invalid`: it failed because its script calls its hyperparameters invalid; it is not restarted.
     """
 
     ended_at: datetime
@@ -62,6 +63,7 @@ class RunEnded(RunState, entity="run", happened="ended"):
     checkpoints: int | None = None
     exit_code: int | None = None
     reason: str | None = None
+    invalid: bool = False
     charged: bool = False
     restarts: int = 0
     next: Literal["requeued", "closed"]

@@ -43,6 +43,7 @@ class LocalRun:
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
         doomed: Whether this machine cannot carry it any further (full disk, no scheduler for too long).
         said: The error that the first rank that failed ended with, as it named it itself.
+        invalid: Why a rank called its hyperparameters invalid.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
     """
 
@@ -74,6 +75,7 @@ class LocalRun:
     exit_code: int | None = None
     fault: Fault | None = None
     reason: str | None = None
+    invalid: str | None = None
 
     @property
     def asked(self) -> Signal:
@@ -84,6 +86,11 @@ class LocalRun:
     def is_over(self) -> bool:
         """Whether nothing of it runs and nothing will."""
         return self.state is RunState.EXITED
+
+    @property
+    def is_invalid(self) -> bool:
+        """Whether it has ended because its script calls its hyperparameters invalid."""
+        return self.is_over and self.fault == "user" and self.invalid is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +172,11 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float, said: str = "") -> 
     return _conclude(ended)
 
 
+def on_invalid(run: LocalRun, reason: str | None) -> LocalRun:
+    """A rank that is ending calls the hyperparameters invalid; one that says no reason has only chosen that exit code."""
+    return run if run.is_over or reason is None else replace(run, invalid=reason)
+
+
 def on_doomed(run: LocalRun, reason: str) -> LocalRun:
     """This machine cannot carry the run any further: it is ended here, at no cost to the user."""
     if run.is_over or run.doomed:
@@ -192,7 +204,7 @@ def _conclude(run: LocalRun) -> LocalRun:
     reason = run.reason
     if code and not run.forced and fault is None:
         fault = "user"
-        reason = describe_exit(code, run.said)
+        reason = describe_exit(code, run.said) if run.invalid is None else describe_invalid(run.invalid)
     exit_code = None if fault == "machine" else code
     return replace(run, state=_ended(run.state), exit_code=exit_code, fault=fault, reason=reason)
 
@@ -207,6 +219,11 @@ def describe_exit(code: int, said: str = "") -> str:
         return "the entrypoint was not found (exit code 127): see the trial's log"
     named = f" ({said})" if said else ""
     return f"the trial's code ended with exit code {code}{named}: see its log"
+
+
+def describe_invalid(reason: str) -> str:
+    """What a script said of its hyperparameters, as the reason of an end."""
+    return f"the trial's code calls its hyperparameters invalid: {reason}"
 
 
 def describe_full_disk(said: str, own: str) -> str:

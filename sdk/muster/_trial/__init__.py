@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from muster import _clock, wire
 from muster._output import outlive_full_disk
@@ -164,6 +164,18 @@ class Trial:
         if self.rank == 0:
             self._announce(number, int(step), directory, metadata)
         self._counts.checkpoints = number
+
+    def invalid(self, reason: str) -> NoReturn:
+        """Say that these hyperparameters make no sense, and end: the search tries another point instead and does not count this one.
+
+        Any rank may say it; the others are ended with it. Say it before the first report: what was reported stays stored, and
+        counts nowhere.
+
+        Raises:
+            SystemExit: Always; let it pass.
+        """
+        print(wire.invalid_text(reason), file=sys.__stderr__, flush=True)
+        raise SystemExit(wire.EXIT_INVALID)
 
     def close(self) -> None:
         """Hand over everything that was reported; called by itself when the process ends."""

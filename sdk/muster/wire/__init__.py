@@ -53,6 +53,7 @@ from muster.wire.frames import (
     TrialFile,
     Welcome,
 )
+from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.sockets import connect, expect, listen, receive
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "ENV_TOKEN",
     "ENV_TRIAL",
     "EXIT_DISK_FULL",
+    "EXIT_INVALID",
     "MAX_FRAME_BYTES",
     "PARENT_FRAMES",
     "RANK_FRAMES",
@@ -97,8 +99,10 @@ __all__ = [
     "disk_full_text",
     "encode",
     "expect",
+    "invalid_text",
     "is_disk_full",
     "listen",
+    "read_invalid",
     "read_trial_file",
     "receive",
     "trial_file_text",

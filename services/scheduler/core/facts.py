@@ -27,11 +27,12 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A request has come to its one end."""
+    """A request has come to its one end. `is_invalid`: its script calls its hyperparameters invalid."""
 
     trial: Trial
     outcome: RequestOutcome
     reason: str | None = None
+    is_invalid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,12 +87,13 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """What one member, or the gang as a whole, said when its ranks had ended."""
+    """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid."""
 
     exit_code: int | None = 0
     acknowledged: Signal | None = None
     forced: bool = False
     is_machine_fault: bool = False
+    is_invalid: bool = False
     reason: str | None = None
     validations: int = 0
     checkpoints: int = 0
@@ -100,7 +101,8 @@ class Exit:
 
     @property
     def is_clean(self) -> bool:
-        return self.acknowledged is not None or (self.exit_code == 0 and not self.forced)
+        is_well = self.acknowledged is not None or (self.exit_code == 0 and not self.forced)
+        return is_well and not self.is_invalid
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,13 +194,16 @@ class Ending:
     charged: bool = False
     reason: str | None = None
     counts_as_fruitless: bool = False
+    is_invalid: bool = False
 
 
 def combined(run: Run) -> Exit:
-    """The gang's exit: the counts are the chief's, the cause is the first failure, or else the chief's end."""
+    """The gang's exit: the counts are the chief's, the cause is the first that calls the hyperparameters invalid, or else the first
+    failure, or else the chief's end."""
     exits = dict(run.exits)
     chief = exits[run.chief]
-    cause = next((exited for _, exited in run.exits if not exited.is_clean), chief)
+    failed = [exited for _, exited in run.exits if not exited.is_clean]
+    cause = next((exited for exited in failed if exited.is_invalid), failed[0] if failed else chief)
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
@@ -212,8 +217,11 @@ def combined(run: Run) -> Exit:
 
 
 def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
-    """What follows from an exit. In this order: an acknowledged signal, force, exit 0, what was wanted, whose fault."""
+    """What follows from an exit. In this order: invalid hyperparameters of what is to go on, an acknowledged signal, force, exit 0, what
+    was wanted, whose fault."""
     wanted = trial.wish.wanted
+    if exited.is_invalid and wanted in (Wanted.RUN, Wanted.PARK):
+        return Ending("failed", closes="failed", reason=exited.reason, is_invalid=True)
     if exited.acknowledged is not None:
         return _judge_acknowledged(trial, run, exited.acknowledged)
     if exited.forced:

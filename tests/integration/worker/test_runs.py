@@ -179,6 +179,25 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
     assert named in (platform.of("w1", run).reason or "")  # type: ignore[union-attr]
 
 
+async def test_invalid_hyperparameters_are_told_with_their_reason(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    """By the exit code together with the line: the code alone is like any other."""
+    said = "import muster\ntrial = muster.trial()\ntrial.report(1, a=1)\ntrial.invalid('the batch is too wide')\n"
+    script = platform.add_code(_code(tmp_path, said))
+    run = platform.allocation("invalid", script, ONE)
+    cold = platform.allocation("cold", script, ONE, spec={"entrypoint": "true && python3 train.py"})
+    other = platform.allocation("other", script, ONE, spec={"entrypoint": "echo no data; exit 65"})
+    await platform.desire("w1", run, cold, other)
+    for one, is_invalid in ((run, True), (cold, True), (other, False)):
+        await eventually(lambda one=one: _state(platform, one) == "exited")  # type: ignore[misc]
+        ended = platform.of("w1", one)
+        assert ended is not None
+        assert (ended.invalid, ended.exit_code, ended.fault) == (is_invalid, 65, "user")
+        assert ("the batch is too wide" in (ended.reason or "")) == is_invalid
+    await eventually(lambda: platform.steps(run) == [1])
+
+
 async def test_evil_code_reaches_no_disk(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w:gz") as tar:

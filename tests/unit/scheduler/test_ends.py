@@ -1,5 +1,6 @@
 """What follows from an end: restart, park, close; and that late news changes nothing."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.scheduler.world import World
 RUNS, PARKS, STOPS, CANCELS, KILLS = Wanted.RUN, Wanted.PARK, Wanted.STOP, Wanted.CANCEL, Wanted.KILL
 FAILED = Exit(exit_code=1)
 MACHINE = Exit(exit_code=None, is_machine_fault=True)
+INVALID = Exit(exit_code=65, is_invalid=True, reason="no batch fits")
 
 
 def told(world: World) -> tuple[str, bool, str | None]:
@@ -33,6 +35,11 @@ def told(world: World) -> tuple[str, bool, str | None]:
         (RUNS, Exit(), ("completed", False, "completed")),
         (RUNS, FAILED, ("failed", True, None)),
         (RUNS, MACHINE, ("lost", False, None)),
+        (RUNS, INVALID, ("failed", False, "failed")),
+        (RUNS, replace(INVALID, acknowledged=Signal.PREEMPT), ("failed", False, "failed")),
+        (PARKS, INVALID, ("failed", False, "failed")),
+        (STOPS, INVALID, ("stopped", False, "stopped")),
+        (CANCELS, INVALID, ("cancelled", False, "cancelled")),
         (RUNS, Exit(acknowledged=Signal.PREEMPT), ("preempted", False, None)),
         (RUNS, Exit(1, acknowledged=Signal.PREEMPT), ("preempted", False, None)),
         (RUNS, Exit(acknowledged=Signal.STOP), ("stopped", False, "stopped")),
@@ -61,6 +68,20 @@ def test_an_exit_means(wanted, exited, expected):
     world.exit(1, exited)
     assert told(world) == expected
     assert world.trial(1).state == ("closed" if expected[2] else "queued")
+
+
+def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    world.exit(1, FAILED, workers=("a",))
+    world.exit(1, INVALID, workers=("b",))
+    facts = world.cluster.take_changes().facts
+    (closed,) = (fact for fact in facts if isinstance(fact, Closed))
+    (ended,) = (fact for fact in facts if isinstance(fact, Ended))
+    assert closed.is_invalid and ended.ending.is_invalid
+    assert closed.reason == ended.ending.reason == "no batch fits"
+    assert world.trial(1).restarts == 0
 
 
 def test_restarts_are_charged_until_they_are_used_up():

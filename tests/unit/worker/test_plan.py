@@ -6,6 +6,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
 from worker.core import run as core
@@ -273,3 +274,19 @@ OWN = "the disk of worker w1 is full: free space under /var/muster"
 )
 def test_a_full_disk_is_named_by_whose_it_is(said: str, reason: str) -> None:
     assert core.describe_full_disk(said, OWN) == reason
+
+
+def test_a_rank_that_calls_its_hyperparameters_invalid_ends_its_gang_with_its_reason() -> None:
+    run = core.on_exit(core.on_invalid(_running(WIDE), "no batch fits"), 1, EXIT_INVALID, 10.0)
+    assert not run.is_invalid, "others are running still"
+    run, actions = _act(run, now=10.0 + GANG_GRACE_S)
+    assert actions == (KillRanks(),)
+    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, "its echo"), 2, -9, 16.0)
+    assert (run.is_invalid, run.fault, run.forced) == (True, "user", False)
+    assert run.reason == "the trial's code calls its hyperparameters invalid: no batch fits"
+
+
+def test_a_machine_in_trouble_proves_no_hyperparameters_invalid() -> None:
+    doomed = core.on_doomed(core.on_invalid(_running(), "no batch fits"), "no space left")
+    run = core.on_exit(doomed, 0, EXIT_INVALID, 1.0)
+    assert (run.is_invalid, run.fault) == (False, "machine")

@@ -87,7 +87,7 @@ def _end(
     cluster.put_trial(trial)
     cluster.tell(Ended(run, trial, ending, exited))
     if ending.closes is not None:
-        cluster.tell(Closed(trial, ending.closes, ending.reason))
+        cluster.tell(Closed(trial, ending.closes, ending.reason, ending.is_invalid))
 
 
 def _resized(before: SlotCount, after: int) -> str:
