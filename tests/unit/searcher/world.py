@@ -1,15 +1,17 @@
 """A world around the searcher's core for tests: it grants, trains, validates and closes what is wanted."""
 
+import json
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Closed, Ended, Experiment, Trial
-from services.searcher.core.journal import Entry
+from services.searcher.core.journal import Entry, fold
 from services.searcher.core.machines import TrialState
 from services.searcher.core.results import Result
 from services.searcher.core.search import Search
@@ -82,6 +84,8 @@ class World:
     trials: dict[int, Trial] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+    events: list[tuple[int, Callable[[Turn], None]]] = field(default_factory=list)
+    """What was told of trials, so that it can be told again."""
     most_open: int = 0
 
     def __post_init__(self) -> None:
@@ -94,6 +98,8 @@ class World:
         known = self.trials.values() if number is None else [self.trials[number]]
         turn = Turn(self.config, self.experiment, known, self.search, NOW)
         act(turn)
+        if number is not None:
+            self.events.append((number, act))
         if turn.missing:
             turn.go_on([self.trials[each] for each in turn.missing])
         if turn.needs_rest:
@@ -110,6 +116,11 @@ class World:
     def begin(self) -> Decision:
         return self.turn(Turn.begin)
 
+    def restart(self) -> None:
+        """Loses the search, and rebuilds it from its journal as the database gives it back."""
+        self.search = Search(self.config, SEED)
+        fold(self.search, stored(self.journal))
+
     def open(self) -> list[Trial]:
         return [trial for _, trial in sorted(self.trials.items()) if trial.is_open and not trial.is_final]
 
@@ -123,6 +134,11 @@ class World:
         count = trial.reported[1] + 1 if trial.reported[0] == run else 1
         found = Result(number, run, count, step, {"loss": loss, **values})
         return self.turn(lambda turn: turn.on_validation(found), number)
+
+    def requeue(self, number: int) -> Decision:
+        """Its run fails, and it is to be started again."""
+        ended = Ended(self.trials[number].run, None, None)
+        return self.turn(lambda turn: turn.on_run_ended(number, ended, is_requeued=True), number)
 
     def close(self, number: int, outcome: RequestOutcome, checkpoints: int = 0) -> Decision:
         trial = self.trials[number]
@@ -159,21 +175,31 @@ STATES = ("queued", "running", "parked", "stopping", "completed", "stopped", "er
 Loss = Callable[[int, int], float]
 
 
+def stored(journal: list[Entry]) -> list[Entry]:
+    """The journal after its way through the database."""
+    return [Entry(each.position, each.kind, json.loads(json.dumps(each.facts))) for each in journal]
+
+
 def run_search(
     world: World,
     loss: Loss,
     *,
     chaos: random.Random,
     max_step: int = 10_000,
-    fails: Iterable[int] = (),
-    leaves_early: Iterable[int] = (),
+    fates: Mapping[int, RequestOutcome] = MappingProxyType({}),
+    restarts: float = 0.0,
+    between: Callable[[World], object] = lambda world: None,
 ) -> None:
-    """Run a search to its end: open trials take steps in an order drawn from `chaos`."""
-    fails, leaves_early = set(fails), set(leaves_early)
+    """Run a search to its end: open trials take steps in an order drawn from `chaos`.
+
+    Those in `fates` end so at their second step; of the steps `restarts` start a run again, perhaps from an earlier one; `between` is
+    called after every event.
+    """
     steps: dict[int, int] = {}
     if not world.trials:
         world.begin()
     for _ in range(200_000):
+        between(world)
         trials = world.open()
         if not trials:
             return
@@ -183,11 +209,14 @@ def run_search(
             continue
         if world.trials[number].state is TrialState.QUEUED:
             world.grant(number)
-        steps[number] = steps.get(number, 0) + 1
-        step = steps[number]
-        if number in fails and step == 2:
-            world.close(number, "failed")
-        elif (number in leaves_early and step == 2) or step > max_step:
+        if restarts and chaos.random() < restarts:
+            world.requeue(number)
+            steps[number] = chaos.randint(0, steps.get(number, 0))
+            continue
+        steps[number] = step = steps.get(number, 0) + 1
+        if number in fates and step >= 2:
+            world.close(number, fates[number])
+        elif step > max_step:
             world.close(number, "completed")
         else:
             world.validate(number, step, loss(number, step))
