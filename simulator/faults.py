@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 from typing import Literal
+from uuid import UUID
 
+from services.searcher.core.editing import Edit
 from services.searcher.core.turn import Turn
 from shared.ids import ExperimentId, WorkerId
 from shared.messages.specs import Wanted
@@ -213,17 +215,23 @@ class Faults:
             provisioner.dies_at = point, trouble.lasts_ms
 
     def _steer_search(self, trouble: Trouble) -> None:
-        """A person pauses an experiment and resumes it later, or ends it."""
+        """A person pauses an experiment and resumes it later, ends it, or has its search go further."""
         searcher = self._simulation.searcher
         experiments = list(searcher.rows.experiments)
         if not experiments:
             return
         experiment = experiments[trouble.whom % len(experiments)]
-        match trouble.how % 6:
+        match trouble.how % 8:
             case 0:
                 searcher.command(experiment, lambda turn: turn.cancel(Wanted.CANCEL))
             case 1:
                 searcher.command(experiment, lambda turn: turn.cancel(Wanted.KILL))
+            case 2:
+                searcher.command(experiment, Turn.finish)
+            case 3:
+                planned = searcher.rows.experiments[experiment].experiment.planned or 1
+                edit = Edit(planned + trouble.how // 8 % 5, 1 + trouble.how // 8 % 4)
+                searcher.command(experiment, lambda turn: turn.edit(edit, UUID(int=trouble.how)))
             case _:
                 searcher.command(experiment, Turn.pause)
                 self._agenda.after(trouble.lasts_ms, lambda: self._resume(experiment))

@@ -1,13 +1,14 @@
 """From the core's entities to messages: what the searcher says of experiments and trials."""
 
 from muster.config.sections import Resources
-from services.searcher.core.entities import Experiment, Mark, Trial, trial_id
+from services.searcher.core.entities import Experiment, Mark, Terms, Trial, trial_id
 from services.searcher.core.results import time_metric
 from services.searcher.searches import Loaded
 from shared.ids import ExperimentId, PoolName, WorkerId
 from shared.messages.experiments import (
     BestTrial,
     ExperimentChanged,
+    SearchTerms,
     TrialChanged,
     TrialCounts,
     TrialWanted,
@@ -50,6 +51,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
         started_at=experiment.started_at,
         ended_at=experiment.ended_at,
         final=experiment.is_final,
+        terms=_terms(experiment.terms),
     )
 
 
@@ -85,6 +87,12 @@ def trial_wanted(loaded: Loaded, trial: Trial) -> TrialWanted:
         decide_at=trial.decide_at,
         spec=_spec(loaded, trial),
     )
+
+
+def _terms(terms: Terms) -> SearchTerms | None:
+    if terms.operation is None:
+        return None
+    return SearchTerms(operation_id=terms.operation, max_concurrent_trials=terms.max_concurrent_trials)
 
 
 def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:

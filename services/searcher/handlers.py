@@ -8,6 +8,7 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher import events
+from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Closed, Ended, Experiment
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
@@ -33,6 +34,8 @@ from shared.messages.checkpoints import (
 from shared.messages.experiments import (
     ArchiveExperiment,
     CancelExperiment,
+    EditSearch,
+    FinishExperiment,
     KillExperiment,
     OperationRefused,
     PauseExperiment,
@@ -45,7 +48,15 @@ from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Wanted
 
-ExperimentCommand = PauseExperiment | ResumeExperiment | CancelExperiment | KillExperiment | ArchiveExperiment
+ExperimentCommand = (
+    PauseExperiment
+    | ResumeExperiment
+    | CancelExperiment
+    | KillExperiment
+    | FinishExperiment
+    | EditSearch
+    | ArchiveExperiment
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +177,8 @@ class CommandHandlers:
             ResumeExperiment: self._handler(lambda turn, _: turn.resume()),
             CancelExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.CANCEL)),
             KillExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.KILL)),
+            FinishExperiment: self._handler(lambda turn, _: turn.finish()),
+            EditSearch: self._handler(_edit),
             ArchiveExperiment: self._handler(lambda turn, command: turn.archive(command.archived)),
         }
 
@@ -191,6 +204,10 @@ class CommandHandlers:
             unit.emit(_refused(command, error), cause=delivery)
             return
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
+
+
+def _edit(turn: Turn, command: EditSearch) -> None:
+    turn.edit(Edit(command.max_trials, command.max_concurrent_trials), command.operation_id)
 
 
 def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:

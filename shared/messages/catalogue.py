@@ -31,6 +31,8 @@ ALL: tuple[type[Message], ...] = (
     experiments.ResumeExperiment,
     experiments.CancelExperiment,
     experiments.KillExperiment,
+    experiments.FinishExperiment,
+    experiments.EditSearch,
     experiments.ArchiveExperiment,
     experiments.OperationRefused,
     experiments.ValidateConfig,

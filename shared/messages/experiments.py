@@ -73,6 +73,13 @@ class TrialCounts(Record):
     planned: int | None = None
 
 
+class SearchTerms(Record):
+    """What people have changed of a running search; `operation_id`: the newest change that is made."""
+
+    operation_id: UUID
+    max_concurrent_trials: int | None = None
+
+
 class ExperimentChanged(Event, entity="experiment", happened="changed", key="experiment_id"):
     """searcher → gateway, registry. State at once; progress and best at most once a second."""
 
@@ -89,6 +96,7 @@ class ExperimentChanged(Event, entity="experiment", happened="changed", key="exp
     started_at: datetime
     ended_at: datetime | None = None
     final: bool = False
+    terms: SearchTerms | None = None
 
 
 class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line="trial wish"):
@@ -160,6 +168,20 @@ class KillExperiment(Command, owner="searcher", verb="kill_experiment"):
     """Trials are ended at once."""
 
     experiment_id: ExperimentId
+
+
+class FinishExperiment(Command, owner="searcher", verb="finish_experiment"):
+    """The search ends early, as completed, with the best so far: trials are asked to save and stop."""
+
+    experiment_id: ExperimentId
+
+
+class EditSearch(Command, owner="searcher", verb="edit_search"):
+    """A running search goes so far from now on; what is None stays. Answered by `experiment.changed` with the operation's id in its terms."""
+
+    experiment_id: ExperimentId
+    max_trials: int | None = None
+    max_concurrent_trials: int | None = None
 
 
 class ArchiveExperiment(Command, owner="searcher", verb="archive_experiment"):

@@ -16,7 +16,7 @@ from services.scheduler.core.trial import Wish
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Experiment, Trial
 from services.searcher.core.turn import Turn
-from shared.errors import Conflict
+from shared.errors import Conflict, Rejected
 from shared.ids import ExperimentId, PoolName, TrialId, WorkerId, derived_id
 from simulator.agenda import Act
 from simulator.control.node import Told, Wished
@@ -96,11 +96,11 @@ class Searcher:
             self._agenda.at(submission.arrives_ms, lambda n=number, s=submission: self._submit(n, s))  # type: ignore[misc]
 
     def command(self, experiment: ExperimentId, act: Apply) -> None:
-        """A person pauses, resumes, cancels or kills an experiment; one that is over, or not known yet, refuses."""
+        """A person pauses, resumes, edits or ends an experiment; one that is over, or not known yet, refuses."""
 
         def refusing(turn: Turn) -> None:
             if turn.experiment.position:
-                with suppress(Conflict):
+                with suppress(Conflict, Rejected):
                     act(turn)
 
         self._commands += 1

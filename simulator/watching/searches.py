@@ -43,28 +43,42 @@ class OneVerdictEach(Invariant):
 
 
 class KeptConcurrency(Invariant):
-    """Never more trials open than the config allows, and a completed search has made all that it planned."""
+    """Never more trials are opened than the config, or a person since, allows; and a completed search has made all that it planned."""
 
     words = "max_concurrent_trials kept, and every planned trial made"
 
     def __init__(self) -> None:
         self._open: dict[ExperimentId, set[int]] = {}
         self._made: dict[ExperimentId, int] = {}
+        self._most: dict[ExperimentId, float] = {}
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         experiment, searcher = decision.experiment, submission.config.searcher
         open_ = self._open.setdefault(experiment.id, set())
+        before = len(open_)
         for trial in decision.trials.values():
             # One that a person parked stays open: its request is closed, and it is to be wanted again.
             has_left = trial.closed is not None or (trial.is_held and trial.state is TrialState.PARKED)
             (open_.discard if has_left else open_.add)(trial.number)
         made = self._made[experiment.id] = max([self._made.get(experiment.id, 0), *decision.trials])
-        most = getattr(searcher, "max_concurrent_trials", 1) or inf
-        if len(open_) > most:
+        asked = getattr(searcher, "max_concurrent_trials", 1) or inf
+        edited = [entry.facts["changes"] for entry in decision.entries if entry.kind == "edited"]
+        for changes in edited:
+            assert isinstance(changes, dict)
+            if isinstance(changed := changes.get("max_concurrent_trials"), int):
+                self._most[experiment.id] = changed
+        most = self._most.get(experiment.id, asked)
+        # Those that are open when fewer are wanted stay.
+        if len(open_) > max(most, before):
             raise self.broken(
                 f"experiment {experiment.number} has {len(open_)} trials open, of at most {most}"
             )
-        if experiment.state is ExperimentState.COMPLETED and made != experiment.planned:
+        is_finished_early = experiment.outcome is not None
+        if (
+            experiment.state is ExperimentState.COMPLETED
+            and not is_finished_early
+            and made != experiment.planned
+        ):
             raise self.broken(
                 f"experiment {experiment.number} has made {made} of {experiment.planned} trials"
             )

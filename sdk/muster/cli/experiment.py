@@ -11,6 +11,7 @@ import typer
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
 from muster.cli.output import busy, bytes_bar, emit, facts, note, number, out, table
+from muster.cli.steering import add_steering
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
@@ -160,25 +161,7 @@ def wait(
         raise typer.Exit(FAILED)
 
 
-def _steering(name: str, said: str, help: str) -> None:
-    def steer(experiment: Number) -> None:
-        from muster.client import connect
-
-        with connect() as client:
-            found = getattr(client.experiments, name)(experiment)
-        emit(found, lambda: note("experiment {} " + said, found.number, found.state))
-
-    steer.__doc__ = help
-    verb(app, name)(steer)
-
-
-_NOW = "; it is now [bold]{}[/]"
-_steering("pause", "was asked to pause" + _NOW, "Let the trials save and give their slots back.")
-_steering("resume", "was asked to go on" + _NOW, "Let a paused experiment go on.")
-_steering("cancel", "was asked to end" + _NOW, "End an experiment; its trials may save a last checkpoint.")
-_steering("kill", "was told to end at once" + _NOW, "End an experiment at once.")
-_steering("archive", "is out of the lists", "Hide an ended experiment from lists.")
-_steering("unarchive", "is back in the lists", "Show an archived experiment in lists again.")
+add_steering(app)
 
 
 @verb(app, "fork")
@@ -297,6 +280,7 @@ def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("queue", _place(found)),
         ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
         ("planned", found.trials.planned),
+        ("at once", found.max_concurrent_trials or None),
         ("created", found.created_at),
         ("ended", found.ended_at),
         ("code", found.code_sha256),

@@ -131,6 +131,27 @@ class Experiments:
         body |= {name: True for name, is_lifted in lifted.items() if is_lifted}
         return self._transport.patch(models.ExperimentDetail, f"/v1/experiments/{segment(experiment)}", body)
 
+    def edit_search(
+        self,
+        experiment: Reference,
+        *,
+        max_trials: int | None = None,
+        max_concurrent_trials: int | None = None,
+    ) -> models.ExperimentDetail:
+        """Change how many trials a running search makes, and how many at once; what is None stays.
+
+        Raises:
+            Rejected: Its method has no such number, or more trials are made already.
+            Conflict: It is over.
+        """
+        given = {"max_trials": max_trials, "max_concurrent_trials": max_concurrent_trials}
+        body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        return self._transport.patch(models.ExperimentDetail, f"{_path(experiment)}/search", body)
+
+    def finish(self, experiment: Reference) -> models.Experiment:
+        """End a search early, as completed, with the best so far; its trials may save a last checkpoint."""
+        return self._tell(experiment, "finish")
+
     def archive(self, experiment: Reference) -> models.Experiment:
         """Hide an ended experiment from lists."""
         return self._tell(experiment, "archive")

@@ -397,6 +397,9 @@ class ExperimentDetail(Experiment):
     )
     max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
     pool: str = Field(default="default", description="Where its next runs go.")
+    max_concurrent_trials: int | None = Field(
+        default=None, description="How many trials its search has open at once, now; 0: as many as there are."
+    )
 
 
 class ExperimentPage(Resource):

@@ -100,6 +100,9 @@ class ExperimentDetail(Experiment):
     )
     max_trials: int | None = Field(default=None, description="How many of its trials run at once, now.")
     pool: str = Field(default="default", description="Where its next runs go.")
+    max_concurrent_trials: int | None = Field(
+        default=None, description="How many trials its search has open at once, now; 0: as many as there are."
+    )
 
 
 class ExperimentPage(Resource):
@@ -161,6 +164,18 @@ class EditExperimentRequest(Request):
     no_max_trials: bool = Field(default=False, description="True takes `max_trials` away.")
     pool: Annotated[str | None, Field(min_length=1, max_length=128)] = Field(
         default=None, description="Where its next runs go; running ones are asked to save and move."
+    )
+
+
+class EditSearchRequest(Request):
+    """Changes of how far a running search goes; what is left out stays as it is."""
+
+    experiment: Reference
+    max_trials: int | None = Field(
+        default=None, description="How many trials it makes in all; not fewer than it has made."
+    )
+    max_concurrent_trials: int | None = Field(
+        default=None, description="How many are open at once; those that are open stay."
     )
 
 

@@ -59,6 +59,15 @@ async def kill_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     return await _command(call, row, command, _ending)
 
 
+async def finish_experiment(call: Call, request: ExperimentRequest) -> Experiment:
+    """Ends a search early, as completed, with the best so far: its trials are asked to save and stop."""
+    row = await find_experiment(call, request.experiment)
+    command = messages.FinishExperiment(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id)
+    )
+    return await _command(call, row, command, _ending)
+
+
 async def archive_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Hides an ended experiment from the usual lists."""
     return await _archive(call, request, archived=True)
@@ -92,7 +101,7 @@ async def _command(call: Call, row: Any, command: Command, reached: Reached) -> 
     if reached(row):
         return render_experiment(row)
     if row.version == 0:
-        await _taken_up(call, row)
+        await taken_up(call, row)
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
@@ -103,8 +112,11 @@ async def _command(call: Call, row: Any, command: Command, reached: Reached) -> 
     return render_experiment(found if found is not None else await find_experiment(call, str(row.id)))
 
 
-async def _taken_up(call: Call, row: Any) -> None:
-    """Waits until the searcher knows the experiment: a command that came before it would be refused."""
+async def taken_up(call: Call, row: Any) -> None:
+    """Waits until the searcher knows the experiment: a command that came before it would be refused.
+
+    Raises Transient where that takes too long.
+    """
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)

@@ -28,6 +28,7 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
         "trace_id": row.trace_id,
         "warnings": row.warnings,
         **_part(row),
+        "max_concurrent_trials": _concurrent(row),
     }
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
 
@@ -264,6 +265,13 @@ def _part(row: Row) -> dict[str, Any]:
         "max_trials": told.get("max_trials"),
         "pool": told.get("pool") or asked["resource_pool"] or "default",
     }
+
+
+def _concurrent(row: Row) -> int | None:
+    """As people last changed it, else as submitted; of a single training there is no such number."""
+    told: int | None = (row.terms or {}).get("max_concurrent_trials")
+    asked: int | None = row.config["searcher"].get("max_concurrent_trials")
+    return asked if told is None else told
 
 
 def _least_slots(config: dict[str, Any]) -> int | None:

@@ -194,6 +194,7 @@ def _values(
         "final": False,
         "started_at": None,
         "ended_at": None,
+        "terms": None,
         "rank": None,
         "rank_version": 0,
     }

@@ -29,6 +29,7 @@ from services.gateway.operations import (
     models as model_handlers,
     pools as pool_handlers,
     reservations as reservation_handlers,
+    searching as searching_handlers,
     submit as submit_handlers,
     trials as trial_handlers,
     usage as usage_handlers,
@@ -53,6 +54,8 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("CancelExperiment", "POST", "/v1/experiments/{experiment}/cancel", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.cancel_experiment),
     Operation("KillExperiment", "POST", "/v1/experiments/{experiment}/kill", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.kill_experiment),
     Operation("EditExperiment", "PATCH", "/v1/experiments/{experiment}", experiments.EditExperimentRequest, experiments.ExperimentDetail, WRITE_EXPERIMENT, NATURAL, editing_handlers.edit_experiment),
+    Operation("EditSearch", "PATCH", "/v1/experiments/{experiment}/search", experiments.EditSearchRequest, experiments.ExperimentDetail, WRITE_EXPERIMENT, NATURAL, searching_handlers.edit_search),
+    Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.finish_experiment),
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
     # trials

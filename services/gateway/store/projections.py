@@ -26,6 +26,7 @@ async def apply_experiment(connection: AsyncConnection, changed: ExperimentChang
         changed.final,
         changed.started_at,
         changed.ended_at,
+        changed.terms.model_dump_json() if changed.terms else None,
     )
     return bool(applied)
 
@@ -69,7 +70,7 @@ async def apply_run(connection: AsyncConnection, tenant: UUID, changed: RunState
 
 _EXPERIMENT = """
 UPDATE gateway.experiment SET version = $2, state = $3, reason = $4, progress = $5, best = $6, trials = $7,
-    priority = $8, archived = $9, final = $10, started_at = $11, ended_at = $12
+    priority = $8, archived = $9, final = $10, started_at = $11, ended_at = $12, terms = $13
 WHERE id = $1 AND version < $2
 RETURNING id
 """

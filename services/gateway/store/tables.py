@@ -83,6 +83,7 @@ experiment = Table(
     Column("final", Boolean, nullable=False),
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
+    Column("terms", JSON),
     # projected from the scheduler's request.ranked
     Column("rank", JSON),
     Column("rank_version", BigInteger, nullable=False),

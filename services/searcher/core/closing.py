@@ -10,6 +10,7 @@ from services.searcher.core.journal import Journal
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState, TrialTrigger
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
 from services.searcher.core.places import Places
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
 GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
@@ -77,9 +78,10 @@ class Closing:
             if wanted is None or trial.is_final:
                 continue
             if trial.state is TrialState.PARKED:
-                self.close(trial, Closed("cancelled", trial.run, None, self._changes.now))
-            elif trial.is_open and trial.wanted not in (wanted, Wanted.KILL):
-                self._changes.want(trial, wanted)
+                outcome: RequestOutcome = "stopped" if wanted is Wanted.STOP else "cancelled"
+                self.close(trial, Closed(outcome, trial.run, None, self._changes.now))
+            elif trial.is_open:
+                self._ask(trial, wanted)
         self._finish_if_over(None)
 
     def measure(self) -> None:
@@ -95,6 +97,13 @@ class Closing:
         """Whether only trials are left that the search has had pause, and that never go on."""
         search = self._journal.search
         return search.is_exhausted and bool(search.held) and self._experiment.state in GOING
+
+    def _ask(self, trial: Trial, wanted: Wanted) -> None:
+        """Have a trial end that way; one that never ran is not stopped, but cancelled."""
+        if wanted is Wanted.STOP and not trial.run:
+            wanted = Wanted.CANCEL
+        if trial.wanted not in (wanted, Wanted.KILL):
+            self._changes.want(trial, wanted)
 
     def _leave_behind(self, trial: Trial) -> None:
         """A trial that was not among the best of its rung and never will be ends there."""
@@ -120,6 +129,8 @@ class Closing:
                 return
             end = end_of_search(self._config, experiment, last)
             trigger, reason = end.trigger, end.reason
+        if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
+            trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
         self._changes.move(trigger)
         progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
         self._changes.experiment = replace(

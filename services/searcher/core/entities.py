@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
 from muster.config import Point
 from services.searcher.core.machines import (
@@ -60,6 +61,18 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How far a search may go, where people have changed it since its config said so.
+
+    Attributes:
+        operation: The newest change that was made.
+    """
+
+    operation: UUID | None = None
+    max_concurrent_trials: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """An experiment's own state.
 
@@ -69,6 +82,7 @@ class Experiment:
         outcome: The end it is heading for while `stopping`.
         priority: As the config gave it; later changes are the scheduler's.
         planned: How many trials the search makes in all.
+        terms: What people have changed of the search.
         dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
     """
 
@@ -87,6 +101,7 @@ class Experiment:
     best: Best | None = None
     counts: Counts = Counts()
     ended_at: datetime | None = None
+    terms: Terms = Terms()
     dirty: bool = False
 
     @property

@@ -6,12 +6,13 @@ event to a `Search`; `fold` rebuilds a search from its journal; `replay` compare
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
+from services.searcher.core.editing import Edit
 from services.searcher.core.methods.port import Ending, Ruling
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Moves, Search
@@ -19,7 +20,17 @@ from shared.errors import Broken
 
 Facts = dict[str, JsonValue]
 Kind = Literal[
-    "started", "judged", "parked", "ended", "observed", "widened", "paused", "resumed", "stopping", "finished"
+    "started",
+    "judged",
+    "parked",
+    "ended",
+    "observed",
+    "widened",
+    "edited",
+    "paused",
+    "resumed",
+    "stopping",
+    "finished",
 ]
 
 
@@ -85,6 +96,12 @@ class Journal:
         self._append("widened", {"limit": limit, **_moved(moves)})
         return moves
 
+    def edit(self, edit: Edit) -> Moves:
+        moves = self.search.edit(edit)
+        changes = {name: value for name, value in asdict(edit).items() if value is not None}
+        self._append("edited", {"changes": changes, **_moved(moves)})
+        return moves
+
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
         self._append(kind, {})
@@ -127,6 +144,9 @@ def recompute(search: Search, entry: Entry) -> Facts:
             )
         case "widened":
             return _moved(search.widen(_whole(facts, "limit")))
+        case "edited":
+            changes: Any = facts["changes"]
+            return _moved(search.edit(Edit(**changes)))
         case "paused" | "stopping":
             search.pause()
         case "resumed":

@@ -42,6 +42,8 @@ def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
             return TrialTrigger.COMPLETED
         case "stopped":
             return TrialTrigger.STOPPED
+        case "parked" if trial.wanted is Wanted.STOP:
+            return TrialTrigger.STOPPED
         case "cancelled" | "killed" | "parked":
             return TrialTrigger.CANCELLED
         case "failed":

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig, Point, Single
+from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.methods.choose import make_method
 from services.searcher.core.methods.port import Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
@@ -64,7 +65,7 @@ class Search:
         self._seed = seed
         self._sampler = make_sampler(config, seed)
         self._method = make_method(config, self._sampler)
-        self._limit = _concurrency(config)
+        self._limit = self._concurrent = _concurrency(config)
         self._waiting: deque[Step] = deque()
         self._open: set[int] = set()
         self._held: set[int] = set()
@@ -91,6 +92,11 @@ class Search:
     def limit(self) -> float:
         """How many may be open."""
         return self._limit
+
+    @property
+    def concurrent(self) -> float:
+        """How many people want to be open, whatever stands idle."""
+        return self._concurrent
 
     @property
     def learns(self) -> bool:
@@ -147,7 +153,20 @@ class Search:
     def widen(self, limit: int) -> Moves:
         """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
         self._limit = limit
-        self._waiting.extend(self._method.plan_more(max(0, limit - len(self._open) - len(self._waiting))))
+        self._plan_more()
+        return self._filled()
+
+    def edit(self, edit: Edit) -> Moves:
+        """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed."""
+        check_edit(self._config, edit, self._created)
+        if edit.max_trials is not None:
+            waiting = [step for step in self._waiting if isinstance(step, Start)]
+            steps = self._method.resize(edit.max_trials, waiting)
+            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
+            self._waiting.extend(steps)
+        if edit.max_concurrent_trials is not None:
+            self._limit = self._concurrent = edit.max_concurrent_trials
+        self._plan_more()
         return self._filled()
 
     def pause(self) -> None:
@@ -164,6 +183,12 @@ class Search:
 
     def planned(self) -> int:
         return self._method.planned()
+
+    def _plan_more(self) -> None:
+        """Ask for trials in all places, where these are counted."""
+        if math.isfinite(self._limit):
+            free = int(self._limit) - len(self._open) - len(self._waiting)
+            self._waiting.extend(self._method.plan_more(max(0, free)))
 
     def _filled(self) -> Moves:
         created: list[Proposal] = []

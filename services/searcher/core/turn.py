@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from muster.config import ExperimentConfig
 from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
+from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.machines import (
@@ -155,7 +157,7 @@ class Turn:
     def widen(self, idle: Idle) -> None:
         """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
         search = self._journal.search
-        limit = choose_limit(self._config, search.open, idle)
+        limit = choose_limit(self._config, search.concurrent, search.open, idle)
         if self.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
             self._places.fill(self._journal.widen(limit))
 
@@ -167,6 +169,23 @@ class Turn:
             return
         self._changes.is_announced = True
         self._closing.hurry(wanted)
+
+    def finish(self) -> None:
+        """End the search with the best so far: its trials save and stop. Raises Conflict where it is over."""
+        self._require(GOING, "finished")
+        self._closing.stop(ExperimentTrigger.COMPLETE, "finished early by a person", Wanted.STOP)
+
+    def edit(self, edit: Edit, operation: UUID) -> None:
+        """Let the search go so far from now on. Raises Conflict where it is over, Rejected where it cannot be changed so."""
+        self._require(GOING, "edited")
+        self._places.fill(self._journal.edit(edit))
+        search, terms = self._journal.search, replace(self.experiment.terms, operation=operation)
+        if edit.max_concurrent_trials is not None:
+            terms = replace(terms, max_concurrent_trials=edit.max_concurrent_trials)
+        self._changes.experiment = replace(self.experiment, planned=search.planned(), terms=terms)
+        self._changes.is_announced = True
+        self._closing.measure()
+        self._closing.end_rest(self._changes.live())
 
     def archive(self, archived: bool) -> None:
         """Raises Conflict while the search goes on."""

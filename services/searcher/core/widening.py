@@ -1,5 +1,6 @@
 """How many trials at once while a pool has slots that nobody asks for."""
 
+import math
 from dataclasses import dataclass
 
 from muster.config import ExperimentConfig, Single
@@ -15,16 +16,16 @@ class Idle:
     price_per_slot_hour: float | None = None
 
 
-def choose_limit(config: ExperimentConfig, open_trials: int, idle: Idle) -> int | None:
+def choose_limit(config: ExperimentConfig, concurrent: float, open_trials: int, idle: Idle) -> int | None:
     """How many may be open now; None: this search is never widened.
 
-    As many more than are open as the idle slots hold, up to `widen_to`; none more than the config says as soon as anybody waits, or
+    As many more than are open as the idle slots hold, up to `widen_to`; none more than `concurrent`, as people want it, as soon as anybody waits, or
     a slot costs more than `widen_max_price`: what is open then goes on, and is not followed by others.
     """
     searcher = config.searcher
-    if isinstance(searcher, Single) or searcher.widen_to is None or not searcher.max_concurrent_trials:
+    if isinstance(searcher, Single) or searcher.widen_to is None or math.isinf(concurrent):
         return None
-    least = searcher.max_concurrent_trials
+    least = int(concurrent)
     if idle.waiting_slots or _is_too_dear(searcher.widen_max_price, idle):
         return least
     slots = max(1, config.resources.slot_range[0])

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import JsonValue
 from sqlalchemy import RowMapping
 
-from services.searcher.core.entities import Best, Closed, Counts, Ended, Experiment, Mark, Trial
+from services.searcher.core.entities import Best, Closed, Counts, Ended, Experiment, Mark, Terms, Trial
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
 from shared.ids import ExperimentId, TenantId, TrialId
@@ -40,6 +40,7 @@ def to_experiment(row: Columns) -> Experiment:
         best=best,
         counts=Counts(**row["counts"]),
         ended_at=row["ended_at"],
+        terms=_to_terms(row["terms"]),
         dirty=row["dirty"],
     )
 
@@ -104,6 +105,7 @@ def of_experiment(experiment: Experiment) -> Row:
         "best_value": best.value if best else None,
         "counts": of_counts(counts),
         "ended_at": _moment(experiment.ended_at),
+        "terms": of_terms(experiment.terms),
         "dirty": experiment.dirty,
     }
 
@@ -111,6 +113,13 @@ def of_experiment(experiment: Experiment) -> Row:
 def of_counts(counts: Counts) -> dict[str, JsonValue]:
     """Write the states that any trial is in."""
     return {name: count for name in Counts.__slots__ if (count := getattr(counts, name))}
+
+
+def of_terms(terms: Terms) -> dict[str, JsonValue] | None:
+    """Write what people have changed of a search; None where they have not."""
+    if terms.operation is None:
+        return None
+    return {"operation": str(terms.operation), "max_concurrent_trials": terms.max_concurrent_trials}
 
 
 def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
@@ -170,6 +179,10 @@ def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) ->
 
 def _to_mark(step: int | None, value: float | None) -> Mark | None:
     return None if step is None or value is None else Mark(step, value)
+
+
+def _to_terms(row: Mapping[str, Any] | None) -> Terms:
+    return Terms(**{**row, "operation": UUID(row["operation"])}) if row else Terms()
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -47,6 +47,7 @@ experiment = Table(
     Column("best_value", Double),
     Column("counts", JSONB, nullable=False),
     Column("ended_at", _Moment),
+    Column("terms", JSONB),
     Column("dirty", Boolean, nullable=False),
     Column("told_at", _Moment),
 )

@@ -19,7 +19,9 @@ from shared.ids import CheckpointId, ExperimentId, RunId, TenantId, derived_id
 from shared.messages.experiments import (
     ArchiveExperiment,
     CancelExperiment,
+    EditSearch,
     ExperimentChanged,
+    FinishExperiment,
     GetJournal,
     GetReferences,
     KillExperiment,
@@ -214,6 +216,44 @@ async def test_pause_and_resume(service: object, neighbours: Neighbours) -> None
     over = await Train(neighbours, experiment, loss).until_over()
     assert over.state == "completed"
     assert over.trials.completed + over.trials.stopped == 20
+
+
+async def test_a_search_is_changed_while_it_runs_and_finished_with_the_best_so_far(
+    service: object, neighbours: Neighbours
+) -> None:
+    experiment = await neighbours.submit(
+        document({"name": "random", "max_trials": 3, "max_concurrent_trials": 1})
+    )
+    first = (await wishes(neighbours, experiment, 1))[0]
+    operation = uuid4()
+    await neighbours.publish(
+        EditSearch(operation_id=operation, experiment_id=experiment, max_trials=9, max_concurrent_trials=2)
+    )
+    await wishes(neighbours, experiment, 2)
+    told = neighbours.heard.experiment(experiment)
+    assert told and told.terms and (told.terms.operation_id, told.trials.planned) == (operation, 9)
+    granted = run_granted(first, RunId(uuid4()))
+    await neighbours.publish(granted)
+    await neighbours.publish(validation(first, granted.run_id, 1, 1, 0.5))
+    await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+    refused = uuid4()
+    await neighbours.publish(EditSearch(operation_id=refused, experiment_id=experiment, max_trials=1))
+    await eventually(lambda: refusals(neighbours, refused))
+    assert refusals(neighbours, refused)[0].code == "too_few_trials"
+    await neighbours.publish(FinishExperiment(operation_id=uuid4(), experiment_id=experiment))
+    await neighbours.wait_state(experiment, "stopping")
+    await eventually(
+        lambda: (
+            {w.wanted for w in neighbours.heard.wishes(experiment).values()} == {Wanted.STOP, Wanted.CANCEL}
+        )
+    )
+    await neighbours.publish(run_ended(granted, 1))
+    for wish in neighbours.heard.wishes(experiment).values():
+        ran = wish.wanted is Wanted.STOP
+        await neighbours.publish(closed(wish, "stopped" if ran else "cancelled", runs=int(ran)))
+    over = await neighbours.wait_state(experiment, "completed")
+    assert over.reason == "finished early by a person"
+    assert over.best is not None
 
 
 async def test_commands_that_cannot_be_carried_out_are_refused_with_a_code(

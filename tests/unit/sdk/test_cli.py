@@ -228,7 +228,7 @@ def test_wrong_usage_is_exit_code_2(shell: Shell) -> None:
 
 def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
     for noun, verbs in {
-        "experiment": "create list describe logs metrics wait pause resume cancel kill fork",
+        "experiment": "create list describe logs metrics wait pause resume cancel kill finish edit fork",
         "trial": "list describe logs metrics checkpoints explain",
         "model": "create list describe register download",
         "worker": "list drain undrain",
@@ -278,3 +278,11 @@ def test_help_pays_for_no_heavy_import() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_running_search_is_changed_and_what_holds_now_is_said(shell: Shell) -> None:
+    stands = EXPERIMENT | {"max_concurrent_trials": 8, "trials": {"planned": 50}}
+    shell.answers["PATCH /v1/experiments/31/search"] = httpx.Response(200, json=stands)
+    shown = shell("experiment", "edit", "31", "--max-trials", "50", "--max-concurrent-trials", "8")
+    assert shown.err.split() == "experiment 31 makes 50 trials, at most 8 at once".split()
+    assert json.loads(shell.requests[-1].content) == {"max_trials": 50, "max_concurrent_trials": 8}

@@ -31,7 +31,8 @@ RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent
 def test_as_many_more_as_idle_slots_hold_while_nobody_waits_and_they_are_cheap_enough(
     keys: dict[str, object], open_trials: int, idle: Idle, limit: int | None
 ) -> None:
-    assert choose_limit(config({**RANDOM, **keys}), open_trials, idle) == limit
+    chosen = config({**RANDOM, **keys})
+    assert choose_limit(chosen, Search(chosen, SEED).concurrent, open_trials, idle) == limit
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.EditExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
                 _registered_method=True)
+        self.EditSearch = channel.unary_unary(
+                '/muster.v1.Muster/EditSearch',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditSearchRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
+                _registered_method=True)
+        self.FinishExperiment = channel.unary_unary(
+                '/muster.v1.Muster/FinishExperiment',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
+                _registered_method=True)
         self.ArchiveExperiment = channel.unary_unary(
                 '/muster.v1.Muster/ArchiveExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
@@ -431,6 +441,22 @@ class MusterServicer:
     def EditExperiment(self, request, context):
         """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays.
         REST: PATCH /v1/experiments/{experiment}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditSearch(self, request, context):
+        """Changes how many trials a running search makes, and how many at once; what is left out stays.
+        REST: PATCH /v1/experiments/{experiment}/search
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishExperiment(self, request, context):
+        """Ends a search early, as completed, with the best so far: its trials are asked to save and stop.
+        REST: POST /v1/experiments/{experiment}/finish
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -912,6 +938,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.EditExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.EditExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.SerializeToString,
+            ),
+            'EditSearch': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditSearch,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditSearchRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentDetail.SerializeToString,
+            ),
+            'FinishExperiment': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishExperiment,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
             ),
             'ArchiveExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.ArchiveExperiment,
@@ -1450,6 +1486,60 @@ class Muster:
             '/muster.v1.Muster/EditExperiment',
             muster_dot_v1_dot_muster__pb2.EditExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditSearch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditSearch',
+            muster_dot_v1_dot_muster__pb2.EditSearchRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentDetail.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishExperiment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/FinishExperiment',
+            muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Experiment.FromString,
             options,
             channel_credentials,
             insecure,

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from services.searcher.core.methods.halving import Ladder
+from services.searcher.core.methods.halving import Ladder, share_anew
 from services.searcher.core.methods.port import (
     NEVER,
     Branch,
@@ -43,6 +43,7 @@ class Bracket(NeverPauses):
         self._rungs: list[list[float]] = [[] for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
+        self._initial = initial
         self._requested = min(initial, max_trials)
         self._ended = 0
 
@@ -87,6 +88,11 @@ class Bracket(NeverPauses):
         more = min(count, self._max_trials - self._requested)
         self._requested += more
         return [Start()] * more
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        self._max_trials = max_trials
+        self._requested -= len(waiting)
+        return [*self.plan_more(max(0, self._initial - (self._requested - self._ended)))]
 
     def progress(self) -> float:
         """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
@@ -150,8 +156,21 @@ class Tournament:
             more += map(Start, branches)
         return more
 
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        """The brackets share the trials as they do now, and each keeps those that it has."""
+        made = [list(self._branches.values()).count(branch) for branch in range(len(self._brackets))]
+        shares = share_anew(max_trials, [bracket.planned() for bracket in self._brackets], made)
+        return [
+            step
+            for branch, (bracket, share) in enumerate(zip(self._brackets, shares, strict=True))
+            for step in _of(
+                branch, bracket.resize(share, [start for start in waiting if start.branch == branch])
+            )
+        ]
+
     def progress(self) -> float:
-        return sum(bracket.progress() for bracket in self._brackets) / len(self._brackets)
+        shares = [bracket.progress() for bracket in self._brackets if bracket.planned()]
+        return sum(shares) / len(shares)
 
     def planned(self) -> int:
         return sum(bracket.planned() for bracket in self._brackets)

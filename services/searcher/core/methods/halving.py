@@ -94,6 +94,20 @@ def initial_trials(max_trials: int, concurrent: int, divisor: float, rungs: int)
     return max(1, min(max_trials, int(Fraction(divisor) ** (rungs - 1))))
 
 
+def share_anew(max_trials: int, planned: Sequence[int], made: Sequence[int]) -> tuple[int, ...]:
+    """Return how many of another number of trials each bracket has: in proportion as now, none fewer than it has made.
+
+    What rounding leaves goes to the first; where brackets have made more than their part, the one furthest above what it has made gives way.
+    """
+    total = sum(planned)
+    shares = [max(max_trials * one // total, least) for one, least in zip(planned, made, strict=True)]
+    shares[0] += max(max_trials - sum(shares), 0)
+    while sum(shares) > max_trials:
+        spare = [share - least for share, least in zip(shares, made, strict=True)]
+        shares[spare.index(max(spare))] -= 1
+    return tuple(shares)
+
+
 def planned_stops(brackets: tuple[BracketSize, ...], max_time: int, divisor: float) -> dict[int, int]:
     """Return how many trials are expected to end at each time, if every rung keeps its 1/divisor."""
     stops: dict[int, int] = {}

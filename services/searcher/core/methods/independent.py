@@ -1,14 +1,17 @@
 """Methods that judge nothing: `single`, `random` and `grid` make their trials and let each run out."""
 
+from collections.abc import Sequence
+
 from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPauses, Ruling, Start, Step
 
 
 class Independent(NeverPauses):
-    """`total` trials, `initial` at once; each that ends makes room for the next."""
+    """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next."""
 
-    def __init__(self, total: int, initial: int) -> None:
+    def __init__(self, total: int, places: int) -> None:
         self._total = total
-        self._requested = min(total, initial)
+        self._places = places
+        self._requested = min(total, places or total)
         self._ended = 0
 
     def plan_start(self) -> list[Step]:
@@ -31,6 +34,11 @@ class Independent(NeverPauses):
         more = min(count, self._total - self._requested)
         self._requested += more
         return [Start()] * more
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        self._total = max_trials
+        self._requested -= len(waiting)
+        return [*self.plan_more(max(0, (self._places or max_trials) - (self._requested - self._ended)))]
 
     def progress(self) -> float:
         return self._ended / self._total

@@ -6,6 +6,7 @@ so far, not with completed ones alone, so that the first trials judge each other
 """
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.config import MedianStopping as Config
@@ -28,8 +29,7 @@ class MedianStopping(NeverPauses):
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        total, concurrent = config.max_trials, config.max_concurrent_trials
-        self._trials = Independent(total, initial=concurrent or total)
+        self._trials = Independent(config.max_trials, config.max_concurrent_trials)
         self._runners: dict[int, _Runner] = {}
         self._means: list[list[float]] = []
 
@@ -58,6 +58,9 @@ class MedianStopping(NeverPauses):
 
     def plan_more(self, count: int) -> list[Start]:
         return self._trials.plan_more(count)
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        return self._trials.resize(max_trials, waiting)
 
     def progress(self) -> float:
         return self._trials.progress()

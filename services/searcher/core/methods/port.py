@@ -5,11 +5,13 @@ It knows trials by their numbers, and results as (value, time) with smaller valu
 worst: signs, missing metrics and NaN are settled before it is asked.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from muster.config import Point
+from shared.errors import Rejected
 
 Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
@@ -79,6 +81,18 @@ class NeverPauses:
         raise AssertionError("this method has no trial pause")
 
 
+class KeepsItsTotal:
+    """A method whose number of trials follows from its other keys."""
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        raise Rejected(
+            "not_editable",
+            "how many trials this searcher makes follows from its other keys",
+            "max_trials",
+            "finish it early, or fork it",
+        )
+
+
 class SearchMethod(Protocol):
     """What to try and when to stop it."""
 
@@ -104,6 +118,13 @@ class SearchMethod(Protocol):
 
     def plan_more(self, count: int) -> list[Start]:
         """Return at most `count` further trials, of those that it has not asked for yet."""
+        ...
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        """Make so many trials in all from now on, not fewer than there are; return what to do with free places.
+
+        `waiting` are trials that it has asked for and that were not made: they are given back, and may be asked for again.
+        """
         ...
 
     def progress(self) -> float:

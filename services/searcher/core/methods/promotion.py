@@ -42,8 +42,8 @@ class PromotionBracket:
         self._rungs = [_Rung() for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
-        self._places = min(places, max_trials)
-        self._requested = self._busy = self._places
+        self._places = places
+        self._requested = self._busy = min(places, max_trials)
         self._ended = 0
 
     def plan_start(self) -> list[Step]:
@@ -102,6 +102,12 @@ class PromotionBracket:
         self._busy += more
         self._places = max(self._places, self._busy)
         return [Start()] * more
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        self._max_trials = max_trials
+        self._requested -= len(waiting)
+        self._busy -= len(waiting)
+        return self._filled()
 
     def progress(self) -> float:
         """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""

@@ -1,0 +1,38 @@
+"""Changing how far a running search goes: a command to the searcher, whose answer is waited for."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.errors import Rejected
+from services.gateway.api.experiments import EditSearchRequest, ExperimentDetail
+from services.gateway.operations.call import Call
+from services.gateway.operations.commands import send, wait_for
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.lifecycle import refuse_ended, taken_up
+from services.gateway.operations.render import render_experiment_detail
+from services.gateway.store import experiments as store
+from shared.ids import ExperimentId, new_id
+from shared.messages.experiments import EditSearch
+
+
+async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
+    """Changes how many trials a running search makes, and how many at once; what is left out stays."""
+    row = await find_experiment(call, request.experiment)
+    refuse_ended(row, "changed")
+    changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
+    if not changes:
+        hint = f"give at least one of {', '.join(name for name in EditSearchRequest.model_fields if name != 'experiment')}"
+        raise Rejected("invalid_request", "nothing is to be changed", hint=hint)
+    if row.version == 0:
+        await taken_up(call, row)
+    command = EditSearch(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id), **changes)
+
+    async def look(connection: AsyncConnection) -> Any:
+        now = await store.load_experiment(connection, row.id)
+        told = now.terms if now is not None else None
+        return now if told and told["operation_id"] == str(command.operation_id) else None
+
+    await send(call, command)
+    found = await wait_for(call, command.operation_id, look)
+    return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
