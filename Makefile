@@ -8,7 +8,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.set-up
 PINS := constraints.txt pyproject.toml sdk/pyproject.toml
-RAY_VERSION := 2.60.0
+PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 3
 
@@ -61,4 +61,4 @@ gen: setup ## write all generated files anew
 
 peers: setup ## install the peers of the benchmarks into .peers
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
-	@.peers/bin/python -m pip install -q 'ray[tune]==$(RAY_VERSION)' && echo "peers: .peers"
+	@.peers/bin/python -m pip install -q $(PEERS) && echo "peers: .peers"
