@@ -137,9 +137,13 @@ def test_the_end_is_reached_though_every_trial_ends_early(
 def test_a_search_that_is_rebuilt_at_any_event_has_the_same_future(
     name: str, story: Story, chance: random.Random
 ) -> None:
+    def restart(world: World) -> None:
+        if chance.random() < 0.05:
+            world.restart()
+
     chosen = METHODS[name].config()
     whole = story.happen(World(chosen))
-    broken = story.happen(World(chosen), lambda world: chance.random() < 0.05 and world.restart())
+    broken = story.happen(World(chosen), restart)
     assert broken.journal == whole.journal
     assert broken.trials == whole.trials
     assert broken.experiment == whole.experiment
@@ -228,9 +232,9 @@ def test_the_best_of_a_rung_are_never_left_behind(name: str, story: Story) -> No
 def is_in_space(point: Point, name: str) -> bool:
     given_point: Any = point
     if name == "single":
-        return given_point == {"lr": 0.1}
+        return bool(given_point == {"lr": 0.1})
     takes_part = given_point["optimizer"] == "sgd"
-    return (
+    return bool(
         1e-4 <= given_point["lr"] <= 1e-1
         and given_point["optimizer"] in ("sgd", "adam")
         and ("momentum" in given_point) == takes_part
