@@ -8,6 +8,7 @@ import orjson
 
 from muster.config import load_config
 from services.searcher.core.samplers import check_space
+from services.searcher.replaying import Replays
 from services.searcher.store import entities
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
@@ -20,6 +21,7 @@ from shared.messages.experiments import (
     JournalEntry,
     JournalPage,
     Referenced,
+    ReplayExperiment,
     ValidateConfig,
 )
 
@@ -32,12 +34,14 @@ class Queries:
     """Answers `qry.v1.searcher.*`; none of them changes anything."""
 
     database: Database
+    replays: Replays
 
     def answers(self) -> Mapping[Question, Answer]:
         return {
             ValidateConfig: self.on_validate,
             GetJournal: self.on_journal,
             GetReferences: self.on_references,
+            ReplayExperiment: self.replays.on_replay,
         }
 
     async def on_validate(self, _: Ask, query: ValidateConfig) -> Accepted:

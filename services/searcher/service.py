@@ -7,6 +7,7 @@ from services.searcher.desk import Desk
 from services.searcher.handlers import CommandHandlers, EventHandlers
 from services.searcher.loops import Loops
 from services.searcher.queries import Queries
+from services.searcher.replaying import Replays
 from services.searcher.searches import Searches
 from services.searcher.settings import SearcherSettings
 from shared.bus import Bus, Consumer, Relay, Responder, Units
@@ -33,7 +34,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
 
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
-    await process.enter(Responder(bus, NAME, Queries(database).answers()))
+    await process.enter(Responder(bus, NAME, Queries(database, Replays(database, clock)).answers()))
     for name, handlers in (
         ("events", EventHandlers(desk).handlers()),
         ("commands", {**CommandHandlers(desk).handlers(), **republishing(NAME)}),

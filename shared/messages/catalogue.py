@@ -37,6 +37,7 @@ ALL: tuple[type[Message], ...] = (
     experiments.OperationRefused,
     experiments.ValidateConfig,
     experiments.GetJournal,
+    experiments.ReplayExperiment,
     experiments.GetReferences,
     queue.RequestClosed,
     queue.RequestRanked,

@@ -7,9 +7,21 @@ from typing import Annotated
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from muster.cli import cluster, experiment, model, pool, queue, reservation, sign_in, trace, trial, usage
+from muster.cli import (
+    cluster,
+    experiment,
+    model,
+    pool,
+    queue,
+    replay,
+    reservation,
+    sign_in,
+    trace,
+    trial,
+    usage,
+)
 from muster.cli.failure import explain, explain_crash
-from muster.cli.frame import Command
+from muster.cli.frame import Command, verb
 from muster.errors import MusterError, Rejected
 
 PLUGINS = "muster.commands"
@@ -110,6 +122,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+verb(experiment.app, "replay")(replay.replay)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")
 app.add_typer(model.app, name="model")

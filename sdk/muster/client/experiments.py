@@ -90,6 +90,10 @@ class Experiments:
         """Return the decisions of the search, oldest first."""
         return pages(self._transport, models.JournalPage, f"{_path(experiment)}/journal")
 
+    def replay(self, experiment: Reference) -> models.Replay:
+        """Have the search decided again from its journal; `difference` is None where the first `checked` decisions are the same."""
+        return self._transport.get(models.Replay, f"{_path(experiment)}/replay")
+
     def pause(self, experiment: Reference) -> models.Experiment:
         """Ask the trials to save and give their slots back."""
         return self._tell(experiment, "pause")

@@ -425,6 +425,24 @@ class JournalPage(Resource):
     next_cursor: str | None = None
 
 
+class ReplayDifference(Resource):
+    """The first decision that came out otherwise."""
+
+    position: int
+    kind: str
+    recorded: JsonObject = Field(description="What was decided then.")
+    recomputed: JsonObject = Field(description="What is decided now.")
+    said: str = Field(description="Both in a sentence.")
+
+
+class Replay(Resource):
+    """A search decided again from its journal; it is the same where `checked` equals `decisions` and nothing differs."""
+
+    decisions: int = Field(description="How many the journal holds.")
+    checked: int = Field(description="How many were decided again, from the first, in the time there was.")
+    difference: ReplayDifference | None = None
+
+
 class Model(Resource):
     """A named line of versions."""
 

@@ -8,6 +8,7 @@ from services.gateway.api.experiments import (
     JournalPage,
     ListExperimentsRequest,
     ListJournalRequest,
+    Replay,
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
@@ -15,7 +16,10 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_experiment, render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId
-from shared.messages.experiments import GetJournal
+from shared.messages.experiments import GetJournal, ReplayExperiment
+
+REPLAY_S = 25.0
+"""Of the 30 s that a request has."""
 
 
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
@@ -62,3 +66,12 @@ async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:
         items=items,
         next_cursor=make_cursor(call, request, [page.next]) if page.next is not None else None,
     )
+
+
+async def replay_experiment(call: Call, request: ExperimentRequest) -> Replay:
+    """Decides an experiment's search again from its journal, and tells the first decision that differs."""
+    row = await find_experiment(call, request.experiment)
+    found = await call.doors.bus.ask(
+        ReplayExperiment(experiment_id=ExperimentId(row.id)), call.tenant, REPLAY_S
+    )
+    return Replay.model_validate(found.model_dump())

@@ -49,6 +49,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListExperiments", "GET", "/v1/experiments", experiments.ListExperimentsRequest, experiments.ExperimentPage, READ_EXPERIMENT, SAFE, experiment_handlers.list_experiments),
     Operation("GetExperiment", "GET", "/v1/experiments/{experiment}", experiments.ExperimentRequest, experiments.ExperimentDetail, READ_EXPERIMENT, SAFE, experiment_handlers.get_experiment),
     Operation("ListExperimentJournal", "GET", "/v1/experiments/{experiment}/journal", experiments.ListJournalRequest, experiments.JournalPage, READ_EXPERIMENT, SAFE, experiment_handlers.list_journal),
+    Operation("ReplayExperiment", "GET", "/v1/experiments/{experiment}/replay", experiments.ExperimentRequest, experiments.Replay, READ_EXPERIMENT, SAFE, experiment_handlers.replay_experiment),
     Operation("PauseExperiment", "POST", "/v1/experiments/{experiment}/pause", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.pause_experiment),
     Operation("ResumeExperiment", "POST", "/v1/experiments/{experiment}/resume", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.resume_experiment),
     Operation("CancelExperiment", "POST", "/v1/experiments/{experiment}/cancel", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.cancel_experiment),

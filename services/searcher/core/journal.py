@@ -1,9 +1,10 @@
 """The journal of a search: what happened and what was decided, enough to repeat it.
 
 An entry holds an event (the facts that the search was told) together with the decision. `recompute` applies an
-event to a `Search`; `fold` rebuilds a search from its journal; `replay` compares every decision.
+event to a `Search`; `fold` rebuilds a search from its journal; `compare` and `replay` hold each decision against what is decided now.
 """
 
+import json
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -17,6 +18,9 @@ from services.searcher.core.methods.port import Ending, Ruling
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Moves, Search
 from shared.errors import Broken
+
+MOST_SAID = 300
+"""So much of a value is said in words."""
 
 Facts = dict[str, JsonValue]
 Kind = Literal[
@@ -45,11 +49,23 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first place where a replay decides otherwise."""
+    """The first place where a replay decides otherwise; `facts` are those of the entry."""
 
     position: int
+    kind: Kind
+    facts: Facts
     recorded: Facts
     recomputed: Facts
+
+    def in_words(self) -> str:
+        """Say which decision it is, and each part of it that differs."""
+        trial = f" about trial {self.facts['trial']}" if "trial" in self.facts else ""
+        parts = (
+            f"'{key}' was {_said(self.recorded[key])} and is {_said(value)} now"
+            for key, value in self.recomputed.items()
+            if self.recorded[key] != value
+        )
+        return f"decision {self.position} ('{self.kind}'{trial}) differs: {'; '.join(parts)}"
 
 
 class Journal:
@@ -165,15 +181,19 @@ def fold(search: Search, entries: Iterable[Entry]) -> int:
     return position
 
 
+def compare(search: Search, entry: Entry) -> Difference | None:
+    """Advance `search` by an entry, and return how it decides otherwise than was recorded, or None."""
+    decided = recompute(search, entry)
+    if all(entry.facts.get(key) == value for key, value in decided.items()):
+        return None
+    recorded = {key: entry.facts.get(key) for key in decided}
+    return Difference(entry.position, entry.kind, entry.facts, recorded, decided)
+
+
 def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Difference | None:
     """Decide everything again from the beginning; return the first difference, or None."""
     search = Search(config, seed)
-    for entry in entries:
-        decided = recompute(search, entry)
-        if any(entry.facts.get(key) != value for key, value in decided.items()):
-            recorded = {key: entry.facts.get(key) for key in decided}
-            return Difference(entry.position, recorded, decided)
-    return None
+    return next((found for entry in entries if (found := compare(search, entry)) is not None), None)
 
 
 def _moved(moves: Moves) -> Facts:
@@ -202,6 +222,11 @@ def _suggestions(facts: Facts) -> dict[int, Suggestion]:
 def _ruled(ruling: Ruling) -> Facts:
     ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
     return {**ruled, "pause": True} if ruling.pause else ruled
+
+
+def _said(value: JsonValue) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
 
 
 def _whole(facts: Facts, key: str) -> int:

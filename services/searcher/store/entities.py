@@ -31,6 +31,10 @@ _LOCK = text_of(
     .with_for_update(of=[experiment, trial])
 )
 """One text for any number of trials, so that it is prepared once."""
+_LINES = (
+    "SELECT position, kind, facts::text AS facts FROM searcher.journal"
+    " WHERE experiment = $1 AND position > $2 ORDER BY position LIMIT $3"
+)
 _FINAL_TRIALS = [state.value for state in TRIAL.final]
 _FINAL_EXPERIMENTS = [state.value for state in EXPERIMENT.final]
 
@@ -180,6 +184,24 @@ async def load_journal(
         .limit(limit)
     )
     return [(rows.to_entry(row), row.at) for row in found]
+
+
+async def load_journal_lines(
+    connection: AsyncConnection, experiment_id: ExperimentId, after: int, limit: int
+) -> list[bytes]:
+    """Return entries beyond `after` as lines of JSON, in order; they are not read here, only passed on."""
+    found = await Driver.of(connection).fetch(_LINES, experiment_id, after, limit)
+    return [
+        b'{"position":%d,"kind":"%b","facts":%b}\n'
+        % (row["position"], row["kind"].encode(), row["facts"].encode())
+        for row in found
+    ]
+
+
+async def load_position(connection: AsyncConnection, experiment_id: ExperimentId) -> int | None:
+    """Return the length of the experiment's journal; None where the tenant has no such experiment."""
+    found = await connection.execute(select(experiment.c.position).where(experiment.c.id == experiment_id))
+    return found.scalar_one_or_none()
 
 
 async def has_experiment(connection: AsyncConnection, experiment_id: ExperimentId) -> bool:

@@ -91,7 +91,7 @@ class Others:
 
 
 QUESTIONS: dict[str, tuple[type, ...]] = {
-    "searcher": (experiments.ValidateConfig, experiments.GetJournal),
+    "searcher": (experiments.ValidateConfig, experiments.GetJournal, experiments.ReplayExperiment),
     "scheduler": (
         ValidatePlacement,
         GetQueue,

@@ -27,6 +27,7 @@ from shared.messages.experiments import (
     KillExperiment,
     OperationRefused,
     PauseExperiment,
+    ReplayExperiment,
     ResumeExperiment,
     TrialChanged,
     TrialWanted,
@@ -92,7 +93,7 @@ async def rows(postgres: TestDatabase, query: str, **values: Any) -> list[Any]:
         postgres.urls["searcher"].system.replace("postgresql://", "postgresql+asyncpg://", 1)
     )
     try:
-        async with engine.connect() as connection:
+        async with engine.begin() as connection:
             return list((await connection.execute(text(query), values)).all())
     finally:
         await engine.dispose()
@@ -156,6 +157,28 @@ async def test_a_whole_search(
     await agree_with_the_rule(neighbours, experiment, config)
     stored = await rows(postgres, "SELECT count(*) FROM searcher.trial WHERE experiment = :e", e=experiment)
     assert stored[0][0] == 20
+
+
+async def test_a_replay_finds_the_first_decision_that_is_not_what_was_recorded(
+    service: object, neighbours: Neighbours, postgres: TestDatabase
+) -> None:
+    experiment = await neighbours.submit(document({**ASHA, "sampler": {"name": "tpe", "startup_trials": 4}}))
+    await Train(neighbours, experiment, loss).until_over()
+    length = await rows(postgres, "SELECT position FROM searcher.experiment WHERE id = :e", e=experiment)
+    question = ReplayExperiment(experiment_id=experiment)
+    same = await neighbours.bus.ask(question, neighbours.tenant, 30.0)
+    assert (same.difference, same.decisions) == (None, same.checked)
+    assert same.decisions >= 60 and length[0][0] >= same.decisions
+    changed = (
+        "UPDATE searcher.journal SET facts = jsonb_set(facts, '{stop}', 'false') WHERE experiment = :e AND position ="
+        " (SELECT min(position) FROM searcher.journal WHERE experiment = :e AND facts -> 'stop' = 'true')"
+        " RETURNING position, facts -> 'trial'"
+    )
+    position, trial = (await rows(postgres, changed, e=experiment))[0]
+    found = (await neighbours.bus.ask(question, neighbours.tenant, 30.0)).difference
+    assert found is not None and found.position == position
+    assert found.said.startswith(f"decision {position} ('judged' about trial {trial}) differs: ")
+    assert "'stop' was false and is true now" in found.said
 
 
 async def test_a_validation_before_a_decision_writes_neither_journal_nor_message(

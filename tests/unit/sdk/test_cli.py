@@ -177,6 +177,18 @@ def test_describe_shows_the_best(shell: Shell) -> None:
     assert "0.98 (trial 31.2, step 12)" in shell("experiment", "describe", "31").out
 
 
+def test_a_replay_says_in_words_what_differs_and_ends_with_one(shell: Shell) -> None:
+    shell.answers["GET /v1/experiments/31/replay"] = httpx.Response(200, json={"decisions": 9, "checked": 9})
+    ended = shell("experiment", "replay", "31")
+    assert (ended.code, ended.out.strip()) == (0, "all 9 decisions came out the same")
+    said = "decision 4 ('judged' about trial 2) differs: 'stop' was true and is false now"
+    difference = {"position": 4, "kind": "judged", "recorded": {}, "recomputed": {}, "said": said}
+    answer = {"decisions": 9, "checked": 4, "difference": difference}
+    shell.answers["GET /v1/experiments/31/replay"] = httpx.Response(200, json=answer)
+    ended = shell("experiment", "replay", "31")
+    assert ended.code == 1 and said in ended.out
+
+
 def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
     line = {
         "cursor": "1", "trial": ID, "trial_number": 2, "run": 1, "rank": 0, "stream": "platform",

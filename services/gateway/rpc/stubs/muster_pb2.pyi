@@ -1377,6 +1377,30 @@ class QueuePage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[QueueEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class Replay(_message.Message):
+    __slots__ = ("decisions", "checked", "difference")
+    DECISIONS_FIELD_NUMBER: _ClassVar[int]
+    CHECKED_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCE_FIELD_NUMBER: _ClassVar[int]
+    decisions: int
+    checked: int
+    difference: ReplayDifference
+    def __init__(self, decisions: _Optional[int] = ..., checked: _Optional[int] = ..., difference: _Optional[_Union[ReplayDifference, _Mapping]] = ...) -> None: ...
+
+class ReplayDifference(_message.Message):
+    __slots__ = ("position", "kind", "recorded", "recomputed", "said")
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    RECORDED_FIELD_NUMBER: _ClassVar[int]
+    RECOMPUTED_FIELD_NUMBER: _ClassVar[int]
+    SAID_FIELD_NUMBER: _ClassVar[int]
+    position: int
+    kind: str
+    recorded: _struct_pb2.Struct
+    recomputed: _struct_pb2.Struct
+    said: str
+    def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
+
 class Reservation(_message.Message):
     __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots")
     ID_FIELD_NUMBER: _ClassVar[int]

@@ -60,6 +60,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListJournalRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.JournalPage.FromString,
                 _registered_method=True)
+        self.ReplayExperiment = channel.unary_unary(
+                '/muster.v1.Muster/ReplayExperiment',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Replay.FromString,
+                _registered_method=True)
         self.PauseExperiment = channel.unary_unary(
                 '/muster.v1.Muster/PauseExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
@@ -401,6 +406,14 @@ class MusterServicer:
     def ListExperimentJournal(self, request, context):
         """Lists the decisions of an experiment's search, oldest first.
         REST: GET /v1/experiments/{experiment}/journal
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayExperiment(self, request, context):
+        """Decides an experiment's search again from its journal, and tells the first decision that differs.
+        REST: GET /v1/experiments/{experiment}/replay
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -914,6 +927,11 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListJournalRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.JournalPage.SerializeToString,
             ),
+            'ReplayExperiment': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayExperiment,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Replay.SerializeToString,
+            ),
             'PauseExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.PauseExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
@@ -1351,6 +1369,33 @@ class Muster:
             '/muster.v1.Muster/ListExperimentJournal',
             muster_dot_v1_dot_muster__pb2.ListJournalRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.JournalPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayExperiment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ReplayExperiment',
+            muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Replay.FromString,
             options,
             channel_credentials,
             insecure,
