@@ -2,6 +2,7 @@
 
 from muster.config.sections import Resources
 from services.searcher.core.entities import Experiment, Mark, Terms, Trial, trial_id
+from services.searcher.core.machines import TrialState
 from services.searcher.core.results import time_metric
 from services.searcher.searches import Loaded
 from shared.ids import ExperimentId, PoolName, WorkerId
@@ -45,6 +46,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
             stopped=counts.stopped,
             error=counts.error,
             cancelled=counts.cancelled,
+            invalid=counts.invalid,
             planned=experiment.planned,
         ),
         priority=experiment.priority,
@@ -62,7 +64,8 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
         experiment_id=experiment_id,
         version=trial.version,
         number=trial.number,
-        state=trial.state.value,
+        state="error" if trial.state is TrialState.INVALID else trial.state.value,
+        invalid=trial.state is TrialState.INVALID,
         reason=trial.reason,
         hyperparameters=trial.point,
         seed=trial.seed,

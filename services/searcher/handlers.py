@@ -126,7 +126,8 @@ class EventHandlers:
 
     async def on_closed(self, unit: Unit, batch: list[Delivery[RequestClosed]]) -> None:
         def apply(turn: Turn, number: int, message: RequestClosed) -> None:
-            closed = Closed(message.outcome, message.runs, message.reason, unit.now)
+            outcome = "invalid" if message.invalid else message.outcome
+            closed = Closed(outcome, message.runs, message.reason, unit.now)
             turn.on_closed(number, message.request, closed)
 
         await self.desk.on_trials(unit, batch, apply)

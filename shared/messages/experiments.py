@@ -60,7 +60,8 @@ class BestTrial(Record):
 
 
 class TrialCounts(Record):
-    """How many trials are in each state, and how many the search may make (None = it does not know)."""
+    """How many trials are in each state, and how many the search may make (None = it does not know). Invalid ones count apart from
+    those in error, and not among those it may make."""
 
     queued: int = 0
     running: int = 0
@@ -70,6 +71,7 @@ class TrialCounts(Record):
     stopped: int = 0
     error: int = 0
     cancelled: int = 0
+    invalid: int = 0
     planned: int | None = None
 
 
@@ -122,13 +124,15 @@ class Validated(Record):
 
 
 class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
-    """searcher → gateway, registry. `final` unpins its checkpoints."""
+    """searcher → gateway, registry. `final` unpins its checkpoints. `invalid`: it ended in error because its script calls its
+    hyperparameters invalid; another was made in its stead."""
 
     trial_id: TrialId
     experiment_id: ExperimentId
     version: int
     number: int
     state: TrialState
+    invalid: bool = False
     reason: str | None = None
     hyperparameters: dict[str, JsonValue]
     seed: int

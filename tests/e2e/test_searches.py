@@ -71,6 +71,26 @@ def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
     assert sorted(float(str(point)) for point in points) == [0.0, 0.5, 1.0]
 
 
+def test_what_a_script_calls_invalid_is_replaced_and_not_counted(platform: Platform) -> None:
+    made = platform.create(
+        {"name": "random", "metric": "loss", "max_trials": 4, "max_concurrent_trials": 2},
+        hyperparameters=SPACE | {"steps": 1, "valid_to": 0.5},
+        reproducibility={"experiment_seed": 4},
+    )
+    ended = platform.completed(made)
+    assert (ended.trials.completed, ended.trials.error, ended.trials.planned) == (4, 0, 4)
+    trials = platform.client.trials.list(made.number).all()
+    invalid = [trial for trial in trials if trial.invalid]
+    assert 0 < len(invalid) == ended.trials.invalid == len(trials) - 4
+    for trial in trials:
+        x = trial.hyperparameters["x"]
+        assert isinstance(x, float) and (x > 0.5) == trial.invalid
+        assert not trial.invalid or (trial.state, trial.runs) == ("error", 1)
+        assert not trial.invalid or "more than 0.5" in (trial.reason or "")
+    shown = platform.muster("trial", "list", str(made.number))
+    assert shown.out.count("invalid") == len(invalid)
+
+
 def test_two_ranks_train_on_two_workers_and_leave_a_model(platform: Platform, tmp_path: Path) -> None:
     config = ROOT / "examples/digits/best.yaml"
     created = platform.muster(

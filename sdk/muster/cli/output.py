@@ -26,7 +26,7 @@ STATE_STYLES = {
     "active": "cyan", "running": "cyan", "submitted": "blue", "queued": "blue", "waiting": "blue",
     "completed": "green", "ready": "green", "saved": "green", "stopped": "yellow", "paused": "yellow",
     "parked": "yellow", "stopping": "yellow", "draining": "yellow", "uploading": "blue",
-    "cancelled": "magenta", "error": "red", "rejected": "red", "lost": "red", "corrupt": "red",
+    "invalid": "yellow", "cancelled": "magenta", "error": "red", "rejected": "red", "lost": "red", "corrupt": "red",
 }  # fmt: skip
 
 

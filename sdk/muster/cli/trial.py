@@ -127,9 +127,11 @@ def explain(trial: TrialName) -> None:
 
 
 def _facts(found: "Trial") -> list[tuple[str, object]]:
+    from muster.cli.views import state_of
+
     return [
         ("trial", f"{found.experiment_number}.{found.number}"),
-        ("state", found.state),
+        ("state", state_of(found)),
         ("reason", found.reason),
         (
             "slots",

@@ -28,13 +28,18 @@ def trial_row(trial: "Trial", trials: Sequence["Trial"]) -> tuple[object, ...]:
     latest, best = trial.latest, trial.best
     return (
         f"{trial.experiment_number}.{trial.number}",
-        trial.state,
+        state_of(trial),
         *[values.get(name) for name in varying(trials)],
         latest.step if latest else None,
         latest.value if latest else None,
         best.value if best else None,
         trial.runs,
     )
+
+
+def state_of(trial: "Trial") -> str:
+    """Return where a trial stands, in a word; what its script calls invalid is no error to people."""
+    return "invalid" if trial.invalid else trial.state
 
 
 def varying(trials: Sequence["Trial"]) -> list[str]:

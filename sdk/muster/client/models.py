@@ -332,7 +332,7 @@ class ExperimentState(StrEnum):
 
 
 class ExperimentTrialCounts(Resource):
-    """How many of an experiment's trials stand where; `planned` is what the search may make in all."""
+    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
 
     queued: int = 0
     running: int = 0
@@ -342,6 +342,9 @@ class ExperimentTrialCounts(Resource):
     stopped: int = 0
     error: int = 0
     cancelled: int = 0
+    invalid: int = Field(
+        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
+    )
     planned: int | None = None
 
 
@@ -645,6 +648,10 @@ class Trial(Resource):
         description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
     )
     state: TrialState
+    invalid: bool = Field(
+        default=False,
+        description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
+    )
     reason: str | None = None
     hyperparameters: JsonObject
     seed: int

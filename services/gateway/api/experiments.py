@@ -35,7 +35,7 @@ class ExperimentState(StrEnum):
 
 
 class ExperimentTrialCounts(Resource):
-    """How many of an experiment's trials stand where; `planned` is what the search may make in all."""
+    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
 
     queued: int = 0
     running: int = 0
@@ -45,6 +45,9 @@ class ExperimentTrialCounts(Resource):
     stopped: int = 0
     error: int = 0
     cancelled: int = 0
+    invalid: int = Field(
+        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
+    )
     planned: int | None = None
 
 

@@ -48,6 +48,10 @@ class Trial(Resource):
         description="Its number within the experiment; `31.4` names trial 4 of experiment 31."
     )
     state: TrialState
+    invalid: bool = Field(
+        default=False,
+        description="Its script called its hyperparameters invalid: it is in `error`, counts for nothing, and was replaced.",
+    )
     reason: str | None = None
     hyperparameters: JsonObject
     seed: int

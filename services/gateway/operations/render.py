@@ -42,6 +42,7 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         experiment_number=experiment_number,
         number=changed.number,
         state=trials.TrialState(changed.state),
+        invalid=changed.invalid,
         reason=changed.reason,
         hyperparameters=changed.hyperparameters,
         seed=changed.seed,

@@ -38,7 +38,7 @@ class Closing:
         self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self._experiment.state in GOING:
             self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
-        self._places.fill(self._journal.end(trial.number, ending_of(closed.outcome)))
+        self._places.fill(self._journal.end(trial.number, ending_of(trial, closed.outcome)))
         self.measure()
         self.settle(self._changes[trial.number])
 
@@ -85,8 +85,9 @@ class Closing:
         self._finish_if_over(None)
 
     def measure(self) -> None:
-        """Keep how far the search is."""
-        self._changes.experiment = replace(self._experiment, progress=self._journal.search.progress())
+        """Keep how far the search is; what an invalid trial had reached is not taken back."""
+        progress = max(self._experiment.progress, self._journal.search.progress())
+        self._changes.experiment = replace(self._experiment, progress=progress)
 
     @property
     def _experiment(self) -> Experiment:
@@ -127,7 +128,7 @@ class Closing:
         if trigger is None:
             if not self._journal.search.is_exhausted:
                 return
-            end = end_of_search(self._config, experiment, last)
+            end = end_of_search(self._config, experiment, last, self._journal.search.gave_up)
             trigger, reason = end.trigger, end.reason
         if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
             trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"

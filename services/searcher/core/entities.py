@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from muster.config import Point
@@ -16,6 +17,9 @@ from services.searcher.core.machines import (
 from shared.ids import ExperimentId, TrialId, derived_id
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
+
+Outcome = RequestOutcome | Literal["invalid"]
+"""Of a request: to the scheduler it failed where the script calls its hyperparameters invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ class Counts:
     stopped: int = 0
     error: int = 0
     cancelled: int = 0
+    invalid: int = 0
 
     @property
     def live(self) -> int:
@@ -129,7 +134,7 @@ class Ended:
 class Closed:
     """How the trial's present request ended, after `runs` runs of the trial in all."""
 
-    outcome: RequestOutcome
+    outcome: Outcome
     runs: int
     reason: str | None
     at: datetime

@@ -62,6 +62,8 @@ class TrialState(StrEnum):
     STOPPED = "stopped"
     ERROR = "error"
     CANCELLED = "cancelled"
+    INVALID = "invalid"
+    """Its script calls its hyperparameters invalid; another was made in its stead."""
 
 
 class TrialTrigger(StrEnum):
@@ -76,6 +78,7 @@ class TrialTrigger(StrEnum):
     STOPPED = "stopped"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    INVALID = "invalid"
 
 
 _S, _R = TrialState, TrialTrigger
@@ -102,6 +105,7 @@ TRIAL = Machine(
                 _R.STOPPED: _S.STOPPED,
                 _R.FAILED: _S.ERROR,
                 _R.CANCELLED: _S.CANCELLED,
+                _R.INVALID: _S.INVALID,
             }.items()
         },
     },
@@ -118,5 +122,5 @@ TRIAL = Machine(
         (_S.PARKED, _R.PARKED),
         (_S.QUEUED, _R.WANTED),
     },
-    final={_S.COMPLETED, _S.STOPPED, _S.ERROR, _S.CANCELLED},
+    final={_S.COMPLETED, _S.STOPPED, _S.ERROR, _S.CANCELLED, _S.INVALID},
 )

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 from muster.config import ExperimentConfig, Single
-from services.searcher.core.entities import Closed, Experiment, Trial
+from services.searcher.core.entities import Closed, Experiment, Outcome, Trial
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
 from services.searcher.core.methods.port import Ending
-from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
 
@@ -18,8 +17,8 @@ class End:
     reason: str | None = None
 
 
-def ending_of(outcome: RequestOutcome) -> Ending:
-    """Return what a closed request means to the search method."""
+def ending_of(trial: Trial, outcome: Outcome) -> Ending:
+    """Return what a closed request means to the search method; it knows already of a trial that the search ended."""
     match outcome:
         case "completed" | "stopped":
             return Ending.FINISHED
@@ -27,6 +26,8 @@ def ending_of(outcome: RequestOutcome) -> Ending:
             return Ending.FAILED
         case "cancelled" | "killed" | "parked":
             return Ending.CANCELLED
+        case "invalid":
+            return Ending.FINISHED if trial.is_stopped else Ending.INVALID
 
 
 def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
@@ -51,22 +52,31 @@ def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
             return TrialTrigger.CANCELLED if is_told else TrialTrigger.FAILED
         case "rejected":
             return TrialTrigger.FAILED
+        case "invalid":
+            return TrialTrigger.INVALID
 
 
-def end_of_search(config: ExperimentConfig, experiment: Experiment, last: Trial | None) -> End:
+def end_of_search(
+    config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
+) -> End:
     """Return how a search ends that has no trial left, none of whose ends was decided from outside.
 
     One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search
-    in which nothing ever reported its metric is an error too: there is nothing to choose from.
+    in which nothing ever reported its metric is an error too: there is nothing to choose from. `gave_up`: why it made fewer trials
+    than planned.
     """
     counts, metric = experiment.counts, config.searcher.metric
     if counts.completed + counts.stopped:
         if experiment.best is not None:
-            return End(ExperimentTrigger.COMPLETE)
+            return End(ExperimentTrigger.COMPLETE, gave_up)
         reason = f"no trial ever reported searcher.metric '{metric}' as a finite number"
         is_search = not isinstance(config.searcher, Single)
         return End(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
+    why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
+    if gave_up is not None:
+        return End(ExperimentTrigger.FAIL, f"{gave_up}{why}")
     if counts.error:
-        why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
         return End(ExperimentTrigger.FAIL, f"every trial failed{why}")
+    if counts.invalid:
+        return End(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
     return End(ExperimentTrigger.CANCEL)

@@ -6,13 +6,14 @@ their points.
 
 import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig, Point, Single
 from services.searcher.core.editing import Edit, check_edit
+from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.methods.choose import make_method
 from services.searcher.core.methods.port import Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
@@ -73,6 +74,8 @@ class Search:
         self._is_active = True
         self._given: dict[int, Suggestion] = {}
         self._judged: dict[int, Reached] = {}
+        self._invalid = InvalidTrials()
+        self._gave_up: str | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -108,9 +111,14 @@ class Search:
         """Trials that the search has had pause; when it is exhausted, they never go on."""
         return frozenset(self._held)
 
+    @property
+    def gave_up(self) -> str | None:
+        """Why it makes no more trials though more are planned; None while it does."""
+        return self._gave_up
+
     def start(self) -> Moves:
         """Return the first trials."""
-        self._waiting.extend(self._method.plan_start())
+        self._add(self._method.plan_start())
         return self._filled()
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
@@ -140,14 +148,16 @@ class Search:
         """Take in that a trial which the search has had pause is parked; return what takes its place."""
         self._open.remove(trial)
         self._held.add(trial)
-        self._waiting.extend(self._method.on_parked(trial))
+        self._add(self._method.on_parked(trial))
         return self._filled()
 
     def on_ended(self, trial: int, ending: Ending) -> Moves:
         """Take in that a trial's request closed for good; return what takes its place."""
         self._open.discard(trial)
         self._held.discard(trial)
-        self._waiting.extend(self._method.on_ended(trial, ending))
+        if ending is Ending.INVALID:
+            self._bear(self._invalid.add(trial))
+        self._add(self._method.on_ended(trial, ending))
         return self._filled()
 
     def widen(self, limit: int) -> Moves:
@@ -158,12 +168,12 @@ class Search:
 
     def edit(self, edit: Edit) -> Moves:
         """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed."""
-        check_edit(self._config, edit, self._created)
+        check_edit(self._config, edit, self._created - self._invalid.count)
         if edit.max_trials is not None:
             waiting = [step for step in self._waiting if isinstance(step, Start)]
             steps = self._method.resize(edit.max_trials, waiting)
             self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
-            self._waiting.extend(steps)
+            self._add(steps)
         if edit.max_concurrent_trials is not None:
             self._limit = self._concurrent = edit.max_concurrent_trials
         self._plan_more()
@@ -188,7 +198,19 @@ class Search:
         """Ask for trials in all places, where these are counted."""
         if math.isfinite(self._limit):
             free = int(self._limit) - len(self._open) - len(self._waiting)
-            self._waiting.extend(self._method.plan_more(max(0, free)))
+            self._add(self._method.plan_more(max(0, free)))
+
+    def _bear(self, row: int) -> None:
+        """Make no more trials once as many in a row were invalid as the search makes in all, and `MOST_INVALID` more."""
+        if self._gave_up is None and row >= self._method.planned() + MOST_INVALID:
+            self._gave_up = (
+                f"{row} trials in a row were called invalid by their scripts, and no more are tried"
+            )
+            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
+
+    def _add(self, steps: Iterable[Step]) -> None:
+        """Take in what to do with free places."""
+        self._waiting.extend(step for step in steps if isinstance(step, GoOn) or self._gave_up is None)
 
     def _filled(self) -> Moves:
         created: list[Proposal] = []

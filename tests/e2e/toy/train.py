@@ -15,9 +15,12 @@ trial = muster.trial(
         "every": 1,
         "crash_at": 0,
         "always_crash": False,
+        "valid_to": 1e9,
     }
 )
 hp: dict[str, Any] = dict(trial.hparams)
+if hp["x"] > hp["valid_to"]:
+    trial.invalid(f"x is {hp['x']}, more than {hp['valid_to']}")
 start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
 if trial.rank == 0:
     print(f"begins at {start} with x {hp['x']}", flush=True)

@@ -184,13 +184,13 @@ async def test_invalid_hyperparameters_are_told_with_their_reason(
 ) -> None:
     """By the exit code together with the line: the code alone is like any other."""
     said = "import muster\ntrial = muster.trial()\ntrial.report(1, a=1)\ntrial.invalid('the batch is too wide')\n"
-    script = platform.add_code(_code(tmp_path, said))
+    script = platform.add_code(code_in(tmp_path, said))
     run = platform.allocation("invalid", script, ONE)
     cold = platform.allocation("cold", script, ONE, spec={"entrypoint": "true && python3 train.py"})
     other = platform.allocation("other", script, ONE, spec={"entrypoint": "echo no data; exit 65"})
     await platform.desire("w1", run, cold, other)
     for one, is_invalid in ((run, True), (cold, True), (other, False)):
-        await eventually(lambda one=one: _state(platform, one) == "exited")  # type: ignore[misc]
+        await eventually(lambda one=one: state_of(platform, one) == "exited")  # type: ignore[misc]
         ended = platform.of("w1", one)
         assert ended is not None
         assert (ended.invalid, ended.exit_code, ended.fault) == (is_invalid, 65, "user")

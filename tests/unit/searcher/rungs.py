@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muster.config import ExperimentConfig
@@ -20,6 +20,8 @@ class Climber:
     targets: tuple[int, ...]
     rung: int = 0
     is_out: bool = False
+    placed: list[tuple[int, float]] = field(default_factory=list)
+    """Its rungs with its values there."""
 
     @property
     def place(self) -> tuple[int, int]:
@@ -39,7 +41,11 @@ def check_stops(config: ExperimentConfig, journal: Iterable[Entry]) -> int:
     checked = 0
     for kind, facts in _told(config, journal, climbers):
         climber = climbers[facts["trial"]]
-        if kind == "ended" and facts["ending"] != "finished" and not climber.is_out:
+        if kind == "ended" and facts["ending"] == "invalid":
+            climber.is_out = True
+            for rung, value in climber.placed:
+                seen[climber.targets[0], rung].remove(value)
+        elif kind == "ended" and facts["ending"] != "finished" and not climber.is_out:
             seen[climber.place].append(math.inf)
             climber.is_out = True
         if kind == "judged" and not climber.is_out:
@@ -47,6 +53,7 @@ def check_stops(config: ExperimentConfig, journal: Iterable[Entry]) -> int:
             while not climber.is_out and facts["time"] >= climber.targets[climber.rung]:
                 values = seen[climber.place]
                 values.append(value)
+                climber.placed.append((climber.rung, value))
                 is_best = sum(one < value for one in values) < max(_best(config, len(values)), 1)
                 climber.is_out = climber.is_at_top or not is_best
                 climber.rung += not climber.is_out
@@ -64,7 +71,10 @@ def left_behind(config: ExperimentConfig, journal: Iterable[Entry]) -> list[int]
         for step in facts.get("going_on", ()):
             climbers[step["trial"]].rung += 1
         climber = climbers[facts["trial"]]
-        if kind == "ended" and facts["ending"] != "finished":
+        if kind == "ended" and facts["ending"] == "invalid":
+            for values in seen.values():
+                values.pop(facts["trial"], None)
+        elif kind == "ended" and facts["ending"] != "finished":
             seen[climber.place].setdefault(facts["trial"], math.inf)
         if kind == "judged" and facts["time"] >= climber.targets[climber.rung] and not climber.is_at_top:
             seen[climber.place][facts["trial"]] = _value(facts)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.entities import Closed, Ended, Experiment, Outcome, Trial
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.machines import TrialState
 from services.searcher.core.results import Result
@@ -140,7 +140,7 @@ class World:
         ended = Ended(self.trials[number].run, None, None)
         return self.turn(lambda turn: turn.on_run_ended(number, ended, is_requeued=True), number)
 
-    def close(self, number: int, outcome: RequestOutcome, checkpoints: int = 0) -> Decision:
+    def close(self, number: int, outcome: Outcome, checkpoints: int = 0) -> Decision:
         trial = self.trials[number]
         run = trial.run
         announced = trial.reported[1] if trial.reported[0] == run else 0
@@ -171,7 +171,7 @@ class World:
         }
 
 
-STATES = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled")
+STATES = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "invalid")
 Loss = Callable[[int, int], float]
 
 
@@ -186,13 +186,13 @@ def run_search(
     *,
     chaos: random.Random,
     max_step: int = 10_000,
-    fates: Mapping[int, RequestOutcome] = MappingProxyType({}),
+    fates: Mapping[int, Outcome] = MappingProxyType({}),
     restarts: float = 0.0,
     between: Callable[[World], object] = lambda world: None,
 ) -> None:
     """Run a search to its end: open trials take steps in an order drawn from `chaos`.
 
-    Those in `fates` end so at their second step; of the steps `restarts` start a run again, perhaps from an earlier one; `between` is
+    Those in `fates` end so at their second step, every other of the invalid ones at its first; of the steps `restarts` start a run again, perhaps from an earlier one; `between` is
     called after every event.
     """
     steps: dict[int, int] = {}
@@ -214,7 +214,7 @@ def run_search(
             steps[number] = chaos.randint(0, steps.get(number, 0))
             continue
         steps[number] = step = steps.get(number, 0) + 1
-        if number in fates and step >= 2:
+        if number in fates and step >= (1 if fates[number] == "invalid" and number % 2 else 2):
             world.close(number, fates[number])
         elif step > max_step:
             world.close(number, "completed")

@@ -8,7 +8,7 @@ far. Where Determined lets a search end short of its trials when one exits early
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from services.searcher.core.methods.halving import Ladder, share_anew
 from services.searcher.core.methods.port import (
@@ -28,10 +28,12 @@ WORST = math.inf
 
 @dataclass(slots=True)
 class _Runner:
-    """Where a trial stands: the rung that decides next, and whether anything still counts."""
+    """Where a trial stands: the rung that decides next, and whether anything still counts; `placed` are its values at rungs, from the
+    lowest up."""
 
     rung: int = 0
     is_out: bool = False
+    placed: list[float] = field(default_factory=list)
 
 
 class Bracket(NeverPauses):
@@ -62,6 +64,7 @@ class Bracket(NeverPauses):
         while time >= self._targets[runner.rung]:
             counted = True
             is_kept = self._insert(runner.rung, value)
+            runner.placed.append(value)
             at_top = self._ladder.is_top(runner.rung)
             if at_top or not is_kept:
                 runner.is_out = True
@@ -72,9 +75,14 @@ class Bracket(NeverPauses):
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.
 
-        A trial that finished by itself keeps what it reached, and results still under way may count.
+        A trial that finished by itself keeps what it reached, and results still under way may count. An invalid one leaves its rungs.
         """
         runner = self._runners[trial]
+        if ending is Ending.INVALID:
+            runner.is_out = True
+            for values, value in zip(self._rungs, runner.placed, strict=False):
+                del values[bisect_left(values, value)]
+            return [Start()]
         if ending is not Ending.FINISHED and not runner.is_out:
             self._insert(runner.rung, WORST)
             runner.is_out = True
@@ -123,6 +131,7 @@ class Tournament:
     def __init__(self, brackets: Sequence[SearchMethod]) -> None:
         self._brackets = tuple(brackets)
         self._branches: dict[int, Branch] = {}
+        self._made = [0] * len(self._brackets)
 
     def plan_start(self) -> list[Step]:
         return [
@@ -133,6 +142,7 @@ class Tournament:
 
     def on_created(self, trial: int, branch: Branch) -> float | None:
         self._branches[trial] = branch
+        self._made[branch] += 1
         return self._brackets[branch].on_created(trial, 0)
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
@@ -144,6 +154,7 @@ class Tournament:
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         branch = self._branches[trial]
+        self._made[branch] -= ending is Ending.INVALID
         return _of(branch, self._brackets[branch].on_ended(trial, ending))
 
     def plan_more(self, count: int) -> list[Start]:
@@ -158,8 +169,7 @@ class Tournament:
 
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
         """The brackets share the trials as they do now, and each keeps those that it has."""
-        made = [list(self._branches.values()).count(branch) for branch in range(len(self._brackets))]
-        shares = share_anew(max_trials, [bracket.planned() for bracket in self._brackets], made)
+        shares = share_anew(max_trials, [bracket.planned() for bracket in self._brackets], self._made)
         return [
             step
             for branch, (bracket, share) in enumerate(zip(self._brackets, shares, strict=True))

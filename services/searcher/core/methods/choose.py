@@ -22,7 +22,7 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
     """Return the method that the config names, at its beginning."""
     searcher = config.searcher
     if isinstance(searcher, Single):
-        return Independent(total=1, places=1)
+        return Independent(total=1, places=1, is_fixed=True)
     concurrent = searcher.max_concurrent_trials
     if isinstance(searcher, AsyncHalving):
         targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)
@@ -34,7 +34,7 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
         return MedianStopping(searcher)
     if isinstance(searcher, Grid):
         assert isinstance(sampler, Counted)
-        return Independent(sampler.total, concurrent)
+        return Independent(sampler.total, concurrent, is_fixed=True)
     return Independent(searcher.max_trials, concurrent)
 
 

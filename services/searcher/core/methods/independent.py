@@ -6,10 +6,12 @@ from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPaus
 
 
 class Independent(NeverPauses):
-    """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next."""
+    """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next.
+    `is_fixed`: there are no other points, so that an invalid one counts as tried."""
 
-    def __init__(self, total: int, places: int) -> None:
+    def __init__(self, total: int, places: int, is_fixed: bool = False) -> None:
         self._total = total
+        self._is_fixed = is_fixed
         self._places = places
         self._requested = min(total, places or total)
         self._ended = 0
@@ -24,6 +26,8 @@ class Independent(NeverPauses):
         return NEVER
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        if ending is Ending.INVALID and not self._is_fixed:
+            return [Start()]
         self._ended += 1
         if self._requested >= self._total:
             return []

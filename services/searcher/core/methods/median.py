@@ -5,9 +5,9 @@ best value by t is strictly worse than the median of the running averages, up to
 so far, not with completed ones alone, so that the first trials judge each other too.
 """
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.config import MedianStopping as Config
 from services.searcher.core.methods.independent import Independent
@@ -16,11 +16,12 @@ from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPaus
 
 @dataclass(slots=True)
 class _Runner:
-    """How far a trial is: the marks it has passed, the sum of its results at them, its best."""
+    """How far a trial is: the marks it has passed, the sum of its results at them, its best, its running average at each."""
 
     passed: int = 0
     total: float = 0.0
     best: float = float("inf")
+    means: list[float] = field(default_factory=list)
     is_out: bool = False
 
 
@@ -54,6 +55,12 @@ class MedianStopping(NeverPauses):
         return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(runner.passed))
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        """An invalid trial leaves the marks that it has passed."""
+        if ending is Ending.INVALID:
+            runner = self._runners[trial]
+            runner.is_out = True
+            for others, mean in zip(self._means, runner.means, strict=False):
+                del others[bisect_left(others, mean)]
         return self._trials.on_ended(trial, ending)
 
     def plan_more(self, count: int) -> list[Start]:
@@ -82,5 +89,7 @@ class MedianStopping(NeverPauses):
         is_worse = (
             is_judged and len(others) >= self._config.min_trials and runner.best > others[len(others) // 2]
         )
-        insort(others, runner.total / runner.passed)
+        mean = runner.total / runner.passed
+        insort(others, mean)
+        runner.means.append(mean)
         return is_worse

@@ -50,6 +50,8 @@ class Ending(StrEnum):
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    INVALID = "invalid"
+    """Its hyperparameters make no sense: it counts for nothing, takes no place, and another is made in its stead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ WORST = math.inf
 
 @dataclass(slots=True)
 class _Runner:
-    """Where a trial stands: the rung that decides next, its value there once it has paused, and whether it has left its place."""
+    """Where a trial stands: the rung that decides next, its value there once it has paused, and whether it has left its place; `placed`
+    are its values at rungs, from the lowest up."""
 
     rung: int = 0
     held: float | None = None
     is_parked: bool = False
     is_out: bool = False
+    placed: list[float] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class PromotionBracket:
                 return Ruling(counted, stop=True, at_top=True, decide_at=None)
             rung = self._rungs[runner.rung]
             insort(rung.values, value)
+            runner.placed.append(value)
             insort(rung.waiting, (value, trial))
             if self._promotable() != trial:
                 rung.waiting.remove((value, trial))
@@ -83,17 +86,22 @@ class PromotionBracket:
         return self._filled()
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
-        """Fill the place that a trial leaves; one that failed or was cancelled takes the worst place of its rung."""
+        """Fill the place that a trial leaves; one that failed or was cancelled takes the worst place of its rung, an invalid one leaves
+        its rungs."""
         runner = self._runners[trial]
         rung = self._rungs[runner.rung]
         if runner.is_parked:
             rung.waiting.remove((runner.held or 0.0, trial))
         else:
             self._busy -= 1
-            if ending is not Ending.FINISHED and not runner.is_out and runner.held is None:
+            is_worst = ending in (Ending.FAILED, Ending.CANCELLED)
+            if is_worst and not runner.is_out and runner.held is None:
                 insort(rung.values, WORST)
         runner.is_out, runner.is_parked = True, False
-        self._ended += 1
+        if ending is Ending.INVALID:
+            self._withdraw(runner)
+        else:
+            self._ended += 1
         return self._filled()
 
     def plan_more(self, count: int) -> list[Start]:
@@ -132,6 +140,12 @@ class PromotionBracket:
                 break
             self._busy += 1
         return steps
+
+    def _withdraw(self, runner: _Runner) -> None:
+        """As if it had never been asked for."""
+        self._requested -= 1
+        for rung, value in zip(self._rungs, runner.placed, strict=False):
+            del rung.values[bisect_left(rung.values, value)]
 
     def _promotable(self) -> int | None:
         """The trial that goes on next: the best that waits at the highest rung where one is among the best 1/divisor."""
