@@ -27,6 +27,7 @@ from muster.config import (
     Random,
     Single,
 )
+from muster.config.metrics import Metric
 from muster.config.samplers import Sampler
 from muster.config.section import Section
 from muster.config.sections import (
@@ -115,6 +116,7 @@ def generate() -> str:
     parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
     parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in SEARCHERS]
     parts.append(_section("### `sampler`", Sampler))
+    parts.append(_section("### One of `metrics`", Metric))
     parts.append(
         "## `hyperparameters`\n\nA mapping of names to constants, to one of these, or to further mappings, as deep as you like.\n"
     )

@@ -34,6 +34,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
             trial_number=best.trial,
             step=best.step,
             value=best.value,
+            others=dict(best.others),
         )
         if best
         else None,
@@ -142,4 +143,4 @@ def _slots(resources: Resources) -> Slots:
 
 
 def _validated(mark: Mark | None) -> Validated | None:
-    return Validated(step=mark.step, value=mark.value) if mark else None
+    return Validated(step=mark.step, value=mark.value, others=dict(mark.others)) if mark else None

@@ -1,21 +1,29 @@
 """What other services ask of the searcher."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import orjson
+from pydantic import JsonValue
 
 from muster.config import load_config
+from services.searcher.core.entities import Mark
+from services.searcher.core.front import choose_front
+from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
 from services.searcher.replaying import Replays
-from services.searcher.store import entities
+from services.searcher.store import entities, front
+from services.searcher.store.front import Shown
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.db import Database
 from shared.errors import NotFound
 from shared.messages.experiments import (
     Accepted,
+    FrontPage,
+    FrontTrial,
+    GetFront,
     GetJournal,
     GetReferences,
     JournalEntry,
@@ -40,6 +48,7 @@ class Queries:
         return {
             ValidateConfig: self.on_validate,
             GetJournal: self.on_journal,
+            GetFront: self.on_front,
             GetReferences: self.on_references,
             ReplayExperiment: self.replays.on_replay,
         }
@@ -56,18 +65,62 @@ class Queries:
             if not await entities.has_experiment(connection, query.experiment_id):
                 raise NotFound(f"experiment {query.experiment_id}")
             found = await entities.load_journal(connection, query.experiment_id, query.after, limit + 1)
-        entries: list[JournalEntry] = []
-        size = 0
-        for entry, at in found[:limit]:
-            size += len(orjson.dumps(entry.facts)) + 100
-            if entries and size > PAGE_BYTES:
-                break
-            entries.append(JournalEntry(position=entry.position, at=at, kind=entry.kind, facts=entry.facts))
+        fitting = _fitting(entry.facts for entry, _ in found[:limit])
+        entries = [
+            JournalEntry(position=entry.position, at=at, kind=entry.kind, facts=entry.facts)
+            for entry, at in found[:fitting]
+        ]
         more = len(entries) < len(found)
         return JournalPage(entries=tuple(entries), next=entries[-1].position if more and entries else None)
+
+    async def on_front(self, ask: Ask, query: GetFront) -> FrontPage:
+        """Return a page of the trials that none beats in every metric, at most as many as fit into a reply."""
+        async with self.database.tenant(ask.tenant) as connection:
+            results = await front.load_results(connection, query.experiment_id)
+            if results is None:
+                raise NotFound(f"experiment {query.experiment_id}")
+            if not results.bests:
+                return FrontPage(trials=(), total=0, admissible=0)
+            config = load_config(results.config)
+            chosen = await asyncio.to_thread(choose_front, Objectives.of(config), results.bests)
+            left = [place for place in chosen if query.after is None or place > query.after]
+            numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
+            shown = await front.load_shown(connection, query.experiment_id, numbers)
+        fitting = _fitting(shown[number].point for number in numbers)
+        return FrontPage(
+            trials=tuple(
+                _on_front(config.searcher.metric, shown[place[1]], place[1], chosen[place])
+                for place in left[:fitting]
+            ),
+            total=len(chosen),
+            admissible=len(results.bests),
+            next=left[fitting - 1] if fitting < len(left) else None,
+        )
 
     async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
         """Return those checkpoints that trials of a live experiment start from."""
         async with self.database.tenant(ask.tenant) as connection:
             found = await entities.load_references(connection, query.checkpoints)
         return Referenced(checkpoints=found)
+
+
+def _on_front(metric: str, shown: Shown, number: int, best: Mark) -> FrontTrial:
+    return FrontTrial(
+        trial_id=shown.id,
+        number=number,
+        state=shown.state.value,
+        step=best.step,
+        metrics={metric: best.value, **best.others},
+        hyperparameters=shown.point,
+    )
+
+
+def _fitting(parts: Iterable[dict[str, JsonValue]]) -> int:
+    """Return how many of these fit into one reply, the first in any case."""
+    size = count = 0
+    for part in parts:
+        size += len(orjson.dumps(part)) + 200
+        if count and size > PAGE_BYTES:
+            break
+        count += 1
+    return count

@@ -51,12 +51,13 @@ class SubmissionCommitted(Event, entity="submission", happened="committed", key=
 
 
 class BestTrial(Record):
-    """The best validation so far by the search's metric."""
+    """The best validation so far by the search's first metric, of those within its limits."""
 
     trial_id: TrialId
     trial_number: int
     step: int
     value: float
+    others: dict[str, float] = {}
 
 
 class TrialCounts(Record):
@@ -117,10 +118,11 @@ class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line
 
 
 class Validated(Record):
-    """One validation of a trial: the step and the search's metric there."""
+    """One validation of a trial: the step, the search's first metric there, and what else counts by name."""
 
     step: int
     value: float
+    others: dict[str, float] = {}
 
 
 class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
@@ -267,3 +269,31 @@ class GetReferences(Query[Referenced], owner="searcher", name="references"):
     """Which of these checkpoints a wanted trial still names: the registry asks before it deletes."""
 
     checkpoints: tuple[CheckpointId, ...]
+
+
+class FrontTrial(Record):
+    """A trial that none other beats in every metric, with its best validation: all that counts of it by name."""
+
+    trial_id: TrialId
+    number: int
+    state: TrialState
+    step: int
+    metrics: dict[str, float]
+    hyperparameters: dict[str, JsonValue]
+
+
+class FrontPage(BaseModel):
+    """`total` trials are on the front, `admissible` were compared; `next` is the last one's place where more follow."""
+
+    trials: tuple[FrontTrial, ...]
+    total: int
+    admissible: int
+    next: tuple[float, int] | None = None
+
+
+class GetFront(Query[FrontPage], owner="searcher", name="front"):
+    """The Pareto front as it is now, best by the first metric first, from behind `after` (loss and number), at most `limit`."""
+
+    experiment_id: ExperimentId
+    after: tuple[float, int] | None = None
+    limit: int = 50

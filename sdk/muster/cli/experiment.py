@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
-from muster.cli.output import busy, bytes_bar, emit, facts, note, number, out, table
+from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
 from muster.cli.steering import add_steering
 from muster.errors import Rejected
 
@@ -98,7 +99,19 @@ def describe(
     if config:
         _print_config(found)
         return
-    emit(found, lambda: facts(_facts(found)))
+    emit(found, lambda: facts(experiment_facts(found)))
+
+
+@verb(app, "front")
+def front(experiment: Number) -> None:
+    """Show the trials that none other beats in every metric, of those within the limits."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.experiments.get(experiment)
+        trials = client.experiments.front(experiment).all()
+    columns, rows = front_columns(found, trials), front_rows(found, trials)
+    emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
 
 
 @verb(app, "logs")
@@ -156,7 +169,7 @@ def wait(
 
     with connect() as client:
         ended = watch(client, experiment, timeout)
-    emit(ended, lambda: facts(_facts(ended)))
+    emit(ended, lambda: facts(experiment_facts(ended)))
     if ended.state != "completed":
         raise typer.Exit(FAILED)
 
@@ -248,42 +261,3 @@ def _trial_count(found: "Experiment") -> str:
     counts = found.trials
     ended = counts.completed + counts.stopped + counts.error + counts.cancelled
     return f"{ended}/{counts.planned}" if counts.planned is not None else str(ended)
-
-
-def _place(found: "ExperimentDetail") -> str:
-    caps = (("max_slots", found.max_slots), ("max_trials", found.max_trials))
-    most = "".join(f", {name} {most}" for name, most in caps if most is not None)
-    priority = "the pool's" if found.priority is None else found.priority
-    return f"pool {found.pool}, priority {priority}, weight {found.weight:g}{most}"
-
-
-def _facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
-    counts = {name: count for name, count in found.trials if count and name != "planned"}
-    best = found.best
-    return [
-        ("experiment", found.number),
-        ("name", found.name),
-        ("description", found.description),
-        ("labels", ", ".join(found.labels)),
-        ("where", f"{found.workspace} / {found.project}"),
-        ("owner", found.owner),
-        ("state", found.state),
-        ("reason", found.reason),
-        ("progress", f"{found.progress:.0%}"),
-        ("search", f"{found.searcher} by {found.metric}" if found.metric else found.searcher),
-        (
-            "best",
-            f"{number(best.value)} (trial {found.number}.{best.trial_number}, step {best.step})"
-            if best
-            else None,
-        ),
-        ("queue", _place(found)),
-        ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
-        ("planned", found.trials.planned),
-        ("at once", found.max_concurrent_trials or None),
-        ("created", found.created_at),
-        ("ended", found.ended_at),
-        ("code", found.code_sha256),
-        ("trace", found.trace_id),
-        ("id", found.id),
-    ]

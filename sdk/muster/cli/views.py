@@ -1,14 +1,14 @@
 """How trials, series and log lines look in a terminal."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from muster.cli.output import console
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from muster.client.models import MetricSeries, Trial
+    from muster.client.models import JsonObject, MetricSeries, Trial
 
 BARS = "▁▂▃▄▅▆▇█"
 COURSE_WIDTH = 24
@@ -42,7 +42,14 @@ def state_of(trial: "Trial") -> str:
     return "invalid" if trial.invalid else trial.state
 
 
-def varying(trials: Sequence["Trial"]) -> list[str]:
+class Point(Protocol):
+    """Something with hyperparameters."""
+
+    @property
+    def hyperparameters(self) -> "JsonObject": ...
+
+
+def varying(trials: Sequence[Point]) -> list[str]:
     """Return the names of the hyperparameters whose values differ between the trials."""
     seen: dict[str, set[str]] = {}
     for trial in trials:

@@ -94,6 +94,10 @@ class Experiments:
         """Have the search decided again from its journal; `difference` is None where the first `checked` decisions are the same."""
         return self._transport.get(models.Replay, f"{_path(experiment)}/replay")
 
+    def front(self, experiment: Reference) -> Items[models.FrontTrial]:
+        """Return the trials that none other beats in every metric, best by the first metric first; those within the limits only."""
+        return pages(self._transport, models.FrontPage, f"{_path(experiment)}/front")
+
     def pause(self, experiment: Reference) -> models.Experiment:
         """Ask the trials to save and give their slots back."""
         return self._tell(experiment, "pause")

@@ -4,7 +4,7 @@ from muster.client.client import Client
 from muster.client.models import ExperimentDetail, JsonObject
 from muster.errors import Rejected
 
-KEPT_SEARCHER_KEYS = ("metric", "smaller_is_better")
+KEPT_SEARCHER_KEYS = ("metric", "smaller_is_better", "metrics", "limits")
 
 
 def best_point(client: Client, experiment: ExperimentDetail) -> JsonObject:

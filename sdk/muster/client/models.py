@@ -349,12 +349,15 @@ class ExperimentTrialCounts(Resource):
 
 
 class Best(Resource):
-    """The best validation so far by the search's metric."""
+    """The best validation so far by the search's first metric, of those within its limits."""
 
     trial: UUID
     trial_number: int
     step: int
     value: float
+    others: dict[str, float] = Field(
+        default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
 
 
 class Experiment(Resource):
@@ -372,7 +375,7 @@ class Experiment(Resource):
     reason: str | None = Field(default=None, description="Why it was rejected or failed.")
     progress: float = Field(default=0.0, description="0 to 1.")
     searcher: str = Field(description="The search method's name.")
-    metric: str | None = None
+    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()
@@ -632,10 +635,13 @@ class TrialState(StrEnum):
 
 
 class Measured(Resource):
-    """The search's metric at one validation."""
+    """The search's first metric at one validation."""
 
     step: int
     value: float | None
+    others: dict[str, float] = Field(
+        default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
 
 
 class Trial(Resource):
@@ -681,6 +687,26 @@ class TrialOrder(StrEnum):
 
     NUMBER = "number"
     BEST = "best"
+
+
+class FrontTrial(Resource):
+    """A trial that no other of its experiment beats in every metric, by its best validation."""
+
+    trial: UUID
+    trial_number: int
+    state: TrialState
+    step: int
+    metrics: dict[str, float] = Field(description="The search's metrics, and those that its limits speak of.")
+    hyperparameters: JsonObject
+
+
+class FrontPage(Resource):
+    """A page of an experiment's Pareto front, best by the first metric first."""
+
+    items: list[FrontTrial]
+    total: int = Field(description="How many trials are on the front.")
+    admissible: int = Field(description="How many trials have a result within the limits.")
+    next_cursor: str | None = None
 
 
 class RunMember(Resource):

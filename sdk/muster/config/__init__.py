@@ -4,6 +4,7 @@ from muster.config.conditions import Path, Point, active, holds, parents_first, 
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
 from muster.config.load import Source, load_config
+from muster.config.metrics import Limit, Metric
 from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,
@@ -41,8 +42,10 @@ __all__ = [
     "Hyperparameter",
     "Int",
     "Leaf",
+    "Limit",
     "Log",
     "MedianStopping",
+    "Metric",
     "Parameter",
     "Path",
     "Point",

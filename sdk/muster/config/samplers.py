@@ -38,5 +38,12 @@ class Sampler(Section):
             raise refusal(f"the sampler '{self.name}' has no population_size", "population_size")
         return self
 
+    def check_serves(self, several: bool, limited: bool) -> None:
+        """Raise a refusal where the sampler cannot be told of several metrics, or of limits."""
+        if self.name == "cmaes" and (several or limited):
+            what = "several metrics" if several else "limits"
+            hint = "tpe, gp and nsga2 learn from all metrics and limits; random and quasi_random need none"
+            raise refusal(f"the sampler 'cmaes' cannot be told of {what}", "sampler", hint=hint)
+
 
 RANDOM = Sampler()

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
+from muster.config.metrics import Aims
 from muster.config.samplers import RANDOM, Sampler
 from muster.config.section import Section
 
@@ -17,19 +18,15 @@ _REFUSED = {
 }
 
 
-class _Common(Section):
+class _Common(Aims):
     """Keys of every searcher.
 
     Attributes:
-        metric: The validation metric that ranks trials.
-        smaller_is_better: Whether a lower `metric` is better.
         source_checkpoint_uuid: The checkpoint from which every trial starts.
     """
 
     refused: ClassVar[Mapping[str, str]] = _REFUSED
 
-    metric: str = Field(min_length=1, max_length=256)
-    smaller_is_better: bool = True
     source_checkpoint_uuid: str | None = Field(
         default=None, pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
     )
@@ -59,6 +56,11 @@ class _Sampled(_Many):
 
     max_trials: int = Field(ge=1, le=MAX_TRIALS)
     sampler: Sampler = RANDOM
+
+    @model_validator(mode="after")
+    def _sampler_serves(self) -> "_Sampled":
+        self.sampler.check_serves(several=len(self.aims) > 1, limited=bool(self.limits))
+        return self
 
 
 class Random(_Sampled):

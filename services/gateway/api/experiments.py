@@ -52,12 +52,15 @@ class ExperimentTrialCounts(Resource):
 
 
 class Best(Resource):
-    """The best validation so far by the search's metric."""
+    """The best validation so far by the search's first metric, of those within its limits."""
 
     trial: UUID
     trial_number: int
     step: int
     value: float
+    others: dict[str, float] = Field(
+        default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
 
 
 class Experiment(Resource):
@@ -75,7 +78,7 @@ class Experiment(Resource):
     reason: str | None = Field(default=None, description="Why it was rejected or failed.")
     progress: float = Field(default=0.0, description="0 to 1.")
     searcher: str = Field(description="The search method's name.")
-    metric: str | None = None
+    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
     smaller_is_better: bool = True
     best: Best | None = None
     trials: ExperimentTrialCounts = ExperimentTrialCounts()

@@ -32,10 +32,13 @@ class TrialState(StrEnum):
 
 
 class Measured(Resource):
-    """The search's metric at one validation."""
+    """The search's first metric at one validation."""
 
     step: int
     value: float | None
+    others: dict[str, float] = Field(
+        default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
 
 
 class Trial(Resource):
@@ -89,6 +92,32 @@ class ListTrialsRequest(PageRequest):
     experiment: Reference
     state: Annotated[list[TrialState], Field(max_length=8)] = []
     order: TrialOrder = TrialOrder.NUMBER
+
+
+class FrontTrial(Resource):
+    """A trial that no other of its experiment beats in every metric, by its best validation."""
+
+    trial: UUID
+    trial_number: int
+    state: TrialState
+    step: int
+    metrics: dict[str, float] = Field(description="The search's metrics, and those that its limits speak of.")
+    hyperparameters: JsonObject
+
+
+class FrontPage(Resource):
+    """A page of an experiment's Pareto front, best by the first metric first."""
+
+    items: list[FrontTrial]
+    total: int = Field(description="How many trials are on the front.")
+    admissible: int = Field(description="How many trials have a result within the limits.")
+    next_cursor: str | None = None
+
+
+class ListFrontRequest(PageRequest):
+    """The Pareto front of one experiment."""
+
+    experiment: Reference
 
 
 class TrialRequest(Request):

@@ -1,13 +1,14 @@
 """From stored rows and other services' answers to what users see."""
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from services.gateway.api import checkpoints, cluster, experiments, models, trials
 from shared.messages.checkpoints import CheckpointView, FileLinks
-from shared.messages.experiments import TrialChanged
+from shared.messages.experiments import FrontTrial, TrialChanged
 from shared.messages.logs import StoredLine
 from shared.messages.metrics import SeriesPage, TrialSummaries
 from shared.messages.models import ModelChanged, VersionChanged
@@ -56,6 +57,17 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         created_at=changed.created_at,
         ended_at=changed.ended_at,
         version=changed.version,
+    )
+
+
+def render_on_front(found: FrontTrial) -> trials.FrontTrial:
+    return trials.FrontTrial(
+        trial=found.trial_id,
+        trial_number=found.number,
+        state=trials.TrialState(found.state),
+        step=found.step,
+        metrics=found.metrics,
+        hyperparameters=found.hyperparameters,
     )
 
 
@@ -140,7 +152,7 @@ def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
         state=checkpoints.CheckpointState(view.state),
         size_bytes=view.size_bytes,
         files=len(view.files),
-        metrics={name: value for name, value in view.metrics.items() if math.isfinite(value)},
+        metrics=_finite_only(view.metrics),
         metadata=view.metadata,
         reason=view.reason,
         created_at=view.created_at,
@@ -190,7 +202,7 @@ def render_version(row: Row) -> models.ModelVersion:
             step=lineage.step,
             code_sha256=lineage.code_hash,
             hyperparameters=lineage.hyperparameters,
-            metrics={name: value for name, value in lineage.metrics.items() if math.isfinite(value)},
+            metrics=_finite_only(lineage.metrics),
         ),
         files=changed.files,
         size_bytes=changed.size_bytes,
@@ -218,12 +230,20 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _finite_only(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if math.isfinite(value)}
+
+
 def to_time(time_ms: int) -> datetime:
     return datetime.fromtimestamp(time_ms / 1000, UTC)
 
 
 def _measured(validated: Any) -> trials.Measured | None:
-    return trials.Measured(step=validated.step, value=finite(validated.value)) if validated else None
+    if not validated:
+        return None
+    return trials.Measured(
+        step=validated.step, value=finite(validated.value), others=_finite_only(validated.others)
+    )
 
 
 def _experiment_fields(row: Row) -> dict[str, Any]:
@@ -296,4 +316,5 @@ def _best(best: dict[str, Any]) -> dict[str, Any] | None:
         "trial_number": best["trial_number"],
         "step": best["step"],
         "value": value,
+        "others": best.get("others", {}),
     }

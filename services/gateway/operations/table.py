@@ -61,6 +61,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
     # trials
     Operation("ListTrials", "GET", "/v1/experiments/{experiment}/trials", trials.ListTrialsRequest, trials.TrialPage, READ_EXPERIMENT, SAFE, trial_handlers.list_trials),
+    Operation("ListExperimentFront", "GET", "/v1/experiments/{experiment}/front", trials.ListFrontRequest, trials.FrontPage, READ_EXPERIMENT, SAFE, trial_handlers.list_front),
     Operation("GetTrial", "GET", "/v1/trials/{trial}", trials.TrialRequest, trials.Trial, READ_EXPERIMENT, SAFE, trial_handlers.get_trial),
     Operation("ListRuns", "GET", "/v1/trials/{trial}/runs", trials.ListRunsRequest, trials.RunPage, READ_EXPERIMENT, SAFE, trial_handlers.list_runs),
     Operation("ExplainTrial", "GET", "/v1/trials/{trial}/explanation", trials.TrialRequest, cluster.Explanation, READ_EXPERIMENT, SAFE, trial_handlers.explain_trial),

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from muster.errors import NotFound
 from services.gateway.api.cluster import Explanation
 from services.gateway.api.trials import (
+    FrontPage,
+    ListFrontRequest,
     ListRunsRequest,
     ListTrialsRequest,
     RunPage,
@@ -16,12 +19,13 @@ from services.gateway.api.trials import (
 )
 from services.gateway.core.cursors import Position
 from services.gateway.operations.call import Call
-from services.gateway.operations.find import experiment_in, find_trial
+from services.gateway.operations.find import experiment_in, find_experiment, find_trial
 from services.gateway.operations.paging import make_cursor, read_cursor
-from services.gateway.operations.render import finite, render_run, render_trial
+from services.gateway.operations.render import finite, render_on_front, render_run, render_trial
 from services.gateway.operations.render_cluster import render_explanation
 from services.gateway.store import experiments as store
-from shared.ids import TrialId
+from shared.ids import ExperimentId, TrialId
+from shared.messages.experiments import GetFront
 from shared.messages.queue import Explain
 
 _PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
@@ -41,6 +45,27 @@ async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
         cursor = make_cursor(call, request, [finite(last.rank), last.number] if by_best else [last.number])
     return TrialPage(
         items=[render_trial(row, experiment.number, experiment.config) for row in shown], next_cursor=cursor
+    )
+
+
+async def list_front(call: Call, request: ListFrontRequest) -> FrontPage:
+    """Lists the trials that none other beats in every metric: the Pareto front of those within the limits."""
+    position = read_cursor(call, request, request.cursor)
+    row = await find_experiment(call, request.experiment)
+    question = GetFront(
+        experiment_id=ExperimentId(row.id),
+        after=(float(str(position[0])), int(str(position[1]))) if position else None,
+        limit=request.limit,
+    )
+    try:
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    except NotFound:  # Submitted, and not taken up yet.
+        return FrontPage(items=[], total=0, admissible=0)
+    return FrontPage(
+        items=[render_on_front(found) for found in page.trials],
+        total=page.total,
+        admissible=page.admissible,
+        next_cursor=make_cursor(call, request, list(page.next)) if page.next else None,
     )
 
 

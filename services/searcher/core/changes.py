@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from muster.config import ExperimentConfig
 from services.searcher.core.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
-from services.searcher.core.results import Result, is_better
+from services.searcher.core.objectives import Objectives
+from services.searcher.core.results import Result
 from services.searcher.core.search import Proposal
 from shared.messages.specs import Wanted
 
@@ -100,13 +100,14 @@ class Changes:
             self.experiment = replace(self.experiment, counts=counts)
         return trial
 
-    def mark(self, config: ExperimentConfig, trial: Trial, mark: Mark) -> Trial:
-        """Keep a trial's newest result; the best of trial and experiment are the first of equals."""
-        if is_better(config, mark.value, trial.best.value if trial.best else None):
-            trial = replace(trial, best=mark)
-        best = self.experiment.best
-        if is_better(config, mark.value, best.value if best else None):
-            self.experiment = replace(self.experiment, best=Best(trial.number, mark.step, mark.value))
+    def mark(self, objectives: Objectives, trial: Trial, mark: Mark) -> Trial:
+        """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
+        if objectives.is_admissible(mark):
+            if objectives.is_better(mark, trial.best):
+                trial = replace(trial, best=mark)
+            if objectives.is_better(mark, self.experiment.best):
+                best = Best(trial.number, mark.step, mark.value, mark.others)
+                self.experiment = replace(self.experiment, best=best)
         return self.put(replace(trial, latest=mark))
 
     def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:

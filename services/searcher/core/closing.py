@@ -8,7 +8,7 @@ from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Closed, Experiment, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState, TrialTrigger
-from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of
+from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of, result_of
 from services.searcher.core.places import Places
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
@@ -116,8 +116,7 @@ class Closing:
         trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
         self._changes.tell(trial)
         if self._journal.search.learns:
-            is_good = trial.state in (TrialState.COMPLETED, TrialState.STOPPED)
-            self._journal.observe(trial.number, trial.best.value if is_good and trial.best else None)
+            self._journal.observe(trial.number, result_of(trial))
         self._finish_if_over(trial)
 
     def _finish_if_over(self, last: Trial | None) -> None:

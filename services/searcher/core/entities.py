@@ -1,6 +1,7 @@
 """What the searcher remembers of an experiment and of a trial, apart from the search itself."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -24,19 +25,21 @@ Outcome = RequestOutcome | Literal["invalid"]
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best validation of an experiment by its metric; the earlier one where two are equal."""
+    """The best validation of an experiment within its limits; the earlier one where two are equal."""
 
     trial: int
     step: int
     value: float
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A validation of a trial: where, and the metric."""
+    """A validation of a trial: where, the first metric, and what else counts by name."""
 
     step: int
     value: float
+    others: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

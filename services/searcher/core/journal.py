@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from muster.config import ExperimentConfig
 from services.searcher.core.editing import Edit
 from services.searcher.core.methods.port import Ending, Ruling
+from services.searcher.core.objectives import Scored, Scores
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Moves, Search
 from shared.errors import Broken
@@ -103,9 +104,10 @@ class Journal:
         self._append("ended", {"trial": trial, "ending": ending.value, **_moved(moves)})
         return moves
 
-    def observe(self, trial: int, value: float | None) -> None:
-        self.search.observe(trial, value)
-        self._append("observed", {"trial": trial, "value": value})
+    def observe(self, trial: int, result: Scored | None) -> None:
+        self.search.observe(trial, result)
+        others: Facts = {"others": dict(result.others)} if result and result.others else {}
+        self._append("observed", {"trial": trial, "value": result.value if result else None, **others})
 
     def widen(self, limit: int) -> Moves:
         moves = self.search.widen(limit)
@@ -155,9 +157,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
         case "ended":
             return _moved(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
         case "observed":
-            search.observe(
-                _whole(facts, "trial"), None if facts["value"] is None else _number(facts, "value")
-            )
+            search.observe(_whole(facts, "trial"), _result(facts))
         case "widened":
             return _moved(search.widen(_whole(facts, "limit")))
         case "edited":
@@ -217,6 +217,11 @@ def _moved(moves: Moves) -> Facts:
 def _suggestions(facts: Facts) -> dict[int, Suggestion]:
     created: Any = facts.get("created", ())
     return {each["trial"]: Suggestion(each["hyperparameters"], each.get("memo", {})) for each in created}
+
+
+def _result(facts: Facts) -> Scores | None:
+    others: Any = facts.get("others", {})
+    return None if facts["value"] is None else Scores(_number(facts, "value"), others)
 
 
 def _ruled(ruling: Ruling) -> Facts:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from muster.config import ExperimentConfig, Single
-from services.searcher.core.entities import Closed, Experiment, Outcome, Trial
-from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
+from services.searcher.core.entities import Closed, Experiment, Mark, Outcome, Trial
+from services.searcher.core.machines import ExperimentTrigger, TrialState, TrialTrigger
 from services.searcher.core.methods.port import Ending
+from services.searcher.core.objectives import is_finite
 from shared.messages.specs import Wanted
 
 
@@ -56,20 +57,28 @@ def end_of_trial(trial: Trial, closed: Closed) -> TrialTrigger:
             return TrialTrigger.INVALID
 
 
+def result_of(trial: Trial) -> Mark | None:
+    """Return what a final trial came to: its best, or where it never kept to the limits its latest; None where it failed."""
+    if trial.state not in (TrialState.COMPLETED, TrialState.STOPPED):
+        return None
+    result = trial.best or trial.latest
+    return result if result and is_finite(result) else None
+
+
 def end_of_search(
     config: ExperimentConfig, experiment: Experiment, last: Trial | None, gave_up: str | None = None
 ) -> End:
     """Return how a search ends that has no trial left, none of whose ends was decided from outside.
 
-    One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search
-    in which nothing ever reported its metric is an error too: there is nothing to choose from. `gave_up`: why it made fewer trials
-    than planned.
+    One good trial makes it completed; else a failed one makes it an error; else it was cancelled. A search in which nothing ever
+    reported its metrics, or kept to the limits, is an error too: there is nothing to choose from. `gave_up`: why it made fewer
+    trials than planned.
     """
-    counts, metric = experiment.counts, config.searcher.metric
+    counts = experiment.counts
     if counts.completed + counts.stopped:
         if experiment.best is not None:
             return End(ExperimentTrigger.COMPLETE, gave_up)
-        reason = f"no trial ever reported searcher.metric '{metric}' as a finite number"
+        reason = _nothing_to_choose(config)
         is_search = not isinstance(config.searcher, Single)
         return End(ExperimentTrigger.FAIL if is_search else ExperimentTrigger.COMPLETE, reason)
     why = f": trial {last.number}: {last.reason}" if last and last.reason else ""
@@ -80,3 +89,13 @@ def end_of_search(
     if counts.invalid:
         return End(ExperimentTrigger.FAIL, f"every trial was called invalid by its script{why}")
     return End(ExperimentTrigger.CANCEL)
+
+
+def _nothing_to_choose(config: ExperimentConfig) -> str:
+    searcher = config.searcher
+    names = " and ".join(f"'{metric.name}'" for metric in searcher.aims)
+    if searcher.limits:
+        return f"no trial ever reported {names} within searcher.limits: {', '.join(searcher.limits)}"
+    key = "searcher.metrics" if searcher.metrics else "searcher.metric"
+    numbers = "as finite numbers" if len(searcher.aims) > 1 else "as a finite number"
+    return f"no trial ever reported {key} {names} {numbers}"

@@ -1,10 +1,11 @@
-"""What a stored validation means to a search: the metric, the time, or what is missing."""
+"""What a stored validation means to a search: the metrics, the time, or what is missing."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from muster.config import ExperimentConfig, Timed
+from services.searcher.core.objectives import Objectives, Others
 
 NAMED = 8
 """So many metrics are named in a sentence."""
@@ -26,24 +27,25 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The metric and the time of a result; the metric may be NaN or infinite, the time may not."""
+    """The first metric, the time and what else counts of a result; metrics may be NaN or infinite, the time may not."""
 
     value: float
     time: float
+    others: Others = field(default_factory=dict)
 
 
-def read_result(config: ExperimentConfig, result: Result) -> Reading | str:
+def read_result(config: ExperimentConfig, objectives: Objectives, result: Result) -> Reading | str:
     """Return what the search needs of `result`, or a sentence that says what is missing."""
-    metric = config.searcher.metric
     where = f"the validation of trial {result.trial} at step {result.step}"
     given = _listed(sorted(result.values))
-    if metric not in result.values:
-        return f"searcher.metric '{metric}' is missing in {where}, which reported {given}"
+    if (missing := objectives.missing(result.values)) is not None:
+        return f"{missing} is missing in {where}, which reported {given}"
     name = time_metric(config)
     time = result.values.get(name, math.nan) if name else float(result.step)
     if not math.isfinite(time):
         return f"searcher.time_metric '{name}' is missing or no number in {where}, which reported {given}"
-    return Reading(result.values[metric], time)
+    others = {name: result.values[name] for name in objectives.others}
+    return Reading(result.values[config.searcher.metric], time, others)
 
 
 def time_metric(config: ExperimentConfig) -> str | None:
@@ -52,15 +54,6 @@ def time_metric(config: ExperimentConfig) -> str | None:
     if isinstance(searcher, Timed) and searcher.time_metric != STEP:
         return searcher.time_metric
     return None
-
-
-def is_better(config: ExperimentConfig, value: float, than: float | None) -> bool:
-    """Return whether `value` beats `than` (None: anything finite does)."""
-    if not math.isfinite(value):
-        return False
-    if than is None:
-        return True
-    return value < than if config.searcher.smaller_is_better else value > than
 
 
 def _listed(names: Sequence[str]) -> str:

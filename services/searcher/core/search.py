@@ -16,6 +16,7 @@ from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.methods.choose import make_method
 from services.searcher.core.methods.port import Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.objectives import Objectives, Scored
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
 
@@ -63,6 +64,7 @@ class Search:
 
     def __init__(self, config: ExperimentConfig, seed: int) -> None:
         self._config = config
+        self._objectives = Objectives.of(config)
         self._seed = seed
         self._sampler = make_sampler(config, seed)
         self._method = make_method(config, self._sampler)
@@ -129,15 +131,21 @@ class Search:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
         return ruling
 
-    def observe(self, trial: int, value: float | None) -> None:
-        """Take in the best that a trial has come to, None where it failed; what was judged on the way says how far it got."""
+    def observe(self, trial: int, result: Scored | None) -> None:
+        """Take in what a trial has come to, None where it failed; what was judged on the way says how far it got.
+
+        Of several metrics each tells for itself how good the trial was, however far it got.
+        """
         reached = self._judged.pop(trial, None)
-        if value is None:
+        if result is None:
             observation = Observation(None)
-        elif reached is not None and not reached.at_top:
-            observation = Observation(reached.value, reached.time)
         else:
-            observation = Observation(self._ranked(value))
+            value, *more = self._objectives.losses(result)
+            excesses = self._objectives.excesses(result)
+            if reached is not None and not reached.at_top and not more:
+                observation = Observation(reached.value, reached.time, excesses=excesses)
+            else:
+                observation = Observation(value, others=tuple(more), excesses=excesses)
         self._sampler.observe(trial, observation)
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:

@@ -23,6 +23,7 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
+from services.searcher.core.objectives import Objectives
 from services.searcher.core.places import Places
 from services.searcher.core.results import Reading, Result, read_result
 from services.searcher.core.search import Search
@@ -47,6 +48,7 @@ class Turn:
         now: datetime,
     ) -> None:
         self._config = config
+        self._objectives = Objectives.of(config)
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position)
         self._places = Places(self._changes)
@@ -95,14 +97,15 @@ class Turn:
         if trial.is_final or (result.run, result.number) <= trial.reported:
             return
         trial = replace(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
-        reading = None if result.is_stale else read_result(self._config, result)
+        reading = None if result.is_stale else read_result(self._config, self._objectives, result)
         if isinstance(reading, str):
             self._changes.put(trial)
             self._changes.answer(trial, result, "stop")
             if self.experiment.state in GOING:
                 self._closing.stop(ExperimentTrigger.FAIL, reading, Wanted.KILL)
         elif reading is not None:
-            trial = self._changes.mark(self._config, trial, Mark(result.step, reading.value))
+            mark = Mark(result.step, reading.value, reading.others)
+            trial = self._changes.mark(self._objectives, trial, mark)
             self._judge(trial, result, reading)
         else:
             self._changes.put(trial)

@@ -23,7 +23,7 @@ def to_experiment(row: Columns) -> Experiment:
     """Read an experiment's row."""
     best = None
     if row["best_trial"] is not None:
-        best = Best(row["best_trial"], row["best_step"], row["best_value"])
+        best = Best(row["best_trial"], row["best_step"], row["best_value"], _to_others(row["best_others"]))
     return Experiment(
         id=ExperimentId(row["id"]),
         number=row["number"],
@@ -73,8 +73,8 @@ def to_trial(row: Columns) -> Trial:
         settled=(row["settled_run"], row["settled_count"]),
         ended=ended,
         closed=closed,
-        best=_to_mark(row["best_step"], row["best_value"]),
-        latest=_to_mark(row["latest_step"], row["latest_value"]),
+        best=to_mark(row["best_step"], row["best_value"], row["best_others"]),
+        latest=to_mark(row["latest_step"], row["latest_value"], row["latest_others"]),
         reason=row["reason"],
         ended_at=row["ended_at"],
         dirty=row["dirty"],
@@ -103,6 +103,7 @@ def of_experiment(experiment: Experiment) -> Row:
         "best_trial": best.trial if best else None,
         "best_step": best.step if best else None,
         "best_value": best.value if best else None,
+        "best_others": _others(best),
         "counts": of_counts(counts),
         "ended_at": _moment(experiment.ended_at),
         "terms": of_terms(experiment.terms),
@@ -157,8 +158,10 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
         "closed_at": _moment(closed.at) if closed else None,
         "best_step": trial.best.step if trial.best else None,
         "best_value": trial.best.value if trial.best else None,
+        "best_others": _others(trial.best),
         "latest_step": trial.latest.step if trial.latest else None,
         "latest_value": _number(trial.latest.value) if trial.latest else None,
+        "latest_others": _others(trial.latest),
         "reason": trial.reason,
         "ended_at": _moment(trial.ended_at),
         "dirty": trial.dirty,
@@ -177,8 +180,17 @@ def of_entry(entry: Entry, experiment: UUID, tenant: TenantId, now: datetime) ->
     }
 
 
-def _to_mark(step: int | None, value: float | None) -> Mark | None:
-    return None if step is None or value is None else Mark(step, value)
+def to_mark(step: int | None, value: float | None, others: Mapping[str, Any] | None) -> Mark | None:
+    """Read a validation of a trial, None where there is none."""
+    return None if step is None or value is None else Mark(step, value, _to_others(others))
+
+
+def _to_others(others: Mapping[str, Any] | None) -> dict[str, float]:
+    return {name: float(value) for name, value in (others or {}).items()}
+
+
+def _others(mark: Mark | Best | None) -> dict[str, JsonValue] | None:
+    return {name: _number(value) for name, value in mark.others.items()} if mark and mark.others else None
 
 
 def _to_terms(row: Mapping[str, Any] | None) -> Terms:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from muster.config import Point, load_config
 from services.searcher.core.methods.port import Ending
+from services.searcher.core.objectives import Scores
 from services.searcher.core.search import Moves, Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES
@@ -83,7 +84,7 @@ class Ours:
             return
         self._take(self._search.on_ended(trial, Ending.FINISHED))
         if self._search.learns:
-            self._search.observe(trial, self._best[trial])
+            self._search.observe(trial, Scores(self._best[trial]))
 
     def _take(self, moves: Moves) -> None:
         for made in moves.created:

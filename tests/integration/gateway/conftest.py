@@ -91,7 +91,12 @@ class Others:
 
 
 QUESTIONS: dict[str, tuple[type, ...]] = {
-    "searcher": (experiments.ValidateConfig, experiments.GetJournal, experiments.ReplayExperiment),
+    "searcher": (
+        experiments.ValidateConfig,
+        experiments.GetJournal,
+        experiments.GetFront,
+        experiments.ReplayExperiment,
+    ),
     "scheduler": (
         ValidatePlacement,
         GetQueue,

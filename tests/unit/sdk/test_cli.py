@@ -189,6 +189,34 @@ def test_a_replay_says_in_words_what_differs_and_ends_with_one(shell: Shell) -> 
     assert ended.code == 1 and said in ended.out
 
 
+def test_several_metrics_are_shown_with_their_directions_and_the_front_as_a_table(shell: Shell) -> None:
+    searcher = {
+        "name": "random", "max_trials": 2, "limits": ["latency_ms <= 20"],
+        "metrics": [{"name": "accuracy", "smaller_is_better": False}, {"name": "parameters"}],
+    }  # fmt: skip
+    best = {**EXPERIMENT["best"], "others": {"parameters": 1200, "latency_ms": 3}}  # type: ignore[dict-item]
+    found = EXPERIMENT | {"best": best, "config": {"searcher": searcher}}
+    on_front = {
+        "trial": ID, "trial_number": 2, "state": "completed", "step": 12, "hyperparameters": {"lr": 0.01, "width": 8},
+        "metrics": {"accuracy": 0.98, "parameters": 1200, "latency_ms": 3},
+    }  # fmt: skip
+    other = {**on_front, "trial_number": 1, "hyperparameters": {"lr": 0.01, "width": 4}}
+    shell.answers |= {
+        "GET /v1/experiments/31": httpx.Response(200, json=found),
+        "GET /v1/experiments/31/front": httpx.Response(
+            200, json={"items": [on_front, other], "total": 2, "admissible": 2}
+        ),
+    }
+    words = " ".join(shell("experiment", "describe", "31").out.split())
+    assert "random by accuracy ↑, parameters ↓" in words and "limits latency_ms <= 20" in words
+    assert "0.98 (trial 31.2, step 12, parameters 1200, latency_ms 3)" in words
+    head, first, _ = shell("experiment", "front", "31").out.splitlines()
+    assert head.split() == [
+        *("trial", "state", "step", "accuracy", "↑", "parameters", "↓", "latency_ms", "width"),
+    ]
+    assert first.split() == ["31.2", "completed", "12", "0.98", "1200", "3", "8"]
+
+
 def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
     line = {
         "cursor": "1", "trial": ID, "trial_number": 2, "run": 1, "rank": 0, "stream": "platform",
@@ -240,7 +268,7 @@ def test_wrong_usage_is_exit_code_2(shell: Shell) -> None:
 
 def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
     for noun, verbs in {
-        "experiment": "create list describe logs metrics wait pause resume cancel kill finish edit fork",
+        "experiment": "create list describe front logs metrics wait pause resume cancel kill finish edit fork",
         "trial": "list describe logs metrics checkpoints explain",
         "model": "create list describe register download",
         "worker": "list drain undrain",

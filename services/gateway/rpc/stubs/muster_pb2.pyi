@@ -154,16 +154,25 @@ USAGE_KEY_EXPERIMENT: UsageKey
 USAGE_KEY_POOL: UsageKey
 
 class Best(_message.Message):
-    __slots__ = ("trial", "trial_number", "step", "value")
+    __slots__ = ("trial", "trial_number", "step", "value", "others")
+    class OthersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
     trial: str
     trial_number: int
     step: int
     value: float
-    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+    others: _containers.ScalarMap[str, float]
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class Checkpoint(_message.Message):
     __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at")
@@ -721,6 +730,41 @@ class ForkExperimentRequest(_message.Message):
     labels: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, experiment: _Optional[str] = ..., overrides: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class FrontPage(_message.Message):
+    __slots__ = ("items", "total", "admissible", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    ADMISSIBLE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[FrontTrial]
+    total: int
+    admissible: int
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[FrontTrial, _Mapping]]] = ..., total: _Optional[int] = ..., admissible: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class FrontTrial(_message.Message):
+    __slots__ = ("trial", "trial_number", "state", "step", "metrics", "hyperparameters")
+    class MetricsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    METRICS_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    trial_number: int
+    state: TrialState
+    step: int
+    metrics: _containers.ScalarMap[str, float]
+    hyperparameters: _struct_pb2.Struct
+    def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., step: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
 class GivenBack(_message.Message):
     __slots__ = ("run_number", "code", "message", "by")
     RUN_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -909,6 +953,16 @@ class ListExperimentsRequest(_message.Message):
     archived: bool
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
 
+class ListFrontRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+
 class ListJournalRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1078,12 +1132,21 @@ class Me(_message.Message):
     def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Measured(_message.Message):
-    __slots__ = ("step", "value")
+    __slots__ = ("step", "value", "others")
+    class OthersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     STEP_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
     step: int
     value: float
-    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+    others: _containers.ScalarMap[str, float]
+    def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class MetricPoint(_message.Message):
     __slots__ = ("step", "time", "run", "value")

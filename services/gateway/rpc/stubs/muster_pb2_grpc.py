@@ -115,6 +115,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPage.FromString,
                 _registered_method=True)
+        self.ListExperimentFront = channel.unary_unary(
+                '/muster.v1.Muster/ListExperimentFront',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListFrontRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.FrontPage.FromString,
+                _registered_method=True)
         self.GetTrial = channel.unary_unary(
                 '/muster.v1.Muster/GetTrial',
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
@@ -494,6 +499,14 @@ class MusterServicer:
     def ListTrials(self, request, context):
         """Lists an experiment's trials by number, or best first.
         REST: GET /v1/experiments/{experiment}/trials
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListExperimentFront(self, request, context):
+        """Lists the trials that none other beats in every metric: the Pareto front of those within the limits.
+        REST: GET /v1/experiments/{experiment}/front
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -981,6 +994,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListTrials,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TrialPage.SerializeToString,
+            ),
+            'ListExperimentFront': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListExperimentFront,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListFrontRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.FrontPage.SerializeToString,
             ),
             'GetTrial': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTrial,
@@ -1666,6 +1684,33 @@ class Muster:
             '/muster.v1.Muster/ListTrials',
             muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TrialPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListExperimentFront(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListExperimentFront',
+            muster_dot_v1_dot_muster__pb2.ListFrontRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.FrontPage.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,4 +24,4 @@ def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
         return Drawn(domain, seed)
     from services.searcher.core.samplers.modelled import Modelled
 
-    return Modelled(domain, searcher.sampler, seed)
+    return Modelled(domain, searcher.sampler, seed, len(searcher.aims))

@@ -38,7 +38,7 @@ class Modelled:
 
     remembers = True
 
-    def __init__(self, domain: Domain, choice: Choice, seed: int) -> None:
+    def __init__(self, domain: Domain, choice: Choice, seed: int, metrics: int = 1) -> None:
         self._domain, self._choice, self._seed = domain, choice, seed
         if choice.name == "gp":
             # Optuna imports it for this sampler alone, and its matrices are small: sharing them out to several threads costs
@@ -49,7 +49,11 @@ class Modelled:
         self._leaves = [(_name(path), path, parameter) for path, parameter in parents_first(domain.space)]
         self._storage = optuna.storages.InMemoryStorage()
         self._study = optuna.create_study(
-            storage=self._storage, study_name="search", sampler=self._sampler(0)
+            storage=self._storage,
+            study_name="search",
+            sampler=self._sampler(0),
+            # A sequence goes by no metric, and takes one only.
+            directions=["minimize"] * (metrics if self.learns else 1),
         )
         self._id = self._storage.get_study_id_from_name("search")
         self._numbers: dict[int, int] = {}
@@ -90,12 +94,17 @@ class Modelled:
         self._study.sampler = self._sampler(trial)
         if value is None or (not math.isfinite(value) and self._choice.name != "tpe"):
             self._study.tell(number, state=TrialState.FAIL)
-        elif observation.time is not None and self._choice.name in _JUDGED_EARLY:
-            running = self._storage.get_trial_id_from_study_id_trial_number(self._id, number)
+            return
+        running = self._storage.get_trial_id_from_study_id_trial_number(self._id, number)
+        if observation.excesses:
+            asked = Trial(self._study, running)
+            for index, excess in enumerate(observation.excesses):
+                asked.set_constraint(str(index), excess)
+        if observation.time is not None and self._choice.name in _JUDGED_EARLY:
             self._storage.set_trial_intermediate_value(running, int(observation.time), value)
             self._study.tell(number, state=TrialState.PRUNED)
         else:
-            self._study.tell(number, value)
+            self._study.tell(number, [value, *observation.others])
 
     def _ask(self, asked: Trial) -> Point:
         point: Point = {}
@@ -117,7 +126,7 @@ class Modelled:
         ).system_attrs
         notes: dict[str, JsonValue] = {
             "study": self._noted(before),
-            "trial": attributes,
+            "trial": dict(attributes),  # Optuna's own goes on changing.
             "rejected": rejected,
         }
         return Suggestion(point, {key: value for key, value in notes.items() if value})

@@ -18,11 +18,19 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a trial came to: `value` is smaller where better, None where it failed; `time` is how far it was judged when the search
-    stopped it, None where it ran to its end."""
+    """What a trial came to.
+
+    Attributes:
+        value: Of the first metric, smaller where better; None where the trial failed.
+        time: How far it was judged when the search stopped it, None where it ran to its end.
+        others: Of further metrics, in the config's order, smaller where better.
+        excesses: By how much it misses each limit, in the config's order; above 0 where it does.
+    """
 
     value: float | None
     time: float | None = None
+    others: tuple[float, ...] = ()
+    excesses: tuple[float, ...] = ()
 
 
 class Sampler(Protocol):

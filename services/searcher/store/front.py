@@ -1,0 +1,60 @@
+"""What a front is chosen from, and what is shown of the trials on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.config import Point
+from services.searcher.core.entities import Mark
+from services.searcher.core.machines import TrialState
+from services.searcher.store import rows
+from services.searcher.store.tables import experiment, trial
+from shared.ids import ExperimentId, TrialId
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """An experiment's config, and the best result within its limits of every trial that has one."""
+
+    config: dict[str, JsonValue]
+    bests: dict[int, Mark]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What people want to know of a trial on a front, beside its result."""
+
+    id: TrialId
+    state: TrialState
+    point: Point
+
+
+async def load_results(connection: AsyncConnection, experiment_id: ExperimentId) -> Results | None:
+    """Return what the front is chosen from; None where the tenant has no such experiment."""
+    config = await connection.scalar(select(experiment.c.config).where(experiment.c.id == experiment_id))
+    if config is None:
+        return None
+    found = await connection.execute(
+        select(trial.c.number, trial.c.best_step, trial.c.best_value, trial.c.best_others).where(
+            trial.c.experiment == experiment_id,
+            trial.c.best_step.is_not(None),
+            trial.c.state != TrialState.INVALID.value,
+        )
+    )
+    marks = {row.number: rows.to_mark(row.best_step, row.best_value, row.best_others) for row in found}
+    return Results(config, {number: mark for number, mark in marks.items() if mark is not None})
+
+
+async def load_shown(
+    connection: AsyncConnection, experiment_id: ExperimentId, numbers: Sequence[int]
+) -> dict[int, Shown]:
+    """Return these trials by their numbers."""
+    found = await connection.execute(
+        select(trial.c.number, trial.c.id, trial.c.state, trial.c.point).where(
+            trial.c.experiment == experiment_id, trial.c.number.in_(numbers)
+        )
+    )
+    return {row.number: Shown(TrialId(row.id), TrialState(row.state), row.point) for row in found}
