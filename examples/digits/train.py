@@ -57,6 +57,8 @@ def main():
     model = Net(hp["width"], hp["dropout"])
     optimizer = torch.optim.AdamW(model.parameters(), lr=hp["lr"], weight_decay=hp["weight_decay"])
 
+    parameters = sum(part.numel() for part in model.parameters())
+
     epoch = 0
     if trial.latest_checkpoint:
         state = torch.load(trial.latest_checkpoint / "state.pt", weights_only=True)
@@ -85,7 +87,8 @@ def main():
 
         epoch += 1
         step = epoch * steps_per_epoch
-        trial.validate(step, accuracy=accuracy(model, held_images, held_labels), epochs=epoch)
+        reached = accuracy(model, held_images, held_labels)
+        trial.validate(step, accuracy=reached, epochs=epoch, parameters=parameters)
         with trial.checkpoint(step) as directory:
             if trial.rank == 0:
                 state = {"model": model.state_dict(), "optimizer": optimizer.state_dict()}

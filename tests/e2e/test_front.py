@@ -1,0 +1,38 @@
+"""The example with two metrics and a limit, from its config to its front."""
+
+import pytest
+
+from tests.e2e.platform import ROOT, Platform
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+
+def test_small_networks_that_recognise_digits_are_shown_as_a_front(platform: Platform) -> None:
+    config = ROOT / "examples/digits/small.yaml"
+    quick = ("searcher.max_trials=6", "hyperparameters.epochs=1", "searcher.sampler.startup_trials=3")
+    overrides = [word for each in quick for word in ("--config", each)]
+    created = platform.muster("experiment", "create", str(config), *overrides, "--json")
+    assert created.code == 0, created.err
+    number = str(created.json()["number"])
+    ended = platform.completed(platform.client.experiments.get(number))
+
+    trials = platform.client.trials.list(number).all()
+    within = {trial.number: trial.best for trial in trials if trial.best}
+    assert within and all(best.others["parameters"] <= 20000 for best in within.values())
+    front = platform.client.experiments.front(number).all()
+    assert front and {one.trial_number for one in front} <= set(within)
+    sizes = [one.metrics["parameters"] for one in front]
+    accuracies = [one.metrics["accuracy"] for one in front]
+    assert (accuracies, sizes) == (sorted(accuracies, reverse=True), sorted(sizes, reverse=True))
+    for number_, best in within.items():
+        beaten = [
+            one.trial_number
+            for one in front
+            if one.metrics["accuracy"] >= (best.value or 0)
+            and one.metrics["parameters"] <= best.others["parameters"]
+        ]
+        assert beaten, f"trial {number_} is beaten by none of the front"
+    assert ended.best is not None and ended.best.trial_number == front[0].trial_number
+
+    shown = platform.muster("experiment", "front", number)
+    assert shown.code == 0 and f"{number}.{front[0].trial_number}" in shown.out and "parameters" in shown.out
