@@ -2,15 +2,18 @@
 
 A point is good where it is near a best point that the seed hides in the space. The metric falls (or rises) from `first` towards the
 point's own end by half in each `halves_after` steps; how fast depends on the point too, so that curves cross and early results mislead
-a little, as real ones do. Equal seeds and points have equal curves.
+a little, as real ones do. Further metrics of a search are as chance has it, and the same throughout a trial. Equal seeds and points
+have equal curves.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 
 from muster.config import Categorical, Double, ExperimentConfig, Int, Log, Parameter, Point, searched
 from muster.config.conditions import has_value, value_at
+from services.searcher.core.objectives import Objectives
 from services.searcher.core.results import time_metric
 from shared.errors import Broken
 
@@ -51,6 +54,7 @@ class Curve:
     end: float
     halves_after: float
     step_ms: float
+    others: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def every(self) -> int:
@@ -64,7 +68,7 @@ class Curve:
         """The validation at this step; a restarted run reports the same there."""
         way_left = (self.learning.first - self.end) * 2.0 ** (-step / self.halves_after)
         noise = self.learning.noise * Random(f"{self.seed}/{step}").gauss(0.0, 1.0)
-        values = {self.metric: self.end + way_left + noise}
+        values = {**self.others, self.metric: self.end + way_left + noise}
         if self.time_metric is not None:
             values[self.time_metric] = self.time(step)
         return values
@@ -104,6 +108,7 @@ class Landscape:
             end=learning.best + (learning.worst - learning.best) * missed,
             halves_after=learning.halves_after * 2.0**slowness,
             step_ms=learning.step_ms * math.exp(learning.spread * Random(seed).gauss(0.0, 1.0)),
+            others={name: Random(f"{seed}/{name}").random() for name in Objectives.of(self.config).others},
         )
 
 

@@ -17,6 +17,7 @@ class Submission:
     """What is submitted, by whom and when.
 
     Attributes:
+        config: Limits on metrics are left out of it: they are taken to be kept.
         seed: Of the trials' points and curves; the config's own seed of points goes first.
         checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
         launch_ms: From the grant to the first step.
@@ -34,6 +35,9 @@ class Submission:
     landscape: Landscape = field(init=False)
 
     def __post_init__(self) -> None:
+        # What these curves say of a limit in real units is nothing.
+        searcher = self.config.searcher.model_copy(update={"limits": ()})
+        object.__setattr__(self, "config", self.config.model_copy(update={"searcher": searcher}))
         object.__setattr__(self, "landscape", Landscape(self.config, self.learning, self.seed))
 
     @property

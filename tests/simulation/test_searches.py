@@ -71,6 +71,20 @@ def test_a_trial_that_is_not_among_the_best_of_its_rung_trains_no_further():
     assert found.took_s == pytest.approx(10 * steps, rel=0.1)
 
 
+def test_a_search_with_several_metrics_and_limits_is_simulated_to_its_end():
+    aims = {"metric": None, "metrics": [{"name": "accuracy"}, {"name": "size"}], "limits": ["latency <= 20"]}
+    halving = {
+        "name": "async_halving",
+        "max_trials": 8,
+        "num_rungs": 2,
+        "max_time": 9,
+        "time_metric": "epochs",
+    }
+    asked = submission({**halving, **aims, "sampler": "tpe"}, Learning(steps=9, step_ms=10_000))
+    found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
+    assert (found.state, found.trials) == ("completed", 8)
+
+
 def test_searches_of_equal_seeds_are_equal_and_of_others_are_not():
     random = {"name": "random", "max_trials": 3, "max_concurrent_trials": 0}
     asked = submission(random, Learning(steps=5, noise=0.1, spread=0.3))
