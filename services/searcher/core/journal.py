@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
 from services.searcher.core.editing import Edit
-from services.searcher.core.methods.port import Ending, Ruling
+from services.searcher.core.methods.port import RULES, Ending, Ruling
 from services.searcher.core.objectives import Scored, Scores
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Moves, Search
@@ -79,7 +79,7 @@ class Journal:
 
     def start(self) -> Moves:
         moves = self.search.start()
-        self._append("started", _moved(moves))
+        self._append("started", {"rules": RULES, **_moved(moves)})
         return moves
 
     def judge(self, trial: int, run: int, validation: int, value: float, time: float) -> Ruling:
@@ -143,7 +143,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
     search.remember(_suggestions(facts))
     match entry.kind:
         case "started":
-            return _moved(search.start())
+            return _moved(search.start(_whole(facts, "rules") if "rules" in facts else 0))
         case "judged":
             value = facts["value"]
             ruling = search.on_result(

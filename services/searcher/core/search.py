@@ -15,7 +15,7 @@ from muster.config import ExperimentConfig, Point, Single
 from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.methods.choose import make_method
-from services.searcher.core.methods.port import Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.methods.port import RULES, Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.objectives import Objectives, Scored
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
@@ -118,8 +118,10 @@ class Search:
         """Why it makes no more trials though more are planned; None while it does."""
         return self._gave_up
 
-    def start(self) -> Moves:
-        """Return the first trials."""
+    def start(self, rules: int = RULES) -> Moves:
+        """Return the first trials. `rules` are older ones where the search was begun under them."""
+        if rules != RULES:
+            self._method = make_method(self._config, self._sampler, rules)
         self._add(self._method.plan_start())
         return self._filled()
 

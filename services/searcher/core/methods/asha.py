@@ -18,10 +18,10 @@ from services.searcher.core.methods.port import (
     GoOn,
     NeverPauses,
     Ruling,
-    SearchMethod,
     Start,
     Step,
 )
+from services.searcher.core.methods.promotion import PromotionBracket
 
 WORST = math.inf
 
@@ -97,6 +97,15 @@ class Bracket(NeverPauses):
         self._requested += more
         return [Start()] * more
 
+    @property
+    def has_free_place(self) -> bool:
+        """Whether a trial that has just ended and was not replaced left one: always, since none pauses."""
+        return True
+
+    def lend_place(self) -> None:
+        """Have one place less from now on."""
+        self._initial -= 1
+
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
         self._max_trials = max_trials
         self._requested -= len(waiting)
@@ -126,10 +135,16 @@ class Bracket(NeverPauses):
 
 
 class Tournament:
-    """Several brackets side by side; each trial belongs to the one that asked for it."""
+    """Several brackets, the one of most rungs first; each trial belongs to the one that asked for it.
 
-    def __init__(self, brackets: Sequence[SearchMethod]) -> None:
+    The first has all places that it can fill, and a place that a bracket can fill no more goes to the first that can. So the bracket that finds
+    what is good soonest is not held up by those that are there in case early results mislead, as Hyperband has it too (Li et al., JMLR 2018),
+    and no place is idle while trials are left. Determined gives each bracket an equal share for good: `are_apart`, for searches begun so.
+    """
+
+    def __init__(self, brackets: Sequence[Bracket | PromotionBracket], are_apart: bool = False) -> None:
         self._brackets = tuple(brackets)
+        self._are_apart = are_apart
         self._branches: dict[int, Branch] = {}
         self._made = [0] * len(self._brackets)
 
@@ -150,16 +165,20 @@ class Tournament:
 
     def on_parked(self, trial: int) -> list[Step]:
         branch = self._branches[trial]
-        return _of(branch, self._brackets[branch].on_parked(trial))
+        return self._passed_on(branch, self._brackets[branch].on_parked(trial))
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         branch = self._branches[trial]
         self._made[branch] -= ending is Ending.INVALID
-        return _of(branch, self._brackets[branch].on_ended(trial, ending))
+        return self._passed_on(branch, self._brackets[branch].on_ended(trial, ending))
 
     def plan_more(self, count: int) -> list[Start]:
-        """The brackets take turns."""
+        """Those of the first bracket that has any left, then of the next; trial by trial from each where they are apart."""
         more: list[Start] = []
+        if not self._are_apart:
+            for branch, bracket in enumerate(self._brackets):
+                more += [Start(branch)] * len(bracket.plan_more(count - len(more)))
+            return more
         while len(more) < count:
             branches = [branch for branch, bracket in enumerate(self._brackets) if bracket.plan_more(1)]
             if not branches:
@@ -184,6 +203,16 @@ class Tournament:
 
     def planned(self) -> int:
         return sum(bracket.planned() for bracket in self._brackets)
+
+    def _passed_on(self, branch: Branch, steps: list[Step]) -> list[Step]:
+        """A bracket's steps; where it leaves a place free, the trial of another that takes it."""
+        bracket = self._brackets[branch]
+        if not steps and not self._are_apart and bracket.has_free_place:
+            more = self.plan_more(1)
+            if more:
+                bracket.lend_place()
+            return [*more]
+        return _of(branch, steps)
 
 
 def _of(branch: Branch, steps: Iterable[Step]) -> list[Step]:

@@ -9,16 +9,16 @@ from muster.config import (
     Single,
 )
 from services.searcher.core.methods.asha import Bracket, Tournament
-from services.searcher.core.methods.halving import initial_trials, plan_brackets, rung_targets
+from services.searcher.core.methods.halving import deal_places, initial_trials, plan_brackets, rung_targets
 from services.searcher.core.methods.independent import Independent
 from services.searcher.core.methods.median import MedianStopping
-from services.searcher.core.methods.port import SearchMethod
+from services.searcher.core.methods.port import RULES, SearchMethod
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.samplers import Sampler
 from services.searcher.core.samplers.independent import Counted
 
 
-def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
+def make_method(config: ExperimentConfig, sampler: Sampler, rules: int = RULES) -> SearchMethod:
     """Return the method that the config names, at its beginning."""
     searcher = config.searcher
     if isinstance(searcher, Single):
@@ -29,7 +29,7 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
         initial = initial_trials(searcher.max_trials, concurrent, searcher.divisor, searcher.num_rungs)
         return _bracket(searcher, targets, searcher.max_trials, initial)
     if isinstance(searcher, AdaptiveAsha):
-        return _tournament(searcher)
+        return _tournament(searcher, are_apart=rules < 1)
     if isinstance(searcher, MedianConfig):
         return MedianStopping(searcher)
     if isinstance(searcher, Grid):
@@ -38,16 +38,20 @@ def make_method(config: ExperimentConfig, sampler: Sampler) -> SearchMethod:
     return Independent(searcher.max_trials, concurrent)
 
 
-def _tournament(searcher: AdaptiveAsha) -> Tournament:
+def _tournament(searcher: AdaptiveAsha, are_apart: bool) -> Tournament:
+    sizes, concurrent = plan_brackets(searcher), searcher.max_concurrent_trials
+    places: tuple[int, ...] = tuple(size.initial for size in sizes)
+    if concurrent and not are_apart:
+        places = deal_places(concurrent, [size.max_trials for size in sizes])
     brackets = []
-    for size in plan_brackets(searcher):
+    for size, initial in zip(sizes, places, strict=True):
         targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
-        brackets.append(_bracket(searcher, targets, size.max_trials, size.initial))
-    return Tournament(brackets)
+        brackets.append(_bracket(searcher, targets, size.max_trials, initial))
+    return Tournament(brackets, are_apart)
 
 
 def _bracket(
     searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int
-) -> SearchMethod:
+) -> Bracket | PromotionBracket:
     kind = Bracket if searcher.stop_once else PromotionBracket
     return kind(targets, max_trials, places, searcher.divisor)

@@ -87,6 +87,14 @@ def bracket_concurrency(searcher: AdaptiveAsha, trials: tuple[int, ...]) -> tupl
     return tuple(share + (index < left) for index in range(count))
 
 
+def deal_places(concurrent: int, trials: Sequence[int]) -> tuple[int, ...]:
+    """Return how many trials of each bracket begin when the first has as many places as it can fill, then the next."""
+    places: list[int] = []
+    for count in trials:
+        places.append(min(count, concurrent - sum(places)))
+    return tuple(places)
+
+
 def initial_trials(max_trials: int, concurrent: int, divisor: float, rungs: int) -> int:
     """Return how many trials of one bracket start at once; 0 concurrent trials means divisor^(rungs-1)."""
     if concurrent:

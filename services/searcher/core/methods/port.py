@@ -13,6 +13,9 @@ from typing import Protocol
 from muster.config import Point
 from shared.errors import Rejected
 
+RULES = 1
+"""The rules that methods go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart."""
+
 Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
 

@@ -111,6 +111,14 @@ class PromotionBracket:
         self._places = max(self._places, self._busy)
         return [Start()] * more
 
+    @property
+    def has_free_place(self) -> bool:
+        return self._busy < self._places
+
+    def lend_place(self) -> None:
+        """Have one place less from now on."""
+        self._places -= 1
+
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
         self._max_trials = max_trials
         self._requested -= len(waiting)
