@@ -18,6 +18,7 @@ from muster.config import (
     AsyncHalving,
     Categorical,
     Const,
+    Custom,
     Double,
     ExperimentConfig,
     Grid,
@@ -74,7 +75,15 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`profiling`", Profiling),
     ("`retention_policy`", RetentionPolicy),
 )
-SEARCHERS: tuple[type[Section], ...] = (Single, Random, Grid, AsyncHalving, AdaptiveAsha, MedianStopping)
+SEARCHERS: tuple[type[Section], ...] = (
+    Single,
+    Random,
+    Grid,
+    AsyncHalving,
+    AdaptiveAsha,
+    MedianStopping,
+    Custom,
+)
 PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 

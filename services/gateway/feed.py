@@ -77,14 +77,14 @@ class Feed:
                 del self._waiters[tenant]
 
     @asynccontextmanager
-    async def waiting_for_logs(self, tenant: TenantId, trial: UUID | None) -> AsyncIterator[Waiter]:
-        """Woken by the tenant's changes, and by new log lines of the trial (None: of any)."""
+    async def waiting_for(self, tenant: TenantId, entity: str, id: UUID | None) -> AsyncIterator[Waiter]:
+        """Woken by the tenant's changes, and by hints of the entity (None: of any): `logs` of a trial, the `search` of an experiment."""
         with self.waiting(tenant) as waiter:
 
             async def wake(message: _Carries) -> None:
                 waiter.wake()
 
-            subject = f"live.v{Hint.VERSION}.{tenant}.logs.{trial or '*'}"
+            subject = f"live.v{Hint.VERSION}.{tenant}.{entity}.{id or '*'}"
             subscription = await self._bus.subscribe(subject, wake)
             try:
                 yield waiter

@@ -17,8 +17,8 @@ from services.searcher.store import entities
 from shared import faults
 from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
-from shared.ids import RunId, TrialId, WorkerId
-from shared.messages.base import Event
+from shared.ids import RunId, TenantId, TrialId, WorkerId
+from shared.messages.base import Event, Hint
 from shared.messages.experiments import Verdict
 from shared.messages.reports import ValidationStored
 
@@ -92,6 +92,8 @@ class Desk:
             each.loaded.position = each.decision.experiment.position
             self._emit(unit, each)
             self._answer(unit, each)
+            if each.loaded.search.is_driven and each.decision.entries:
+                unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
         unit.then(self._wake)
 
     async def see_capacity(self) -> None:
@@ -99,6 +101,10 @@ class Desk:
 
     async def _wake(self) -> None:
         self.news.set()
+
+    async def _hint(self, tenant: TenantId, experiment: Experiment) -> None:
+        """Wakes whoever waits for the search's events."""
+        await self.bus.hint(Hint(entity="search", id=experiment.id, cursor=experiment.position), tenant)
 
     def _emit(self, unit: Unit, done: Done) -> None:
         decision, loaded = done.decision, done.loaded

@@ -1,5 +1,5 @@
 """What the searcher does by the clock: telling progress, widening searches where slots stand idle, and ending trials whose last
-reports never come."""
+reports never come, and searches whose programs never do."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -8,8 +8,9 @@ from datetime import timedelta
 from services.searcher import events
 from services.searcher.core.widening import Idle
 from services.searcher.desk import Desk, Done
+from services.searcher.drivers import Drivers
 from services.searcher.settings import SearcherSection
-from services.searcher.store import capacity, entities, news
+from services.searcher.store import capacity, drivers, entities, news
 from services.searcher.store.capacity import Searching
 from services.searcher.store.news import Overdue
 from shared.bus import Units
@@ -26,6 +27,7 @@ class Loops:
 
     units: Units
     desk: Desk
+    drivers: Drivers
     clock: Clock
     settings: SearcherSection
 
@@ -40,6 +42,10 @@ class Loops:
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
         await repeat(self.settle_once, timedelta(seconds=self.settings.settle_every_s))
+
+    async def end_undriven(self) -> None:
+        """End searches whose programs stay away; runs until cancelled."""
+        await repeat(self.end_undriven_once, timedelta(seconds=self.settings.settle_every_s))
 
     async def _announce_round(self) -> None:
         await self.announce_once()
@@ -92,3 +98,9 @@ class Loops:
                 loaded, turn = await self.desk.begin(unit, locked.experiment, locked.trials)
                 turn.settle_anyway(locked.trials[0].number)
                 await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+
+    async def end_undriven_once(self) -> None:
+        async with self.units.system() as unit:
+            undriven = await drivers.load_undriven(unit.connection, unit.now)
+        for each in undriven:
+            await self.drivers.end(each)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 
 from services.searcher.desk import Desk
+from services.searcher.drivers import Drivers
 from services.searcher.handlers import CommandHandlers, EventHandlers
 from services.searcher.loops import Loops
 from services.searcher.queries import Queries
@@ -30,11 +31,13 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
     desk = Desk(Searches(own.cached_searches), bus)
-    loops = Loops(units, desk, clock, own)
+    drivers = Drivers(database, units, desk, clock)
+    loops = Loops(units, desk, drivers, clock, own)
 
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
-    await process.enter(Responder(bus, NAME, Queries(database, Replays(database, clock)).answers()))
+    queries = Queries(database, Replays(database, clock))
+    await process.enter(Responder(bus, NAME, {**queries.answers(), **drivers.answers()}))
     for name, handlers in (
         ("events", EventHandlers(desk).handlers()),
         ("commands", {**CommandHandlers(desk).handlers(), **republishing(NAME)}),
@@ -44,6 +47,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     process.start("announce", loops.announce)
     process.start("widen", loops.widen)
     process.start("settle", loops.settle)
+    process.start("undriven", loops.end_undriven)
     process.mark_ready()
 
 

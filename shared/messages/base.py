@@ -89,7 +89,10 @@ class Command(Message):
 
 
 class Query(Message, Generic[Reply]):
-    """A question to its one owner, answered by `Reply` or by an error of the tree; never changes what the owner publishes."""
+    """A question to its one owner, answered by `Reply` or by an error of the tree.
+
+    It changes nothing that the owner publishes; where it does (decision 0056), the same question again changes nothing more.
+    """
 
     OWNER: ClassVar[str] = ""
     REPLY: ClassVar[type[BaseModel]]

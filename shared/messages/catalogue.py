@@ -16,6 +16,7 @@ from shared.messages import (
     republish,
     reservations,
     runs,
+    searches,
     usage,
     workers,
 )
@@ -39,6 +40,9 @@ ALL: tuple[type[Message], ...] = (
     experiments.GetJournal,
     experiments.ReplayExperiment,
     experiments.GetReferences,
+    searches.GetSearchEvents,
+    searches.GetDrivenSearch,
+    searches.TellSearch,
     queue.RequestClosed,
     queue.RequestRanked,
     queue.EditExperiment,

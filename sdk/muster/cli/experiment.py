@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.describing import experiment_facts, front_columns, front_rows
+from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
@@ -175,6 +176,7 @@ def wait(
 
 
 add_steering(app)
+verb(app, "search")(show_driver)
 
 
 @verb(app, "fork")

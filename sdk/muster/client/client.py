@@ -7,8 +7,9 @@ from muster.client import models
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.registry import Checkpoints, Models
+from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
-from muster.client.transport import Transport
+from muster.client.transport import Reference, Transport
 from muster.client.trials import Trials
 
 
@@ -52,6 +53,14 @@ class Client:
     def me(self) -> models.Me:
         """Return who the caller is."""
         return self._transport.get(models.Me, "/v1/me")
+
+    def drive(self, experiment: Reference, driver: str | None = None) -> Search:
+        """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
+        return Search(self._transport, experiment, driver)
+
+    def drive_async(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
+        """Return the same for a program that is `async`."""
+        return AsyncSearch(self._transport, experiment, driver)
 
     def health(self) -> models.Health:
         """Return whether the gateway answers, and its version."""

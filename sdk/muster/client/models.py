@@ -621,6 +621,67 @@ class ReservationPage(Resource):
     next_cursor: str | None = None
 
 
+class SearchVerb(StrEnum):
+    """What a program may tell its search."""
+
+    CREATE = "create"
+    GO_ON = "go_on"
+    STOP = "stop"
+    PROGRESS = "progress"
+    SHUTDOWN = "shutdown"
+    FAIL = "fail"
+
+
+class DrivenSearch(Resource):
+    """Who drives a search, and how far that is."""
+
+    experiment: UUID
+    experiment_number: int
+    driver: str | None = Field(default=None, description="The program that asked or told last.")
+    seen_at: datetime | None = Field(default=None, description="When it did.")
+    acknowledged: int = Field(default=0, description="It is done with the events up to this number.")
+    waiting: int = Field(default=0, description="How many events it is not done with; 500 stands for more.")
+    waiting_since: datetime | None = Field(default=None, description="When the oldest of them happened.")
+
+
+class SearchEventKind(StrEnum):
+    """What happened to a trial."""
+
+    CREATED = "created"
+    VALIDATION = "validation"
+    ENDED = "ended"
+
+
+class SearchEvent(Resource):
+    """What a program is to know of a trial."""
+
+    number: int = Field(
+        description="Rises; events that happened at once share it. Acknowledge all of a number."
+    )
+    time: datetime
+    kind: SearchEventKind
+    key: str = Field(description="The program's name of the trial.")
+    trial: UUID | None = Field(default=None, description="None for a trial that ended without having begun.")
+    trial_number: int | None = None
+    hyperparameters: JsonObject | None = Field(default=None, description="Of `created`.")
+    at: float | None = Field(default=None, description="Of `validation`: how far it is, in the time metric.")
+    value: float | None = Field(
+        default=None,
+        description="The search's metric: of `validation` there, of `ended` its best. Null where it is no finite number, or the trial was no good.",
+    )
+    state: str | None = Field(default=None, description="Of `ended`: completed, stopped, error, cancelled.")
+    reason: str | None = Field(default=None, description="Of `ended`: why, where there is something to say.")
+
+
+class SearchEventPage(Resource):
+    """Events of a search, oldest first."""
+
+    items: list[SearchEvent]
+    after: int = Field(description="There is no other event up to this number: go on behind it.")
+    acknowledged: int
+    over: bool = Field(description="True when the experiment has ended and these are its last events.")
+
+
 class TrialState(StrEnum):
     """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
 

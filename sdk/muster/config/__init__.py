@@ -8,6 +8,7 @@ from muster.config.metrics import Limit, Metric
 from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,
+    Custom,
     Grid,
     MedianStopping,
     Random,
@@ -36,6 +37,7 @@ __all__ = [
     "Categorical",
     "Const",
     "Constraint",
+    "Custom",
     "Double",
     "ExperimentConfig",
     "Grid",

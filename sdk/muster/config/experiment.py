@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from muster.config.conditions import check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
-from muster.config.searchers import Grid, Searcher, Single
+from muster.config.searchers import Custom, Grid, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
     CheckpointStorage,
@@ -143,6 +143,8 @@ class ExperimentConfig(Section):
                     hint="give one value, or choose another searcher",
                 )  # fmt: skip
             return
+        if isinstance(self.searcher, Custom):
+            return  # Its program may give points of its own.
         if not varied and (isinstance(self.searcher, Grid) or self.searcher.max_trials > 1):
             raise refusal(
                 f"there is nothing to search: no hyperparameter varies, and the searcher is "

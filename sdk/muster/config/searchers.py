@@ -120,6 +120,25 @@ class MedianStopping(Timed):
     min_trials: int = Field(default=3, ge=1, le=MAX_TRIALS)
 
 
+class Custom(_Many):
+    """A program of yours decides, by asking and telling: which trials there are, how far each goes, and when the search is over.
+
+    Attributes:
+        time_metric: In what your program says how far a trial goes; `step` is the step itself.
+        undecided: What becomes of a trial that came as far as it was told to, until the program decides: `park` has it save, and gives its
+            slots to others; `train` has it train on meanwhile.
+        driver_timeout: After so many seconds in which no program asked or told, and nothing else happened, the search ends with the
+            best so far; null waits for ever.
+        sampler: Proposes the points of trials that are created without hyperparameters.
+    """
+
+    name: Literal["custom"]
+    time_metric: str = Field(default="step", min_length=1, max_length=256)
+    undecided: Literal["park", "train"] = "park"
+    driver_timeout: int | None = Field(default=86_400, ge=1, le=2**31)
+    sampler: Sampler = RANDOM
+
+
 KINDS: Mapping[str, type[Section]] = {
     "single": Single,
     "random": Random,
@@ -127,6 +146,7 @@ KINDS: Mapping[str, type[Section]] = {
     "async_halving": AsyncHalving,
     "adaptive_asha": AdaptiveAsha,
     "median_stopping": MedianStopping,
+    "custom": Custom,
 }
 
 
@@ -141,7 +161,8 @@ Searcher = Annotated[
     | Annotated[Grid, Tag("<grid>")]
     | Annotated[AsyncHalving, Tag("<async_halving>")]
     | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")]
-    | Annotated[MedianStopping, Tag("<median_stopping>")],
+    | Annotated[MedianStopping, Tag("<median_stopping>")]
+    | Annotated[Custom, Tag("<custom>")],
     Discriminator(
         _kind,
         custom_error_type="unknown_searcher",

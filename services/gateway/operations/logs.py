@@ -77,7 +77,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     trial = _Trial(row.id, row.number)
     _resume(call.last_event_id or request.after, [trial])
     patience = _Patience(call)
-    async with call.doors.feed.waiting_for_logs(call.tenant, trial.id) as waiter:
+    async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
             async for line in _new_lines(call, trial, request):
@@ -92,7 +92,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
     patience = _Patience(call)
-    async with call.doors.feed.waiting_for_logs(call.tenant, None) as waiter:
+    async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
             async with call.doors.database.tenant(call.tenant) as connection:
                 experiment = await experiment_in(connection, request.experiment)

@@ -9,6 +9,7 @@ from services.gateway.api import (
     models,
     pools,
     reservations,
+    searches,
     trials,
     usage,
 )
@@ -29,6 +30,7 @@ from services.gateway.operations import (
     models as model_handlers,
     pools as pool_handlers,
     reservations as reservation_handlers,
+    searches as search_handlers,
     searching as searching_handlers,
     submit as submit_handlers,
     trials as trial_handlers,
@@ -59,6 +61,10 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.finish_experiment),
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
+    # searches that a program drives
+    Operation("GetSearch", "GET", "/v1/experiments/{experiment}/search", searches.SearchRequest, searches.DrivenSearch, READ_EXPERIMENT, SAFE, search_handlers.get_search),
+    Operation("ListSearchEvents", "GET", "/v1/experiments/{experiment}/search/events", searches.ListSearchEventsRequest, searches.SearchEventPage, READ_EXPERIMENT, SAFE, search_handlers.list_search_events),
+    Operation("TellSearch", "POST", "/v1/experiments/{experiment}/search/tell", searches.TellSearchRequest, searches.DrivenSearch, WRITE_EXPERIMENT, NATURAL, search_handlers.tell_search),
     # trials
     Operation("ListTrials", "GET", "/v1/experiments/{experiment}/trials", trials.ListTrialsRequest, trials.TrialPage, READ_EXPERIMENT, SAFE, trial_handlers.list_trials),
     Operation("ListExperimentFront", "GET", "/v1/experiments/{experiment}/front", trials.ListFrontRequest, trials.FrontPage, READ_EXPERIMENT, SAFE, trial_handlers.list_front),

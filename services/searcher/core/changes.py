@@ -8,9 +8,9 @@ from typing import Literal
 from services.searcher.core.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
+from services.searcher.core.moves import Proposal
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.results import Result
-from services.searcher.core.search import Proposal
 from shared.messages.specs import Wanted
 
 VerdictWord = Literal["go_on", "stop", "pause"]

@@ -115,8 +115,9 @@ class Closing:
     def _finalise(self, trial: Trial, closed: Closed) -> None:
         trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
         self._changes.tell(trial)
-        if self._journal.search.learns:
-            self._journal.observe(trial.number, result_of(trial))
+        search = self._journal.search
+        if search.learns or search.is_driven:
+            self._journal.observe(trial.number, result_of(trial), trial.state.value, trial.reason)
         self._finish_if_over(trial)
 
     def _finish_if_over(self, last: Trial | None) -> None:
@@ -128,7 +129,7 @@ class Closing:
             if not self._journal.search.is_exhausted:
                 return
             end = end_of_search(self._config, experiment, last, self._journal.search.gave_up)
-            trigger, reason = end.trigger, end.reason
+            trigger, reason = end.trigger, end.reason or reason
         if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
             trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
         self._changes.move(trigger)

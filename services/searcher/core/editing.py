@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from muster.config import ExperimentConfig, Grid, Single
+from muster.config import Custom, ExperimentConfig, Grid, Single
 from muster.config.searchers import MAX_TRIALS
 from shared.errors import Rejected
 
@@ -41,6 +41,12 @@ def check_edit(config: ExperimentConfig, edit: Edit, made: int) -> None:
         return
     if isinstance(searcher, Grid):
         raise _refused("the points of a grid are its trials", "max_trials", "finish it early, or fork it")
+    if isinstance(searcher, Custom):
+        raise _refused(
+            "its program decides how many trials there are",
+            "max_trials",
+            "tell the program, or finish it early",
+        )
     if edit.max_trials < made:
         raise Rejected(
             "too_few_trials",

@@ -6,7 +6,7 @@ event to a `Search`; `fold` rebuilds a search from its journal; `compare` and `r
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -14,10 +14,12 @@ from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
 from services.searcher.core.editing import Edit
+from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.methods.port import RULES, Ending, Ruling
+from services.searcher.core.moves import Moves, Told
 from services.searcher.core.objectives import Scored, Scores
 from services.searcher.core.samplers import Suggestion
-from services.searcher.core.search import Moves, Search
+from services.searcher.core.search import Search
 from shared.errors import Broken
 
 MOST_SAID = 300
@@ -32,6 +34,7 @@ Kind = Literal[
     "observed",
     "widened",
     "edited",
+    "told",
     "paused",
     "resumed",
     "stopping",
@@ -86,6 +89,7 @@ class Journal:
         ruling = self.search.on_result(trial, value, time)
         event: Facts = {
             "trial": trial,
+            **self._named(trial),
             "run": run,
             "validation": validation,
             "value": value if math.isfinite(value) else None,
@@ -104,10 +108,12 @@ class Journal:
         self._append("ended", {"trial": trial, "ending": ending.value, **_moved(moves)})
         return moves
 
-    def observe(self, trial: int, result: Scored | None) -> None:
+    def observe(self, trial: int, result: Scored | None, state: str, reason: str | None) -> None:
         self.search.observe(trial, result)
         others: Facts = {"others": dict(result.others)} if result and result.others else {}
-        self._append("observed", {"trial": trial, "value": result.value if result else None, **others})
+        ended: Facts = {"state": state, "reason": reason} if self.search.is_driven else {}
+        value = result.value if result else None
+        self._append("observed", {"trial": trial, "value": value, **others, **self._named(trial), **ended})
 
     def widen(self, limit: int) -> Moves:
         moves = self.search.widen(limit)
@@ -120,6 +126,11 @@ class Journal:
         self._append("edited", {"changes": changes, **_moved(moves)})
         return moves
 
+    def tell(self, operations: Sequence[Operation]) -> Told:
+        told = self.search.tell(operations)
+        self._append("told", {"operations": [_written(each) for each in operations], **_told(told)})
+        return told
+
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
         self._append(kind, {})
@@ -131,6 +142,10 @@ class Journal:
 
     def finish(self, outcome: str, reason: str | None) -> None:
         self._append("finished", {"outcome": outcome, "reason": reason})
+
+    def _named(self, trial: int) -> Facts:
+        key = self.search.key_of(trial)
+        return {} if key is None else {"key": key}
 
     def _append(self, kind: Kind, facts: Facts) -> None:
         self.position += 1
@@ -163,6 +178,8 @@ def recompute(search: Search, entry: Entry) -> Facts:
         case "edited":
             changes: Any = facts["changes"]
             return _moved(search.edit(Edit(**changes)))
+        case "told":
+            return _told(search.tell(_operations(facts)))
         case "paused" | "stopping":
             search.pause()
         case "resumed":
@@ -200,6 +217,7 @@ def _moved(moves: Moves) -> Facts:
     created: list[JsonValue] = [
         {
             "trial": each.number,
+            **({"key": each.key} if each.key is not None else {}),
             "hyperparameters": each.point,
             "seed": each.seed,
             "decide_at": each.decide_at,
@@ -212,6 +230,22 @@ def _moved(moves: Moves) -> Facts:
         {"trial": each.trial, "decide_at": each.decide_at} for each in moves.going_on
     ]
     return {"created": created, **({"going_on": going_on} if going_on else {})}
+
+
+def _told(told: Told) -> Facts:
+    """Only what there is: most tells are short."""
+    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
+    found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
+    return {**_moved(told.moves), **{key: value for key, value in found.items() if value}}
+
+
+def _written(operation: Operation) -> Facts:
+    return {name: value for name, value in asdict(operation).items() if value is not None and value != ""}
+
+
+def _operations(facts: Facts) -> list[Operation]:
+    written: Any = facts["operations"]
+    return [Operation(**{**each, "verb": Verb(each["verb"])}) for each in written]
 
 
 def _suggestions(facts: Facts) -> dict[int, Suggestion]:

@@ -7,7 +7,7 @@ from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Trial
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.methods.port import GoOn
-from services.searcher.core.search import Moves
+from services.searcher.core.moves import Moves
 from shared.messages.specs import Wanted
 
 
@@ -36,6 +36,14 @@ class Places:
         """Let the trials go on that were missing."""
         for trial in [self._changes.known(trial) for trial in trials]:
             self._let_go_on(trial, self._going_on.pop(trial.number))
+
+    def keep(self, step: GoOn) -> None:
+        """Let a trial that has its place go on until another time; one that is about to pause stays."""
+        trial = self._changes[step.trial]
+        if trial.wanted is Wanted.RUN and trial.is_open:
+            self._changes.want(replace(trial, decide_at=step.decide_at), Wanted.RUN)
+        else:
+            self._let_go_on(trial, step)
 
     def want_to_run(self, trial: Trial) -> None:
         """Undo a pause, of a trial that is parked or on its way there; not while a person has the experiment pause."""

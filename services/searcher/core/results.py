@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster.config import ExperimentConfig, Timed
+from muster.config import Custom, ExperimentConfig, Timed
 from services.searcher.core.objectives import Objectives, Others
 
 NAMED = 8
@@ -51,7 +51,7 @@ def read_result(config: ExperimentConfig, objectives: Objectives, result: Result
 def time_metric(config: ExperimentConfig) -> str | None:
     """Return the metric that counts a trial's time, or None where the step itself does."""
     searcher = config.searcher
-    if isinstance(searcher, Timed) and searcher.time_metric != STEP:
+    if isinstance(searcher, Timed | Custom) and searcher.time_metric != STEP:
         return searcher.time_metric
     return None
 

@@ -6,36 +6,22 @@ their points.
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-
-from pydantic import JsonValue
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from muster.config import ExperimentConfig, Point, Single
 from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.methods.choose import make_method
+from services.searcher.core.methods.custom import Custom, Operation
 from services.searcher.core.methods.port import RULES, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.moves import Moves, Proposal, Told
 from services.searcher.core.objectives import Objectives, Scored
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
+from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A trial to be made and wanted now.
-
-    Attributes:
-        memo: What the sampler is given with the point when the search is rebuilt.
-        source: The trial from whose newest checkpoint it starts.
-    """
-
-    number: int
-    point: Point
-    seed: int
-    decide_at: float | None
-    memo: dict[str, JsonValue] = field(default_factory=dict)
-    source: int | None = None
+from services.searcher.core.samplers.given import complete_point
+from shared.errors import Conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +31,6 @@ class Reached:
     value: float
     time: float
     at_top: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Moves:
-    """What fills free places: trials to make, and paused ones to go on."""
-
-    created: tuple[Proposal, ...] = ()
-    going_on: tuple[GoOn, ...] = ()
 
 
 class Search:
@@ -68,6 +46,7 @@ class Search:
         self._seed = seed
         self._sampler = make_sampler(config, seed)
         self._method = make_method(config, self._sampler)
+        self._driven = self._method if isinstance(self._method, Custom) else None
         self._limit = self._concurrent = _concurrency(config)
         self._waiting: deque[Step] = deque()
         self._open: set[int] = set()
@@ -82,7 +61,13 @@ class Search:
     @property
     def is_exhausted(self) -> bool:
         """Whether no trial is open and none will be made."""
-        return not self._open and not self._waiting
+        is_closed = self._driven is None or self._driven.is_shut
+        return is_closed and not self._open and not self._waiting
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether a program decides, which is to be told what happens."""
+        return self._driven is not None
 
     @property
     def created(self) -> int:
@@ -170,6 +155,28 @@ class Search:
         self._add(self._method.on_ended(trial, ending))
         return self._filled()
 
+    def key_of(self, trial: int) -> str | None:
+        """Return the name that a program gave a trial."""
+        return self._driven.key_of(trial) if self._driven else None
+
+    def tell(self, operations: Iterable[Operation]) -> Told:
+        """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""
+        if self._driven is None:
+            name = self._config.searcher.name
+            raise Conflict(
+                "not_driven", f"the searcher is '{name}': programs drive searchers that are 'custom'"
+            )
+        answer = self._driven.tell(self._completed(operations))
+        for start in answer.withdrawn:
+            self._waiting.remove(start)
+        self._waiting.extend(answer.starts)
+        kept = [step for step in answer.going_on if step.trial not in self._held]
+        for step in answer.going_on:
+            if step.trial in self._held:
+                self._waiting = deque(each for each in self._waiting if _goes_on(each) != step.trial)
+                self._waiting.append(step)
+        return Told(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
+
     def widen(self, limit: int) -> Moves:
         """From now on so many trials may be open; those that are stay. Return the trials that fit now."""
         self._limit = limit
@@ -222,6 +229,15 @@ class Search:
         """Take in what to do with free places."""
         self._waiting.extend(step for step in steps if isinstance(step, GoOn) or self._gave_up is None)
 
+    def _completed(self, operations: Iterable[Operation]) -> Iterator[Operation]:
+        domain = Domain.of(self._config)
+        for index, each in enumerate(operations):
+            if each.point is None:
+                yield each
+            else:
+                place = f"operations[{index}].hyperparameters"
+                yield replace(each, point=complete_point(domain, each.point, place))
+
     def _filled(self) -> Moves:
         created: list[Proposal] = []
         going_on: list[GoOn] = []
@@ -242,7 +258,8 @@ class Search:
         decide_at = self._method.on_created(number, start.branch)
         suggestion = self._suggested(number, start.point)
         seed = Stream(self._seed, number).seed()
-        return Proposal(number, suggestion.point, seed, decide_at, suggestion.memo, start.source)
+        memo, key = suggestion.memo, self.key_of(number)
+        return Proposal(number, suggestion.point, seed, decide_at, memo, start.source, key)
 
     def _suggested(self, trial: int, point: Point | None) -> Suggestion:
         given = self._given.pop(trial, None)
@@ -257,6 +274,10 @@ class Search:
         if not math.isfinite(value):
             return math.inf
         return value if self._config.searcher.smaller_is_better else -value
+
+
+def _goes_on(step: Step) -> int | None:
+    return step.trial if isinstance(step, GoOn) else None
 
 
 def _concurrency(config: ExperimentConfig) -> float:

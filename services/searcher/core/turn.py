@@ -4,7 +4,7 @@ A turn holds the experiment, those of its trials that the events concern, and th
 before `decide`; a turn whose transaction fails is thrown away together with its search.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -13,6 +13,7 @@ from uuid import UUID
 from muster.config import ExperimentConfig
 from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
+from services.searcher.core.driving import Driving
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
@@ -23,6 +24,7 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
+from services.searcher.core.methods.custom import Operation
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.places import Places
 from services.searcher.core.results import Reading, Result, read_result
@@ -78,7 +80,7 @@ class Turn:
         self._changes.is_announced = True
         self._changes.experiment = replace(
             self.experiment,
-            planned=self._journal.search.planned(),
+            planned=self._journal.search.planned() or None,
             priority=self._config.resources.priority,
         )
         self._places.fill(self._journal.start())
@@ -185,10 +187,15 @@ class Turn:
         search, terms = self._journal.search, replace(self.experiment.terms, operation=operation)
         if edit.max_concurrent_trials is not None:
             terms = replace(terms, max_concurrent_trials=edit.max_concurrent_trials)
-        self._changes.experiment = replace(self.experiment, planned=search.planned(), terms=terms)
+        self._changes.experiment = replace(self.experiment, planned=search.planned() or None, terms=terms)
         self._changes.is_announced = True
         self._closing.measure()
         self._closing.end_rest(self._changes.live())
+
+    def tell(self, operations: Sequence[Operation]) -> None:
+        """Carry out what the search's program says. Raises Conflict or Rejected; the turn is of no use then."""
+        self._require(GOING, "told anything")
+        Driving(self._changes, self._journal, self._places, self._closing).tell(operations)
 
     def archive(self, archived: bool) -> None:
         """Raises Conflict while the search goes on."""

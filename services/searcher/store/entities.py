@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Experiment, Trial
 from services.searcher.core.journal import Entry
-from services.searcher.core.machines import EXPERIMENT, TRIAL
+from services.searcher.core.machines import EXPERIMENT, TRIAL, ExperimentState
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
 from shared.driver import Driver, text_of
@@ -208,6 +208,15 @@ async def has_experiment(connection: AsyncConnection, experiment_id: ExperimentI
     """Whether the tenant has such an experiment."""
     found = await connection.execute(select(experiment.c.id).where(experiment.c.id == experiment_id))
     return found.first() is not None
+
+
+async def load_state(
+    connection: AsyncConnection, experiment_id: ExperimentId
+) -> tuple[ExperimentState, int] | None:
+    """Return how the experiment stands, and how long its journal is."""
+    query = select(experiment.c.state, experiment.c.position).where(experiment.c.id == experiment_id)
+    row = (await connection.execute(query)).first()
+    return (ExperimentState(row.state), row.position) if row else None
 
 
 async def load_references(

@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from muster.config import Point, load_config
 from services.searcher.core.methods.port import Ending
+from services.searcher.core.moves import Moves
 from services.searcher.core.objectives import Scores
-from services.searcher.core.search import Moves, Search
+from services.searcher.core.search import Search
 from tests.bench.quality.cluster import GoOn, Start, Verdict, print_runs
 from tests.bench.quality.table import EPOCHS, FREE, ROWS, SIZES
 

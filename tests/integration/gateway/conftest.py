@@ -27,6 +27,7 @@ from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
 from shared.messages.reservations import GetReservations
+from shared.messages.searches import GetDrivenSearch, GetSearchEvents, TellSearch
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
@@ -96,6 +97,9 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         experiments.GetJournal,
         experiments.GetFront,
         experiments.ReplayExperiment,
+        GetDrivenSearch,
+        GetSearchEvents,
+        TellSearch,
     ),
     "scheduler": (
         ValidatePlacement,

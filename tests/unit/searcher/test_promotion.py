@@ -69,7 +69,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int) -> None:
             if isinstance(step, GoOn):
                 assert expected == step.trial
                 parked.discard(step.trial)
-                running[step.trial] = TARGETS.index(int(step.decide_at))
+                running[step.trial] = TARGETS.index(int(step.decide_at or 0))
             else:
                 assert expected == 0
                 made.on_created(plain.created, step.branch)

@@ -4,7 +4,8 @@ import pytest
 
 from services.searcher.core.journal import replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.search import Moves, Search
+from services.searcher.core.moves import Moves
+from services.searcher.core.search import Search
 from services.searcher.core.widening import Idle, choose_limit
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median
 

@@ -70,6 +70,23 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_VIEWER: _ClassVar[Role]
     ROLE_OPERATOR: _ClassVar[Role]
 
+class SearchEventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_EVENT_KIND_UNSPECIFIED: _ClassVar[SearchEventKind]
+    SEARCH_EVENT_KIND_CREATED: _ClassVar[SearchEventKind]
+    SEARCH_EVENT_KIND_VALIDATION: _ClassVar[SearchEventKind]
+    SEARCH_EVENT_KIND_ENDED: _ClassVar[SearchEventKind]
+
+class SearchVerb(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SEARCH_VERB_UNSPECIFIED: _ClassVar[SearchVerb]
+    SEARCH_VERB_CREATE: _ClassVar[SearchVerb]
+    SEARCH_VERB_GO_ON: _ClassVar[SearchVerb]
+    SEARCH_VERB_STOP: _ClassVar[SearchVerb]
+    SEARCH_VERB_PROGRESS: _ClassVar[SearchVerb]
+    SEARCH_VERB_SHUTDOWN: _ClassVar[SearchVerb]
+    SEARCH_VERB_FAIL: _ClassVar[SearchVerb]
+
 class TrialOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TRIAL_ORDER_UNSPECIFIED: _ClassVar[TrialOrder]
@@ -134,6 +151,17 @@ ROLE_ADMIN: Role
 ROLE_EDITOR: Role
 ROLE_VIEWER: Role
 ROLE_OPERATOR: Role
+SEARCH_EVENT_KIND_UNSPECIFIED: SearchEventKind
+SEARCH_EVENT_KIND_CREATED: SearchEventKind
+SEARCH_EVENT_KIND_VALIDATION: SearchEventKind
+SEARCH_EVENT_KIND_ENDED: SearchEventKind
+SEARCH_VERB_UNSPECIFIED: SearchVerb
+SEARCH_VERB_CREATE: SearchVerb
+SEARCH_VERB_GO_ON: SearchVerb
+SEARCH_VERB_STOP: SearchVerb
+SEARCH_VERB_PROGRESS: SearchVerb
+SEARCH_VERB_SHUTDOWN: SearchVerb
+SEARCH_VERB_FAIL: SearchVerb
 TRIAL_ORDER_UNSPECIFIED: TrialOrder
 TRIAL_ORDER_NUMBER: TrialOrder
 TRIAL_ORDER_BEST: TrialOrder
@@ -353,6 +381,24 @@ class DrainWorkersRequest(_message.Message):
     pool: str
     reclaim: bool
     def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ..., reclaim: _Optional[bool] = ...) -> None: ...
+
+class DrivenSearch(_message.Message):
+    __slots__ = ("experiment", "experiment_number", "driver", "seen_at", "acknowledged", "waiting", "waiting_since")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    DRIVER_FIELD_NUMBER: _ClassVar[int]
+    SEEN_AT_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    WAITING_SINCE_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    experiment_number: int
+    driver: str
+    seen_at: _timestamp_pb2.Timestamp
+    acknowledged: int
+    waiting: int
+    waiting_since: _timestamp_pb2.Timestamp
+    def __init__(self, experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., driver: _Optional[str] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged: _Optional[int] = ..., waiting: _Optional[int] = ..., waiting_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class EditExperimentRequest(_message.Message):
     __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "max_trials", "no_max_trials", "pool")
@@ -1023,6 +1069,20 @@ class ListRunsRequest(_message.Message):
     trial: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
+class ListSearchEventsRequest(_message.Message):
+    __slots__ = ("experiment", "after", "limit", "wait", "driver")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    DRIVER_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    after: int
+    limit: int
+    wait: float
+    driver: str
+    def __init__(self, experiment: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ..., wait: _Optional[float] = ..., driver: _Optional[str] = ...) -> None: ...
+
 class ListTokensRequest(_message.Message):
     __slots__ = ("limit", "cursor")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1546,6 +1606,68 @@ class RunPage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class SearchEvent(_message.Message):
+    __slots__ = ("number", "time", "kind", "key", "trial", "trial_number", "hyperparameters", "at", "value", "state", "reason")
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    time: _timestamp_pb2.Timestamp
+    kind: SearchEventKind
+    key: str
+    trial: str
+    trial_number: int
+    hyperparameters: _struct_pb2.Struct
+    at: float
+    value: float
+    state: str
+    reason: str
+    def __init__(self, number: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[SearchEventKind, str]] = ..., key: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., at: _Optional[float] = ..., value: _Optional[float] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SearchEventPage(_message.Message):
+    __slots__ = ("items", "after", "acknowledged", "over")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    OVER_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[SearchEvent]
+    after: int
+    acknowledged: int
+    over: bool
+    def __init__(self, items: _Optional[_Iterable[_Union[SearchEvent, _Mapping]]] = ..., after: _Optional[int] = ..., acknowledged: _Optional[int] = ..., over: _Optional[bool] = ...) -> None: ...
+
+class SearchOperation(_message.Message):
+    __slots__ = ("verb", "key", "hyperparameters", "until", "source", "share", "reason")
+    VERB_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    SHARE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    verb: SearchVerb
+    key: str
+    hyperparameters: _struct_pb2.Struct
+    until: float
+    source: str
+    share: float
+    reason: str
+    def __init__(self, verb: _Optional[_Union[SearchVerb, str]] = ..., key: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., until: _Optional[float] = ..., source: _Optional[str] = ..., share: _Optional[float] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SearchRequest(_message.Message):
+    __slots__ = ("experiment",)
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+
 class SetLimitRequest(_message.Message):
     __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight")
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -1569,6 +1691,18 @@ class SlotRequest(_message.Message):
     worker: str
     slot: int
     def __init__(self, worker: _Optional[str] = ..., slot: _Optional[int] = ...) -> None: ...
+
+class TellSearchRequest(_message.Message):
+    __slots__ = ("experiment", "operations", "acknowledge", "driver")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    OPERATIONS_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    DRIVER_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    operations: _containers.RepeatedCompositeFieldContainer[SearchOperation]
+    acknowledge: int
+    driver: str
+    def __init__(self, experiment: _Optional[str] = ..., operations: _Optional[_Iterable[_Union[SearchOperation, _Mapping]]] = ..., acknowledge: _Optional[int] = ..., driver: _Optional[str] = ...) -> None: ...
 
 class Token(_message.Message):
     __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")

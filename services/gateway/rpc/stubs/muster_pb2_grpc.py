@@ -110,6 +110,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
                 _registered_method=True)
+        self.GetSearch = channel.unary_unary(
+                '/muster.v1.Muster/GetSearch',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SearchRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.DrivenSearch.FromString,
+                _registered_method=True)
+        self.ListSearchEvents = channel.unary_unary(
+                '/muster.v1.Muster/ListSearchEvents',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListSearchEventsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SearchEventPage.FromString,
+                _registered_method=True)
+        self.TellSearch = channel.unary_unary(
+                '/muster.v1.Muster/TellSearch',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TellSearchRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.DrivenSearch.FromString,
+                _registered_method=True)
         self.ListTrials = channel.unary_unary(
                 '/muster.v1.Muster/ListTrials',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
@@ -491,6 +506,30 @@ class MusterServicer:
     def UnarchiveExperiment(self, request, context):
         """Shows an archived experiment in the usual lists again.
         REST: POST /v1/experiments/{experiment}/unarchive
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSearch(self, request, context):
+        """Shows who drives a custom search, and how far that is.
+        REST: GET /v1/experiments/{experiment}/search
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSearchEvents(self, request, context):
+        """Lists what happened in a custom search, oldest first; waits for the first event where there is none.
+        REST: GET /v1/experiments/{experiment}/search/events
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TellSearch(self, request, context):
+        """Tells a custom search what to do: all of the operations or none. The same again changes nothing.
+        REST: POST /v1/experiments/{experiment}/search/tell
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -989,6 +1028,21 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.UnarchiveExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
+            ),
+            'GetSearch': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSearch,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SearchRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.DrivenSearch.SerializeToString,
+            ),
+            'ListSearchEvents': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSearchEvents,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListSearchEventsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SearchEventPage.SerializeToString,
+            ),
+            'TellSearch': grpc.unary_unary_rpc_method_handler(
+                    servicer.TellSearch,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TellSearchRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.DrivenSearch.SerializeToString,
             ),
             'ListTrials': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrials,
@@ -1657,6 +1711,87 @@ class Muster:
             '/muster.v1.Muster/UnarchiveExperiment',
             muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Experiment.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSearch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetSearch',
+            muster_dot_v1_dot_muster__pb2.SearchRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.DrivenSearch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSearchEvents(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListSearchEvents',
+            muster_dot_v1_dot_muster__pb2.ListSearchEventsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SearchEventPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TellSearch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/TellSearch',
+            muster_dot_v1_dot_muster__pb2.TellSearchRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.DrivenSearch.FromString,
             options,
             channel_credentials,
             insecure,

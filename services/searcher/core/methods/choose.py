@@ -3,12 +3,14 @@
 from muster.config import (
     AdaptiveAsha,
     AsyncHalving,
+    Custom as CustomConfig,
     ExperimentConfig,
     Grid,
     MedianStopping as MedianConfig,
     Single,
 )
 from services.searcher.core.methods.asha import Bracket, Tournament
+from services.searcher.core.methods.custom import Custom
 from services.searcher.core.methods.halving import deal_places, initial_trials, plan_brackets, rung_targets
 from services.searcher.core.methods.independent import Independent
 from services.searcher.core.methods.median import MedianStopping
@@ -32,6 +34,8 @@ def make_method(config: ExperimentConfig, sampler: Sampler, rules: int = RULES) 
         return _tournament(searcher, are_apart=rules < 1)
     if isinstance(searcher, MedianConfig):
         return MedianStopping(searcher)
+    if isinstance(searcher, CustomConfig):
+        return Custom(searcher.undecided)
     if isinstance(searcher, Grid):
         assert isinstance(sampler, Counted)
         return Independent(sampler.total, concurrent, is_fixed=True)

@@ -37,10 +37,10 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class GoOn:
-    """A trial that was paused by the search is to be trained on, until its next decision."""
+    """A trial that was paused by the search is to be trained on, until its next decision; None: there is none to come."""
 
     trial: int
-    decide_at: float
+    decide_at: float | None
 
 
 Step = Start | GoOn
@@ -137,5 +137,5 @@ class SearchMethod(Protocol):
         ...
 
     def planned(self) -> int:
-        """Return how many trials the search makes in all."""
+        """Return how many trials the search makes in all, as far as it knows."""
         ...

@@ -1,0 +1,227 @@
+"""`custom`: a program of the user's decides. What it tells are `Operation`s; what it is to know are entries of the journal (`events`).
+
+Every operation is idempotent: a key names one trial for ever, times only rise, a stop stays. So a program that does not know whether it
+was heard says the same again. As Determined's custom searchers (0.19 to 0.37), but for keys that the program chooses instead of ids
+that it must keep.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal
+
+from muster.config import Point
+from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step
+from shared.errors import Conflict, Rejected
+
+
+class Verb(StrEnum):
+    """What a program may tell."""
+
+    CREATE = "create"
+    GO_ON = "go_on"
+    STOP = "stop"
+    PROGRESS = "progress"
+    SHUTDOWN = "shutdown"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that a program tells; which fields count follows from the verb.
+
+    Attributes:
+        key: The trial, by the name that the program gave it.
+        point: Of `create`: its hyperparameters; None leaves them to the sampler.
+        until: Of `create` and `go_on`: the time at which the program is asked again; None: never, the trial trains to its own end.
+        source: Of `create`: the key of the trial from whose newest checkpoint it starts.
+        share: Of `progress`: 0 to 1.
+        reason: Of `shutdown` and `fail`: for people.
+    """
+
+    verb: Verb
+    key: str = ""
+    point: Point | None = None
+    until: float | None = None
+    source: str | None = None
+    share: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What operations amount to.
+
+    Attributes:
+        starts: Trials to be made, and `withdrawn` those that wait for a place no more.
+        going_on: Trials that go on, whether they have paused or stand in their places.
+        stopped: Trials that end.
+        dropped: Keys of trials that end without having begun.
+    """
+
+    starts: list[Start] = field(default_factory=list)
+    withdrawn: list[Start] = field(default_factory=list)
+    going_on: list[GoOn] = field(default_factory=list)
+    stopped: list[int] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Runner:
+    """A trial as its program sees it; `start` is what waits for a place until it is a trial."""
+
+    created: Operation
+    start: Start
+    until: float | None
+    trial: int | None = None
+    is_undecided: bool = False
+    is_over: bool = False
+
+
+class Custom:
+    """Trials by their keys, and what was told of each."""
+
+    def __init__(self, undecided: Literal["park", "train"]) -> None:
+        self._parks = undecided == "park"
+        self._runners: dict[str, _Runner] = {}
+        self._keys: list[str] = []
+        self._of_trial: dict[int, str] = {}
+        self._share = 0.0
+        self._is_shut = False
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether its program has said that no more is to come."""
+        return self._is_shut
+
+    def key_of(self, trial: int) -> str:
+        """Return the name that the program gave a trial."""
+        return self._of_trial[trial]
+
+    def tell(self, operations: Iterable[Operation]) -> Answer:
+        """Take in what the program says, in order.
+
+        Raises:
+            Rejected: An operation names no trial that was created.
+            Conflict: A key is taken by another trial, or the search was shut down.
+        """
+        answer = Answer()
+        for index, operation in enumerate(operations):
+            self._take(operation, f"operations[{index}]", answer)
+        return answer
+
+    def plan_start(self) -> list[Step]:
+        return []
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        key = self._keys[branch]
+        self._runners[key].trial = trial
+        self._of_trial[trial] = key
+        return self._runners[key].until
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        """At its time a trial waits for the program; after a shutdown it ends there."""
+        runner = self._runner(trial)
+        if runner.is_over or runner.is_undecided or runner.until is None:
+            return NEVER
+        if time < runner.until:
+            return replace(NEVER, decide_at=runner.until)
+        if self._is_shut:
+            runner.is_over = True
+            return Ruling(counted=True, stop=True, at_top=True, decide_at=None)
+        runner.is_undecided = True
+        return Ruling(counted=True, stop=False, at_top=False, decide_at=None, pause=self._parks)
+
+    def on_parked(self, trial: int) -> list[Step]:
+        return []
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        self._runner(trial).is_over = True
+        return []
+
+    def plan_more(self, count: int) -> list[Start]:
+        return []
+
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        raise AssertionError("its program decides how many trials there are")
+
+    def progress(self) -> float:
+        """Return what the program has said."""
+        return self._share
+
+    def planned(self) -> int:
+        return len(self._keys)
+
+    def _runner(self, trial: int) -> _Runner:
+        return self._runners[self._of_trial[trial]]
+
+    def _take(self, operation: Operation, place: str, answer: Answer) -> None:
+        match operation.verb:
+            case Verb.CREATE:
+                self._create(operation, place, answer)
+            case Verb.GO_ON:
+                self._go_on(self._named(operation.key, f"{place}.key"), operation.until, answer)
+            case Verb.STOP:
+                self._stop(self._named(operation.key, f"{place}.key"), answer)
+            case Verb.PROGRESS:
+                self._share = max(self._share, operation.share or 0.0)
+            case Verb.SHUTDOWN | Verb.FAIL:
+                self._shut_down(answer)
+
+    def _create(self, operation: Operation, place: str, answer: Answer) -> None:
+        known = self._runners.get(operation.key)
+        if known is not None:
+            if known.created != operation:
+                raise Conflict(
+                    "key_taken",
+                    f"the key {operation.key!r} is another trial's",
+                    f"{place}.key",
+                    "choose a new key",
+                )
+            return
+        if self._is_shut:
+            raise Conflict("search_shut_down", "the search was shut down: it takes no more trials", place)
+        source = None
+        if operation.source is not None:
+            source = self._named(operation.source, f"{place}.source").trial
+            if source is None:
+                raise Conflict(
+                    "source_not_begun", f"the trial {operation.source!r} has not begun yet", f"{place}.source"
+                )
+        start = Start(branch=len(self._keys), point=operation.point, source=source)
+        self._keys.append(operation.key)
+        self._runners[operation.key] = _Runner(operation, start, operation.until)
+        answer.starts.append(start)
+
+    def _go_on(self, runner: _Runner, until: float | None, answer: Answer) -> None:
+        if runner.is_over or runner.until is None or (until is not None and until <= runner.until):
+            return
+        runner.until, runner.is_undecided = until, False
+        if runner.trial is not None:
+            answer.going_on.append(GoOn(runner.trial, until))
+
+    def _stop(self, runner: _Runner, answer: Answer) -> None:
+        if runner.is_over:
+            return
+        runner.is_over = True
+        if runner.trial is not None:
+            answer.stopped.append(runner.trial)
+            return
+        answer.dropped.append(runner.created.key)
+        if runner.start in answer.starts:
+            answer.starts.remove(runner.start)
+        else:
+            answer.withdrawn.append(runner.start)
+
+    def _shut_down(self, answer: Answer) -> None:
+        """What was told is carried out; what waits for the program ends."""
+        self._is_shut = True
+        for runner in self._runners.values():
+            if runner.is_undecided:
+                self._stop(runner, answer)
+
+    def _named(self, key: str, place: str) -> _Runner:
+        runner = self._runners.get(key)
+        if runner is None:
+            raise Rejected("unknown_key", f"no trial was created with the key {key!r}", place)
+        return runner

@@ -1,0 +1,96 @@
+"""Points that no sampler proposed: completed, and held against the space like any other."""
+
+import math
+from copy import deepcopy
+
+from pydantic import JsonValue
+
+from muster.config import (
+    Categorical,
+    Const,
+    Double,
+    Int,
+    Log,
+    Parameter,
+    Path,
+    Point,
+    holds,
+    parents_first,
+    put,
+)
+from muster.config.conditions import has_value, value_at
+from services.searcher.core.samplers.domain import Domain
+from shared.errors import Rejected
+
+_CLOSE = 1e-9
+
+
+def complete_point(domain: Domain, point: Point, place: str) -> Point:
+    """Return `point` with the space's constants; names that the space does not know stay as they are.
+
+    Raises:
+        Rejected: A parameter that takes part is missing or beyond its range, one is given that takes no part, or a constraint is
+            missed; `place` leads to it.
+    """
+    complete = deepcopy(point)
+    for path, parameter in parents_first(domain.space):
+        where = ".".join((place, *path))
+        if not holds(parameter, complete):
+            if has_value(complete, path):
+                raise Rejected("takes_no_part", "this parameter takes no part: its `when` is not met", where)
+        elif has_value(complete, path):
+            if not _has(parameter, value_at(complete, path)):
+                raise Rejected("out_of_range", f"it must be {_range(parameter)}", where)
+        elif isinstance(parameter, Const):
+            _put(complete, path, parameter.val, where)
+        else:
+            raise Rejected("missing_key", f"this parameter is missing; it must be {_range(parameter)}", where)
+    for constraint in domain.constraints:
+        if not constraint.is_met(complete):
+            raise Rejected("constraint_missed", f"the point misses the constraint '{constraint.text}'", place)
+    return complete
+
+
+def _has(parameter: Parameter, value: JsonValue) -> bool:
+    match parameter:
+        case Const():
+            return value == parameter.val
+        case Categorical():
+            return value in parameter.vals
+        case _ if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return False
+        case Int():
+            return isinstance(value, int) and _is_step(parameter, value)
+        case Double():
+            return _is_step(parameter, value)
+        case Log():
+            ends = sorted((parameter.base**parameter.minval, parameter.base**parameter.maxval))
+            return bool(ends[0] * (1 - _CLOSE) <= value <= ends[1] * (1 + _CLOSE))
+
+
+def _is_step(parameter: Int | Double, value: float) -> bool:
+    if not parameter.minval <= value <= parameter.maxval:
+        return False
+    steps = (value - parameter.minval) / parameter.step if parameter.step else 0.0
+    return math.isclose(steps, round(steps), abs_tol=1e-6)
+
+
+def _range(parameter: Parameter) -> str:
+    match parameter:
+        case Const():
+            return f"{parameter.val!r}: it is a constant"
+        case Categorical():
+            return f"one of {', '.join(repr(value) for value in parameter.vals[:20])}"
+        case Log():
+            return f"from {parameter.base:g}^{parameter.minval:g} to {parameter.base:g}^{parameter.maxval:g}"
+        case Int() | Double():
+            kind = "a whole number" if isinstance(parameter, Int) else "a number"
+            stepped = f", in steps of {parameter.step:g}" if parameter.step else ""
+            return f"{kind} from {parameter.minval:g} to {parameter.maxval:g}{stepped}"
+
+
+def _put(point: Point, path: Path, value: JsonValue, where: str) -> None:
+    try:
+        put(point, path, value)
+    except AssertionError:
+        raise Rejected("invalid_value", "a mapping is needed above this parameter", where) from None
