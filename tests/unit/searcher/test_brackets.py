@@ -7,7 +7,8 @@ from pydantic import JsonValue
 
 from services.searcher.core.journal import Entry, replay
 from services.searcher.core.methods.port import Ending
-from services.searcher.core.search import Moves, Search
+from services.searcher.core.moves import Moves
+from services.searcher.core.search import Search
 from tests.unit.searcher.world import SEED, adaptive, config
 
 CONCURRENT, TRIALS = 5, 60
@@ -29,7 +30,7 @@ def test_no_place_stands_idle_while_trials_are_left(stop_once: bool, seed: int) 
 
     def take(moves: Moves) -> None:
         due.update({made.number: made.decide_at or 0.0 for made in moves.created})
-        due.update({step.trial: step.decide_at for step in moves.going_on})
+        due.update({step.trial: step.decide_at or 0.0 for step in moves.going_on})
         begun.extend(made.decide_at or 0.0 for made in moves.created)
 
     take(search.start())
