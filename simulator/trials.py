@@ -92,6 +92,7 @@ class Item:
         stop_ms: From the signal to the end of the last rank, with saving.
         upload_ms: From the end of saving until the checkpoint is committed.
         steps: The trial's own steps from beginning to end.
+        begins_at: The progress of the checkpoint that it starts from.
         reports: What it validates, where a search judges it.
     """
 
@@ -117,4 +118,5 @@ class Item:
     experiment_max_slots: int | None = None
     max_concurrent_trials: int | None = None
     steps: int = 1000
+    begins_at: float = 0.0
     reports: Reports | None = None

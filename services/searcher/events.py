@@ -124,7 +124,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         preemption_timeout_s=float(config.preemption_timeout),
         upload_timeout_s=float(config.upload_timeout),
         optimizations=config.optimizations.model_dump(mode="json"),
-        start_checkpoint=submission.start_checkpoint,
+        start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
     )
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from muster.config import ExperimentConfig, load_config
 from services.searcher import events
 from services.searcher.core.editing import Edit
-from services.searcher.core.entities import Closed, Ended, Experiment
+from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
 from services.searcher.core.samplers import check_space
@@ -113,7 +113,9 @@ class EventHandlers:
 
     async def on_checkpoints(self, unit: Unit, batch: list[Delivery[CheckpointEvent]]) -> None:
         def apply(turn: Turn, number: int, message: CheckpointEvent) -> None:
-            turn.on_checkpoint(number, message.run_number)
+            is_good = isinstance(message, CheckpointSaved)
+            found = Checkpoint(message.checkpoint_id, message.run_number, message.step, is_good)
+            turn.on_checkpoint(number, found)
 
         await self.desk.on_trials(unit, news(batch), apply)
 

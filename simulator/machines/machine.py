@@ -196,7 +196,7 @@ class Machine:
                 refused = Exit(exit_code=None, is_machine_fault=True, reason="the restore was refused")
                 self._finish(local, refused, "refused")
                 return
-            local.progress = restored
+            local.progress = max(restored, self._ties.training.item_of(local.run).begins_at)
             local.rendezvous = f"{self.kind.name}:{local.run.token}"
         local.phase = "ready"
         self._start_when_met(local)

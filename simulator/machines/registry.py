@@ -45,7 +45,7 @@ class Registry:
         self._tell = tell
         self._trials: dict[TrialId, _Known] = {}
         self._runs: set[RunId] = set()
-        self._done: set[tuple[RunId, int]] = set()
+        self._done: dict[tuple[RunId, int], bool] = {}
         self._validations: dict[RunId, int] = {}
 
     def take(self, row: tuple[int, Fact], acknowledge: Act) -> None:
@@ -75,12 +75,12 @@ class Registry:
         """A manifest: the checkpoint counts, or is given up where the token is stale. Raises Unknown."""
         known = self._learn(run)
         if (run.id, number) not in self._done:
-            self._done.add((run.id, number))
-            if is_allowed(_fence(known, run), Effect.commit):
+            is_good = self._done[run.id, number] = is_allowed(_fence(known, run), Effect.commit)
+            if is_good:
                 self._watch.on_written(run.trial, run.token)
                 if (run.number, number) > known.saved_by:
                     known.saved, known.saved_by = progress, (run.number, number)
-        self._tell(Saved(run, number))
+        self._tell(Saved(run, number, int(progress), self._done[run.id, number]))
 
     def store(self, run: Run, number: int, step: int, values: Mapping[str, float]) -> None:
         """A validation, once; a stale one is stored and judged by nobody. Raises Unknown."""

@@ -20,10 +20,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """`checkpoint.saved` or `checkpoint.abandoned`."""
+    """`checkpoint.saved`, or `checkpoint.abandoned` where it is not good."""
 
     run: Run
     number: int
+    step: int
+    is_good: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from services.scheduler.core.facts import Closed, Ended, Fact, Granted
 from services.searcher.core import entities
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
-from shared.ids import TrialId
+from shared.ids import CheckpointId, TrialId, derived_id
 from simulator.searching.messages import Saved, Stored
 
 
@@ -40,9 +40,11 @@ def news_of_fact(number: int, fact: Fact, now: datetime) -> News | None:
 def news_of_report(report: Stored | Saved) -> News:
     """From the registry; an announced checkpoint counts whether it was saved or given up."""
     match report:
-        case Saved(run, count):
+        case Saved(run, count, step, is_good):
             name = f"checkpoint {run.id}:{count}"
-            return News(name, run.trial, lambda turn, trial: turn.on_checkpoint(trial, run.number))
+            checkpoint = CheckpointId(derived_id(run.id, "checkpoint", count))
+            found = entities.Checkpoint(checkpoint, run.number, step, is_good)
+            return News(name, run.trial, lambda turn, trial: turn.on_checkpoint(trial, found))
         case Stored(run, count, step, values, is_stale):
             name = f"validation {run.id}:{count}"
             return News(

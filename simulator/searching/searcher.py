@@ -218,7 +218,8 @@ class Searcher:
         for number in decision.wanted:
             trial = decision.trials[number]
             if trial.id not in self.items:
-                item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms)
+                source = None if trial.source is None else row.trials[trial.source]
+                item = self.items[trial.id] = row.submission.item(trial, self._agenda.now_ms, source)
                 self.rows.whose[trial.id] = row.experiment.id, number
                 self.ties.watch.on_arrived(trial.id, row.tenant, item)
             self.ties.watch.on_wished(trial.id, trial.wanted)

@@ -58,8 +58,8 @@ class Submission:
         where = where_asked(resources)
         return Needs(least, most, resources.slot_kind, resources.is_single_node, resources.slot_part, where)
 
-    def item(self, trial: Trial, now_ms: int) -> Item:
-        """What a trial that the search made now has to do."""
+    def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> Item:
+        """What a trial that the search made now has to do; a copy goes on from where the newest checkpoint of `source` is."""
         resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
         return Item(
             name=f"{self.name}.{trial.number}",
@@ -81,6 +81,7 @@ class Submission:
             max_restarts=self.config.max_restarts,
             experiment_max_slots=resources.max_slots,
             steps=self.learning.steps,
+            begins_at=float(source.checkpoint.step) if source and source.checkpoint else 0.0,
             reports=curve,
         )
 

@@ -133,20 +133,22 @@ class Changes:
         """Open a new request for a trial that was parked."""
         self.want(replace(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), Wanted.RUN)
 
-    def create(self, proposals: Iterable[Proposal]) -> None:
-        """Make the proposed trials and want them."""
-        for each in proposals:
-            trial = Trial(
-                id=trial_id(self.experiment.id, each.number),
-                number=each.number,
-                point=each.point,
-                seed=each.seed,
-                slots=self._slots,
-                created_at=self.now,
-                decide_at=each.decide_at,
-            )
-            self.want(trial, Wanted.RUN)
-            self._changed[trial.number] = None
+    def create(self, proposal: Proposal, source: Trial | None) -> None:
+        """Make the proposed trial and want it; one that copies another starts from that one's newest stored checkpoint."""
+        start = source.checkpoint if source else None
+        trial = Trial(
+            id=trial_id(self.experiment.id, proposal.number),
+            number=proposal.number,
+            point=proposal.point,
+            seed=proposal.seed,
+            slots=self._slots,
+            created_at=self.now,
+            decide_at=proposal.decide_at,
+            source=proposal.source,
+            start_checkpoint=start.id if start else None,
+        )
+        self.want(trial, Wanted.RUN)
+        self._changed[trial.number] = None
 
     def decide(self, position: int, entries: Iterable[Entry]) -> Decision:
         """Return everything that has changed; `position` is the journal's new length."""

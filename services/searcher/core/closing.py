@@ -85,9 +85,10 @@ class Closing:
         self._finish_if_over(None)
 
     def measure(self) -> None:
-        """Keep how far the search is; what an invalid trial had reached is not taken back."""
-        progress = max(self._experiment.progress, self._journal.search.progress())
-        self._changes.experiment = replace(self._experiment, progress=progress)
+        """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
+        search = self._journal.search
+        progress = max(self._experiment.progress, search.progress())
+        self._changes.experiment = replace(self._experiment, progress=progress, planned=search.planned())
 
     @property
     def _experiment(self) -> Experiment:

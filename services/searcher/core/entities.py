@@ -15,7 +15,7 @@ from services.searcher.core.machines import (
     TrialState,
     TrialTrigger,
 )
-from shared.ids import ExperimentId, TrialId, derived_id
+from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
@@ -40,6 +40,16 @@ class Mark:
     step: int
     value: float
     others: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What became of a checkpoint that a trial's run announced; one that is not good can never be started from."""
+
+    id: CheckpointId
+    run: int
+    step: int
+    is_good: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +168,8 @@ class Trial:
         settled: (run, how many of its checkpoints are saved or abandoned).
         ended: What the newest ended run announced.
         closed: Set once the request has ended and the trial is not wanted again.
+        source: The trial that it is a copy of; `start_checkpoint` is that one's, from which it starts.
+        checkpoint: Its own newest that is stored.
     """
 
     id: TrialId
@@ -180,6 +192,9 @@ class Trial:
     settled: tuple[int, int] = (0, 0)
     ended: Ended | None = None
     closed: Closed | None = None
+    source: int | None = None
+    start_checkpoint: CheckpointId | None = None
+    checkpoint: Checkpoint | None = None
     best: Mark | None = None
     latest: Mark | None = None
     reason: str | None = None
@@ -194,6 +209,17 @@ class Trial:
     def is_open(self) -> bool:
         """Whether a request of it stands with the scheduler."""
         return self.closed is None and self.state is not TrialState.PARKED
+
+    def with_checkpoint(self, found: Checkpoint) -> "Trial":
+        """Return the trial with one of its announced checkpoints saved or given up, and counted; that of an old run changes nothing."""
+        known_run, count = self.settled
+        if found.run < known_run:
+            return self
+        settled = (found.run, count + 1 if found.run == known_run else 1)
+        newest = self.checkpoint
+        if found.is_good and (newest is None or (found.run, found.step) >= (newest.run, newest.step)):
+            newest = found
+        return replace(self, settled=settled, checkpoint=newest)
 
     def moved(self, trigger: TrialTrigger) -> "Trial":
         """Return the trial after `trigger`; a missing edge raises Broken."""

@@ -39,6 +39,7 @@ Kind = Literal[
     "resumed",
     "stopping",
     "finished",
+    "stored",
 ]
 
 
@@ -115,6 +116,10 @@ class Journal:
         value = result.value if result else None
         self._append("observed", {"trial": trial, "value": value, **others, **self._named(trial), **ended})
 
+    def store(self, trial: int) -> None:
+        self.search.on_stored(trial)
+        self._append("stored", {"trial": trial})
+
     def widen(self, limit: int) -> Moves:
         moves = self.search.widen(limit)
         self._append("widened", {"limit": limit, **_moved(moves)})
@@ -173,6 +178,8 @@ def recompute(search: Search, entry: Entry) -> Facts:
             return _moved(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
         case "observed":
             search.observe(_whole(facts, "trial"), _result(facts))
+        case "stored":
+            search.on_stored(_whole(facts, "trial"))
         case "widened":
             return _moved(search.widen(_whole(facts, "limit")))
         case "edited":

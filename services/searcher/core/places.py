@@ -1,4 +1,5 @@
-"""What a search does with free places, carried out: trials are made, and trials that it has had pause go on."""
+"""What a search does with free places, carried out: trials are made, perhaps from the checkpoints of others, and trials that it has had
+pause go on."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,25 +8,32 @@ from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Trial
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.methods.port import GoOn
-from services.searcher.core.moves import Moves
+from services.searcher.core.moves import Moves, Proposal
 from shared.messages.specs import Wanted
 
 
 class Places:
-    """A turn's part that fills places. A trial that goes on by the result of another is perhaps not in hand: `missing` names it."""
+    """A turn's part that fills places. A trial that goes on by the result of another, or is copied, is perhaps not in hand: `missing`
+    names it."""
 
     def __init__(self, changes: Changes) -> None:
         self._changes = changes
         self._going_on: dict[int, GoOn] = {}
+        self._copies: list[Proposal] = []
 
     @property
     def missing(self) -> list[int]:
-        """Trials that go on, and that are to be given to `go_on`."""
-        return sorted(self._going_on)
+        """Trials that go on, or are copied, and that are to be given to `go_on`."""
+        return sorted({*self._going_on, *(each.source for each in self._copies if each.source is not None)})
 
     def fill(self, moves: Moves) -> None:
         """Make the new trials, and let those go on that are in hand."""
-        self._changes.create(moves.created)
+        for proposal in moves.created:
+            source = None if proposal.source is None else self._changes.get(proposal.source)
+            if proposal.source is not None and source is None:
+                self._copies.append(proposal)
+            else:
+                self._changes.create(proposal, source)
         for step in moves.going_on:
             if (trial := self._changes.get(step.trial)) is not None:
                 self._let_go_on(trial, step)
@@ -33,9 +41,12 @@ class Places:
                 self._going_on[step.trial] = step
 
     def go_on(self, trials: Iterable[Trial]) -> None:
-        """Let the trials go on that were missing."""
+        """Let the trials go on that were missing, and make the copies of those that were."""
         for trial in [self._changes.known(trial) for trial in trials]:
-            self._let_go_on(trial, self._going_on.pop(trial.number))
+            if trial.number in self._going_on:
+                self._let_go_on(trial, self._going_on.pop(trial.number))
+        copies, self._copies = self._copies, []
+        self.fill(Moves(created=tuple(copies)))
 
     def keep(self, step: GoOn) -> None:
         """Let a trial that has its place go on until another time; one that is about to pause stays."""

@@ -14,7 +14,7 @@ from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.methods.choose import make_method
 from services.searcher.core.methods.custom import Custom, Operation
-from services.searcher.core.methods.port import RULES, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.moves import Moves, Proposal, Told
 from services.searcher.core.objectives import Objectives, Scored
 from services.searcher.core.samplers import Observation, Suggestion, make_sampler
@@ -47,6 +47,7 @@ class Search:
         self._sampler = make_sampler(config, seed)
         self._method = make_method(config, self._sampler)
         self._driven = self._method if isinstance(self._method, Custom) else None
+        self._copying = self._method if isinstance(self._method, Copying) else None
         self._limit = self._concurrent = _concurrency(config)
         self._waiting: deque[Step] = deque()
         self._open: set[int] = set()
@@ -138,6 +139,15 @@ class Search:
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Make these trials with the points that they were given once, as soon as it is their turn."""
         self._given.update(suggestions)
+
+    def awaits_checkpoint(self, trial: int) -> bool:
+        """Whether it is to be told that a checkpoint of this trial was stored."""
+        return self._copying is not None and self._copying.awaits(trial)
+
+    def on_stored(self, trial: int) -> None:
+        """Take in that a checkpoint of a trial was stored which it awaits."""
+        assert self._copying is not None
+        self._copying.on_stored(trial)
 
     def on_parked(self, trial: int) -> Moves:
         """Take in that a trial which the search has had pause is parked; return what takes its place."""
@@ -257,6 +267,8 @@ class Search:
         self._open.add(number)
         decide_at = self._method.on_created(number, start.branch)
         suggestion = self._suggested(number, start.point)
+        if self._copying is not None:
+            self._copying.on_point(number, suggestion.point)
         seed = Stream(self._seed, number).seed()
         memo, key = suggestion.memo, self.key_of(number)
         return Proposal(number, suggestion.point, seed, decide_at, memo, start.source, key)

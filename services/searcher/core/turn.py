@@ -15,7 +15,7 @@ from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
 from services.searcher.core.driving import Driving
 from services.searcher.core.editing import Edit
-from services.searcher.core.entities import Closed, Ended, Experiment, Mark, Trial
+from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.machines import (
     EXPERIMENT,
@@ -63,7 +63,7 @@ class Turn:
 
     @property
     def missing(self) -> list[int]:
-        """Trials that the search has go on, and that are not in hand."""
+        """Trials that the search has go on, or copies, and that are not in hand."""
         return self._places.missing
 
     @property
@@ -113,14 +113,22 @@ class Turn:
             self._changes.put(trial)
         self._closing.settle(self._changes[result.trial])
 
-    def on_checkpoint(self, number: int, run: int) -> None:
-        """Take in that one of a run's announced checkpoints is saved or given up."""
+    def on_checkpoint(self, number: int, found: Checkpoint) -> None:
+        """Take in that an announced checkpoint is saved or given up, or that a saved one is no good after all."""
         trial = self._changes[number]
-        known_run, count = trial.settled
-        if trial.is_final or run < known_run:
+        if trial.is_final:
             return
-        trial = replace(trial, settled=(run, count + 1 if run == known_run else 1))
-        self._closing.settle(self._changes.put(trial, is_dirty=False))
+        if trial.checkpoint is not None and trial.checkpoint.id == found.id:
+            self._changes.put(replace(trial, checkpoint=found if found.is_good else None), is_dirty=False)
+            return
+        trial = self._changes.put(trial.with_checkpoint(found), is_dirty=False)
+        if (
+            found.is_good
+            and self.experiment.state in GOING
+            and self._journal.search.awaits_checkpoint(number)
+        ):
+            self._journal.store(number)
+        self._closing.settle(trial)
 
     def on_run_ended(self, number: int, ended: Ended, is_requeued: bool) -> None:
         trial = self._changes[number]
@@ -208,7 +216,7 @@ class Turn:
         self._closing.settle_anyway(self._changes[number])
 
     def go_on(self, trials: Iterable[Trial]) -> None:
-        """Want the trials that `missing` named."""
+        """Have the trials that `missing` named go on, and make the copies of them."""
         self._places.go_on(trials)
 
     def end_rest(self, trials: Iterable[Trial]) -> None:

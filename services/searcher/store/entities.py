@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, Column, Uuid, any_, bindparam, select
+from sqlalchemy import ARRAY, Column, Uuid, any_, bindparam, select, union
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -222,15 +222,15 @@ async def load_state(
 async def load_references(
     connection: AsyncConnection, checkpoints: Iterable[CheckpointId]
 ) -> frozenset[CheckpointId]:
-    """Return those of the checkpoints from which trials of a live experiment start."""
-    found = await connection.execute(
-        select(experiment.c.start_checkpoint)
-        .where(
-            experiment.c.start_checkpoint.in_(list(checkpoints)),
-            experiment.c.state.not_in(_FINAL_EXPERIMENTS),
-        )
-        .distinct()
+    """Return those of the checkpoints from which trials of a live experiment start, or a live trial by itself."""
+    wanted = list(checkpoints)
+    of_experiments = select(experiment.c.start_checkpoint).where(
+        experiment.c.start_checkpoint.in_(wanted), experiment.c.state.not_in(_FINAL_EXPERIMENTS)
     )
+    of_trials = select(trial.c.start_checkpoint).where(
+        trial.c.start_checkpoint.in_(wanted), trial.c.state.not_in(_FINAL_TRIALS)
+    )
+    found = await connection.execute(union(of_experiments, of_trials))
     return frozenset(CheckpointId(row.start_checkpoint) for row in found)
 
 

@@ -9,7 +9,17 @@ from uuid import UUID
 from pydantic import JsonValue
 from sqlalchemy import RowMapping
 
-from services.searcher.core.entities import Best, Closed, Counts, Ended, Experiment, Mark, Terms, Trial
+from services.searcher.core.entities import (
+    Best,
+    Checkpoint,
+    Closed,
+    Counts,
+    Ended,
+    Experiment,
+    Mark,
+    Terms,
+    Trial,
+)
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
 from shared.ids import ExperimentId, TenantId, TrialId
@@ -47,11 +57,13 @@ def to_experiment(row: Columns) -> Experiment:
 
 def to_trial(row: Columns) -> Trial:
     """Read a trial's row."""
-    ended = closed = None
+    ended = closed = checkpoint = None
     if row["ended_run"] is not None:
         ended = Ended(row["ended_run"], row["ended_validations"], row["ended_checkpoints"])
     if row["closed_outcome"] is not None:
         closed = Closed(row["closed_outcome"], row["closed_runs"], row["closed_reason"], row["closed_at"])
+    if row["checkpoint"] is not None:
+        checkpoint = Checkpoint(row["checkpoint"], row["checkpoint_run"], row["checkpoint_step"])
     return Trial(
         id=TrialId(row["id"]),
         number=row["number"],
@@ -73,6 +85,9 @@ def to_trial(row: Columns) -> Trial:
         settled=(row["settled_run"], row["settled_count"]),
         ended=ended,
         closed=closed,
+        source=row["source"],
+        start_checkpoint=row["start_checkpoint"],
+        checkpoint=checkpoint,
         best=to_mark(row["best_step"], row["best_value"], row["best_others"]),
         latest=to_mark(row["latest_step"], row["latest_value"], row["latest_others"]),
         reason=row["reason"],
@@ -156,6 +171,11 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
         "closed_runs": closed.runs if closed else None,
         "closed_reason": closed.reason if closed else None,
         "closed_at": _moment(closed.at) if closed else None,
+        "source": trial.source,
+        "start_checkpoint": _name(trial.start_checkpoint),
+        "checkpoint": _name(trial.checkpoint.id) if trial.checkpoint else None,
+        "checkpoint_run": trial.checkpoint.run if trial.checkpoint else None,
+        "checkpoint_step": trial.checkpoint.step if trial.checkpoint else None,
         "best_step": trial.best.step if trial.best else None,
         "best_value": trial.best.value if trial.best else None,
         "best_others": _others(trial.best),
@@ -191,6 +211,10 @@ def _to_others(others: Mapping[str, Any] | None) -> dict[str, float]:
 
 def _others(mark: Mark | Best | None) -> dict[str, JsonValue] | None:
     return {name: _number(value) for name, value in mark.others.items()} if mark and mark.others else None
+
+
+def _name(id: UUID | None) -> str | None:
+    return str(id) if id else None
 
 
 def _to_terms(row: Mapping[str, Any] | None) -> Terms:

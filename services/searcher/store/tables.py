@@ -84,6 +84,11 @@ trial = Table(
     Column("closed_runs", Integer),
     Column("closed_reason", Text),
     Column("closed_at", _Moment),
+    Column("source", Integer),
+    Column("start_checkpoint", Uuid),
+    Column("checkpoint", Uuid),
+    Column("checkpoint_run", Integer),
+    Column("checkpoint_step", BigInteger),
     Column("best_step", BigInteger),
     Column("best_value", Double),
     Column("best_others", JSONB),
@@ -112,6 +117,10 @@ FIXED = frozenset(
     }
 )
 """Columns of an experiment that no decision changes."""
+MADE = frozenset(
+    {"id", "tenant", "experiment", "number", "point", "seed", "slots", "source", "start_checkpoint"}
+)
+"""Columns of a trial that stay as it was made."""
 
 
 def _typed(table: Table, names: list[str]) -> str:
@@ -131,11 +140,7 @@ def _save() -> str:
     of_experiment = [column.name for column in experiment.c if column.name not in FIXED]
     of_trial = [column.name for column in trial.c]
     of_journal = [column.name for column in journal.c]
-    changing = [
-        name
-        for name in of_trial
-        if name not in ("id", "tenant", "experiment", "number", "point", "seed", "slots")
-    ]
+    changing = [name for name in of_trial if name not in MADE]
     return (
         f"WITH experiments AS (UPDATE {SCHEMA}.experiment AS e SET {_assigned(of_experiment, 'r')}"
         f" FROM jsonb_to_recordset($1::jsonb) AS r({_typed(experiment, of_experiment)})"

@@ -6,20 +6,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from operator import methodcaller
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from services.searcher.core.entities import Closed, Ended
+from services.searcher.core.entities import Checkpoint, Closed, Ended
 from services.searcher.core.machines import EXPERIMENT, TRIAL
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
 from shared.errors import Conflict
+from shared.ids import CheckpointId
 from shared.machine import Machine
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import NOW, World, asha, config, run_search
 
 RANDOM: dict[str, object] = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
+CHECKPOINT = Checkpoint(CheckpointId(UUID(int=3)), run=1, step=2)
 
 
 def begun(searcher: dict[str, object]) -> World:
@@ -133,7 +136,7 @@ def test_a_trial_is_final_when_what_it_announced_has_come_and_the_refill_does_no
     assert world.trials[1].state == "stopping"
     world.turn(lambda turn: turn.on_validation(Result(1, 1, 2, 2, {"loss": 0.4})))
     assert world.trials[1].state == "stopping"
-    world.turn(lambda turn: turn.on_checkpoint(1, 1))
+    world.turn(lambda turn: turn.on_checkpoint(1, CHECKPOINT))
     assert world.trials[1].state == "completed"
     assert world.trials[1].best and world.trials[1].best.value == 0.4
 
@@ -372,5 +375,5 @@ def test_a_final_trial_ignores_everything() -> None:
     world.turn(lambda turn: turn.on_granted(1, 9))
     world.turn(lambda turn: turn.on_validation(Result(1, 9, 1, 1, {"loss": 0.1})))
     world.turn(lambda turn: turn.on_run_ended(1, Ended(9, 0, 0), is_requeued=True))
-    world.turn(lambda turn: turn.on_checkpoint(1, 9))
+    world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, run=9)))
     assert replace(world.trials[1], dirty=False) == replace(before, dirty=False)

@@ -8,7 +8,7 @@ worst: signs, missing metrics and NaN are settled before it is asked.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from muster.config import Point
 from shared.errors import Rejected
@@ -121,8 +121,8 @@ class SearchMethod(Protocol):
         """Take in a trial's end, once per trial; return what to do with free places."""
         ...
 
-    def plan_more(self, count: int) -> list[Start]:
-        """Return at most `count` further trials, of those that it has not asked for yet."""
+    def plan_more(self, count: int) -> Sequence[Step]:
+        """Return what to do with at most `count` further places."""
         ...
 
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
@@ -138,4 +138,21 @@ class SearchMethod(Protocol):
 
     def planned(self) -> int:
         """Return how many trials the search makes in all, as far as it knows."""
+        ...
+
+
+@runtime_checkable
+class Copying(Protocol):
+    """What a method is besides that has trials start from the checkpoints of others: it knows who can be copied."""
+
+    def on_point(self, trial: int, point: Point) -> None:
+        """Take in the hyperparameters of a trial that was just created."""
+        ...
+
+    def awaits(self, trial: int) -> bool:
+        """Return whether it is to be told when the next checkpoint of this trial was stored."""
+        ...
+
+    def on_stored(self, trial: int) -> None:
+        """Take in that a checkpoint of a trial which it awaits was stored."""
         ...
