@@ -13,23 +13,10 @@ from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from muster.config import (
-    AdaptiveAsha,
-    AsyncHalving,
-    Categorical,
-    Const,
-    Custom,
-    Double,
-    ExperimentConfig,
-    Grid,
-    Int,
-    Log,
-    MedianStopping,
-    Random,
-    Single,
-)
+from muster.config import Categorical, Const, Double, ExperimentConfig, Int, Log
 from muster.config.metrics import Metric
 from muster.config.samplers import Sampler
+from muster.config.searchers import KINDS
 from muster.config.section import Section
 from muster.config.sections import (
     CheckpointStorage,
@@ -75,15 +62,6 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`profiling`", Profiling),
     ("`retention_policy`", RetentionPolicy),
 )
-SEARCHERS: tuple[type[Section], ...] = (
-    Single,
-    Random,
-    Grid,
-    AsyncHalving,
-    AdaptiveAsha,
-    MedianStopping,
-    Custom,
-)
 PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 
@@ -123,7 +101,7 @@ def generate() -> str:
     for title, section in SECTIONS:
         parts.append(_section(f"## {title}", section, with_purpose=section is not ExperimentConfig))
     parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
-    parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in SEARCHERS]
+    parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in KINDS.values()]
     parts.append(_section("### `sampler`", Sampler))
     parts.append(_section("### One of `metrics`", Metric))
     parts.append(

@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 
 from muster.config.conditions import check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
-from muster.config.searchers import Custom, Grid, Searcher, Single
+from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
     CheckpointStorage,
@@ -145,7 +145,8 @@ class ExperimentConfig(Section):
             return
         if isinstance(self.searcher, Custom):
             return  # Its program may give points of its own.
-        if not varied and (isinstance(self.searcher, Grid) or self.searcher.max_trials > 1):
+        is_many = isinstance(self.searcher, Grid | Hyperband | Pbt) or self.searcher.max_trials > 1
+        if not varied and is_many:
             raise refusal(
                 f"there is nothing to search: no hyperparameter varies, and the searcher is "
                 f"'{self.searcher.name}'",
@@ -154,6 +155,21 @@ class ExperimentConfig(Section):
             )
         if isinstance(self.searcher, Grid):
             self._check_grid()
+        if isinstance(self.searcher, Pbt):
+            self._check_keep(self.searcher.keep)
+
+    def _check_keep(self, keep: tuple[str, ...]) -> None:
+        names = [".".join(path) for path, _ in leaves(self.hyperparameters)]
+        for index, name in enumerate(keep):
+            if name not in names:
+                raise refusal(
+                    f"'{name}' is no hyperparameter", "searcher", "keep", index,
+                    hint="name it by its whole path: outer.inner",
+                )  # fmt: skip
+        if all(".".join(path) in keep for path, _ in searched(self.hyperparameters)):
+            raise refusal(
+                "every hyperparameter that varies is kept, so that copies would be alike", "searcher", "keep"
+            )
 
     def _check_grid(self) -> None:
         sizes = []

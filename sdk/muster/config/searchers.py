@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from muster.config.brackets import bracket_sizes
 from muster.config.metrics import Aims
 from muster.config.samplers import RANDOM, Sampler
-from muster.config.section import Section
+from muster.config.section import Section, refusal
 
 MAX_TRIALS = 100_000
 MAX_RUNGS = 30
@@ -54,7 +55,6 @@ class Single(_Common):
 class _Sampled(_Many):
     """Keys of every searcher that asks for points."""
 
-    max_trials: int = Field(ge=1, le=MAX_TRIALS)
     sampler: Sampler = RANDOM
 
     @model_validator(mode="after")
@@ -67,6 +67,7 @@ class Random(_Sampled):
     """`max_trials` points, each run to its end; drawn at random, or as `sampler` proposes."""
 
     name: Literal["random"]
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
 
 
 class Grid(_Many):
@@ -76,13 +77,14 @@ class Grid(_Many):
 
 
 class Timed(_Sampled):
-    """Keys of the searchers that stop trials: `max_time` is the most that a trial gets, counted in `time_metric`."""
+    """Keys of the searchers that look at trials on their way: `max_time` is the most that one gets, counted in `time_metric`."""
 
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
 
 
 class _Asha(Timed):
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
     divisor: float = Field(default=4, gt=1, le=1024)
     stop_once: bool = True
 
@@ -115,9 +117,69 @@ class MedianStopping(Timed):
     """
 
     name: Literal["median_stopping"]
+    max_trials: int = Field(ge=1, le=MAX_TRIALS)
     grace_time: int = Field(default_factory=lambda given: -(-given["max_time"] // 4), ge=0, le=2**53)
     interval: int = Field(default_factory=lambda given: max(1, given["max_time"] // 20), ge=1, le=2**53)
     min_trials: int = Field(default=3, ge=1, le=MAX_TRIALS)
+
+
+class Hyperband(Timed):
+    """Synchronous successive halving in brackets: each begins with many short trials or few long ones; all follow from `max_time`.
+
+    Attributes:
+        min_time: The least that a trial gets. There are about log(max_time / min_time) to the base `divisor` brackets.
+        divisor: At each rung, the best of so many go on, for so many times as long.
+    """
+
+    name: Literal["hyperband"]
+    min_time: int = Field(default=1, ge=1, le=2**53)
+    divisor: float = Field(default=3, gt=1, le=1024)
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Hyperband":
+        if self.min_time > self.max_time:
+            raise refusal(
+                f"min_time ({self.min_time}) must be at most max_time ({self.max_time})", "min_time"
+            )
+        sizes = bracket_sizes(self.max_time, self.min_time, self.divisor)
+        if (trials := sum(bracket[0] for bracket in sizes)) > MAX_TRIALS:
+            raise refusal(
+                f"these brackets make {trials} trials, more than {MAX_TRIALS}",
+                "min_time",
+                hint="raise it: the least time that tells trials apart",
+            )
+        return self
+
+
+class Pbt(Timed):
+    """Population-based training: every `interval` the worst give way to copies of the best, which go on with changed hyperparameters.
+
+    Attributes:
+        population_size: So many train side by side, or in turn where there are fewer places.
+        interval: Trials are compared every so much of `time_metric`; by default a tenth of `max_time`, 1 at least.
+        truncate_fraction: Of those that train, this share gives way, and as many are copied from.
+        resample_probability: That a hyperparameter of a copy is proposed anew; else a number is multiplied.
+        perturb_factor: By 1 plus or minus this.
+        keep: Hyperparameters that a copy takes over as they are, by their paths, such as the width of a network.
+    """
+
+    refused: ClassVar[Mapping[str, str]] = _REFUSED | {
+        "num_rounds": "give `max_time` and `interval`",
+        "length_per_round": "give `interval`",
+        "replace_function": "give `truncate_fraction`",
+        "explore_function": "give `resample_probability` and `perturb_factor`",
+        "max_trials": "give `population_size`; how many copies there will be follows from the results",
+    }
+
+    name: Literal["pbt"]
+    population_size: int = Field(ge=2, le=1000)
+    interval: int = Field(default_factory=lambda given: max(1, given["max_time"] // 10), ge=1, le=2**53)
+    truncate_fraction: float = Field(default=0.2, gt=0, le=0.5)
+    resample_probability: float = Field(default=0.2, ge=0, le=1)
+    perturb_factor: float = Field(default=0.2, gt=0, lt=1)
+    keep: tuple[Annotated[str, Field(min_length=1, max_length=256)], ...] = Field(
+        default=(), max_length=256, strict=False
+    )
 
 
 class Custom(_Many):
@@ -146,6 +208,8 @@ KINDS: Mapping[str, type[Section]] = {
     "async_halving": AsyncHalving,
     "adaptive_asha": AdaptiveAsha,
     "median_stopping": MedianStopping,
+    "hyperband": Hyperband,
+    "pbt": Pbt,
     "custom": Custom,
 }
 
@@ -162,6 +226,8 @@ Searcher = Annotated[
     | Annotated[AsyncHalving, Tag("<async_halving>")]
     | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")]
     | Annotated[MedianStopping, Tag("<median_stopping>")]
+    | Annotated[Hyperband, Tag("<hyperband>")]
+    | Annotated[Pbt, Tag("<pbt>")]
     | Annotated[Custom, Tag("<custom>")],
     Discriminator(
         _kind,

@@ -45,9 +45,7 @@ class Search:
         self._objectives = Objectives.of(config)
         self._seed = seed
         self._sampler = make_sampler(config, seed)
-        self._method = make_method(config, self._sampler)
-        self._driven = self._method if isinstance(self._method, Custom) else None
-        self._copying = self._method if isinstance(self._method, Copying) else None
+        self._follow(RULES)
         self._limit = self._concurrent = _concurrency(config)
         self._waiting: deque[Step] = deque()
         self._open: set[int] = set()
@@ -107,7 +105,7 @@ class Search:
     def start(self, rules: int = RULES) -> Moves:
         """Return the first trials. `rules` are older ones where the search was begun under them."""
         if rules != RULES:
-            self._method = make_method(self._config, self._sampler, rules)
+            self._follow(rules)
         self._add(self._method.plan_start())
         return self._filled()
 
@@ -220,6 +218,11 @@ class Search:
 
     def planned(self) -> int:
         return self._method.planned()
+
+    def _follow(self, rules: int) -> None:
+        self._method = make_method(self._config, self._sampler, self._seed, rules)
+        self._driven = self._method if isinstance(self._method, Custom) else None
+        self._copying = self._method if isinstance(self._method, Copying) else None
 
     def _plan_more(self) -> None:
         """Ask for trials in all places, where these are counted."""

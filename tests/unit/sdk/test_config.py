@@ -111,7 +111,7 @@ MISTAKES = [
     ("max_time: 9", "max_time: 9.5", "invalid_type", "searcher.max_time, line 16, column 3", "whole number"),
     ("max_time: 9", "max_time: 0", "invalid_value", "searcher.max_time, line 16, column 3", "1"),
     ("max_time: 9", "max_length: 9", "unsupported_key", "searcher.max_length, line 16, column 3", "max_time"),
-    ("adaptive_asha", "hyperband", "unknown_searcher", "searcher, line 10, column 1", "adaptive_asha"),
+    ("adaptive_asha", "hyperopt", "unknown_searcher", "searcher, line 10, column 1", "adaptive_asha"),
     ("minval: -4", "minval: -1", "invalid_value", "hyperparameters.lr.minval, line 4, column 29", "below"),
     ("minval: -4", "minval: 1", "invalid_value", "hyperparameters.lr.minval, line 4, column 29", "below"),
     (

@@ -15,7 +15,17 @@ from services.searcher.core.journal import replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.turn import Turn
 from tests.unit.searcher.rungs import check_stops, left_behind
-from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
+from tests.unit.searcher.world import (
+    SEED,
+    World,
+    adaptive,
+    asha,
+    config,
+    hyperband,
+    median,
+    run_search,
+    stored,
+)
 
 MAX_STEP = 20
 MIXED: dict[str, object] = {
@@ -69,6 +79,8 @@ METHODS: dict[str, Case] = {
     "adaptive_asha by promotion": Case(adaptive(max_time=16, stop_once=False), 16, 5),
     "median_stopping": Case(median()),
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
+    "hyperband": Case(hyperband(), 17),
+    "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
     **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "tpe", "nsga2")},
 }
 BY_STOPPING = (

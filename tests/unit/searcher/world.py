@@ -10,13 +10,13 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher.core.changes import Decision
-from services.searcher.core.entities import Closed, Ended, Experiment, Outcome, Trial
+from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.machines import TrialState
 from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.turn import Turn
-from shared.ids import ExperimentId
+from shared.ids import CheckpointId, ExperimentId
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 
@@ -68,6 +68,28 @@ def median(
         "name": "median_stopping",
         "max_trials": max_trials,
         "max_time": max_time,
+        "time_metric": "step",
+        "max_concurrent_trials": concurrent,
+        **more,
+    }
+
+
+def hyperband(max_time: int = 9, concurrent: int = 4, **more: object) -> dict[str, object]:
+    return {
+        "name": "hyperband",
+        "max_time": max_time,
+        "time_metric": "step",
+        "max_concurrent_trials": concurrent,
+        **more,
+    }
+
+
+def pbt(population: int = 5, max_time: int = 12, concurrent: int = 0, **more: object) -> dict[str, object]:
+    return {
+        "name": "pbt",
+        "population_size": population,
+        "max_time": max_time,
+        "interval": 3,
         "time_metric": "step",
         "max_concurrent_trials": concurrent,
         **more,
@@ -135,6 +157,18 @@ class World:
         found = Result(number, run, count, step, {"loss": loss, **values})
         return self.turn(lambda turn: turn.on_validation(found), number)
 
+    def save(self, number: int, step: int) -> Decision:
+        """A checkpoint of it is stored; that is counted once, which the inbox sees to."""
+        found = Checkpoint(CheckpointId(UUID(int=number << 32 | step)), self.trials[number].run, step)
+        decision = self.turn(lambda turn: turn.on_checkpoint(number, found), number)
+        self.events.pop()
+        return decision
+
+    def begun_at(self, number: int) -> int:
+        """The step of the checkpoint from which a trial started."""
+        start = self.trials[number].start_checkpoint
+        return 0 if start is None else start.int & 0xFFFFFFFF
+
     def requeue(self, number: int) -> Decision:
         """Its run fails, and it is to be started again."""
         ended = Ended(self.trials[number].run, None, None)
@@ -188,12 +222,14 @@ def run_search(
     max_step: int = 10_000,
     fates: Mapping[int, Outcome] = MappingProxyType({}),
     restarts: float = 0.0,
+    saves_every: int = 0,
     between: Callable[[World], object] = lambda world: None,
 ) -> None:
     """Run a search to its end: open trials take steps in an order drawn from `chaos`.
 
-    Those in `fates` end so at their second step, every other of the invalid ones at its first; of the steps `restarts` start a run again, perhaps from an earlier one; `between` is
-    called after every event.
+    Those in `fates` end so at their second step, every other of the invalid ones at its first; of the steps `restarts` start a run again,
+    perhaps from an earlier one; `between` is called after every event. Trials save a checkpoint every so many steps, and where they are
+    told to pause.
     """
     steps: dict[int, int] = {}
     if not world.trials:
@@ -205,19 +241,24 @@ def run_search(
             return
         number = chaos.choice(trials).number
         if world.trials[number].wanted is not Wanted.RUN:
+            if world.trials[number].wanted is Wanted.PARK and number in steps:
+                world.save(number, steps[number])
             world.obey(number)
             continue
         if world.trials[number].state is TrialState.QUEUED:
             world.grant(number)
+        begun = world.begun_at(number)
         if restarts and chaos.random() < restarts:
             world.requeue(number)
-            steps[number] = chaos.randint(0, steps.get(number, 0))
+            steps[number] = chaos.randint(begun, steps.get(number, begun))
             continue
-        steps[number] = step = steps.get(number, 0) + 1
-        if number in fates and step >= (1 if fates[number] == "invalid" and number % 2 else 2):
+        steps[number] = step = steps.get(number, begun) + 1
+        if number in fates and step - begun >= (1 if fates[number] == "invalid" and number % 2 else 2):
             world.close(number, fates[number])
         elif step > max_step:
             world.close(number, "completed")
         else:
             world.validate(number, step, loss(number, step))
+            if saves_every and step % saves_every == 0:
+                world.save(number, step)
     raise AssertionError("the search did not end")

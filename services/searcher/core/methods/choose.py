@@ -6,21 +6,26 @@ from muster.config import (
     Custom as CustomConfig,
     ExperimentConfig,
     Grid,
+    Hyperband as HyperbandConfig,
     MedianStopping as MedianConfig,
+    Pbt as PbtConfig,
     Single,
 )
 from services.searcher.core.methods.asha import Bracket, Tournament
 from services.searcher.core.methods.custom import Custom
 from services.searcher.core.methods.halving import deal_places, initial_trials, plan_brackets, rung_targets
+from services.searcher.core.methods.hyperband import Hyperband
 from services.searcher.core.methods.independent import Independent
 from services.searcher.core.methods.median import MedianStopping
+from services.searcher.core.methods.pbt import Pbt
 from services.searcher.core.methods.port import RULES, SearchMethod
 from services.searcher.core.methods.promotion import PromotionBracket
 from services.searcher.core.samplers import Sampler
+from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.independent import Counted
 
 
-def make_method(config: ExperimentConfig, sampler: Sampler, rules: int = RULES) -> SearchMethod:
+def make_method(config: ExperimentConfig, sampler: Sampler, seed: int, rules: int = RULES) -> SearchMethod:
     """Return the method that the config names, at its beginning."""
     searcher = config.searcher
     if isinstance(searcher, Single):
@@ -34,6 +39,10 @@ def make_method(config: ExperimentConfig, sampler: Sampler, rules: int = RULES) 
         return _tournament(searcher, are_apart=rules < 1)
     if isinstance(searcher, MedianConfig):
         return MedianStopping(searcher)
+    if isinstance(searcher, HyperbandConfig):
+        return Hyperband(searcher)
+    if isinstance(searcher, PbtConfig):
+        return Pbt(searcher, Domain.of(config), seed)
     if isinstance(searcher, CustomConfig):
         return Custom(searcher.undecided)
     if isinstance(searcher, Grid):

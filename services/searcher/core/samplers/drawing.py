@@ -57,7 +57,7 @@ def draw_point(space: Space, generator: Generator) -> Point:
     """Return a random point; one number is drawn per parameter that varies, in the order of `leaves`, whether it takes part or not."""
     point: Point = {}
     for path, parameter in leaves(space):
-        put(point, path, parameter.val if isinstance(parameter, Const) else _draw(parameter, generator))
+        put(point, path, parameter.val if isinstance(parameter, Const) else draw_value(parameter, generator))
     return active(space, point)
 
 
@@ -73,7 +73,7 @@ def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
         case Categorical():
             return parameter.vals
         case Int() | Double() if (steps := stepped(parameter)) is not None:
-            return [_nth_step(parameter, index) for index in range(steps)]
+            return [nth_step(parameter, index) for index in range(steps)]
         case Int():
             count = min(parameter.count or 1, parameter.maxval - parameter.minval + 1)
             return [_rounded_step(parameter.minval, parameter.maxval, i, count) for i in range(count)]
@@ -87,13 +87,14 @@ def grid_values(parameter: Parameter) -> Sequence[JsonValue]:
     assert_never(parameter)
 
 
-def _draw(parameter: Categorical | Int | Double | Log, generator: Generator) -> JsonValue:
+def draw_value(parameter: Categorical | Int | Double | Log, generator: Generator) -> JsonValue:
+    """Return a random value; one number is drawn for it."""
     part = generator.random()
     match parameter:
         case Categorical():
             return parameter.vals[int(part * len(parameter.vals))]
         case Int() | Double() if (steps := stepped(parameter)) is not None:
-            return _nth_step(parameter, min(int(part * steps), steps - 1))
+            return nth_step(parameter, min(int(part * steps), steps - 1))
         case Int():
             width = parameter.maxval - parameter.minval + 1
             return parameter.minval + min(int(part * width), width - 1)
@@ -104,7 +105,8 @@ def _draw(parameter: Categorical | Int | Double | Log, generator: Generator) -> 
     assert_never(parameter)
 
 
-def _nth_step(parameter: Int | Double, index: int) -> int | float:
+def nth_step(parameter: Int | Double, index: int) -> int | float:
+    """Return value `index` of a parameter with a step."""
     value = parameter.minval + index * (parameter.step or 0)
     # Steps of 0.1 are meant as 0.3 and not as 0.30000000000000004.
     return value if isinstance(parameter, Int) else min(round(value, 12), parameter.maxval)

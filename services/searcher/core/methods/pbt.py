@@ -1,0 +1,296 @@
+"""Population-based training: members train side by side; at its marks a member that is among the worst gives way to a copy of one of the best.
+
+Jaderberg et al., "Population Based Training of Neural Networks" (2017), asynchronous, with truncation selection: nobody waits for others;
+a member at a mark is held against the newest results of all. A copy is a new trial that starts from the newest stored checkpoint of the
+trial that it copies, with hyperparameters near that one's. Where the paper copies whoever is best, here only one that is as far and has a
+checkpoint stored is copied, so that no member goes back; where there is none the member trains on.
+
+With fewer places than members these take turns: at its mark a member pauses for one that waits and has passed fewer.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from muster.config import Pbt as Config, Point
+from services.searcher.core.methods.exploring import explore
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    GoOn,
+    KeepsItsTotal,
+    Ruling,
+    Start,
+    Step,
+)
+from services.searcher.core.samplers.domain import Domain
+from services.searcher.core.samplers.drawing import Stream
+
+WORST = math.inf
+UNSAVED_MARKS = 2
+"""A trial that has passed so many marks since a checkpoint of it was stored pauses once, which has its script save one."""
+
+
+class _State(Enum):
+    BEGINS = auto()
+    """As soon as there is a place."""
+    TRAINS = auto()
+    LEAVES = auto()
+    """Told to pause or to end."""
+    WAITS = auto()
+    """Paused, for a place to go on."""
+    DONE = auto()
+
+
+_WAITING = (_State.BEGINS, _State.WAITS)
+
+
+@dataclass(slots=True)
+class _Member:
+    """One of the population through all its trials.
+
+    Attributes:
+        trial: The present one, or the last; `trials` are all that it has had.
+        point: With which hyperparameters it trains.
+        passed: Marks behind it, with those of the trial that it copies.
+        furthest: The most that it ever had behind it.
+        value: What it came to at the last; None before the first. A copy has its predecessor's, until it `is_rated` itself.
+        unsaved: Marks passed since a checkpoint of the present trial was stored.
+        is_stored: Whether any was.
+        begun: Marks behind the present trial when it began, as a copy of `origin`.
+        copy: What its next trial is to be, decided upon; None: it begins from nothing.
+    """
+
+    place: int
+    state: _State = _State.BEGINS
+    trial: int = 0
+    trials: int = 0
+    point: Point = field(default_factory=dict)
+    passed: int = 0
+    furthest: int = 0
+    value: float | None = None
+    is_rated: bool = False
+    unsaved: int = 0
+    is_stored: bool = False
+    begun: int = 0
+    origin: "_Copy | None" = None
+    copy: "_Copy | None" = None
+
+    def reach(self, passed: int) -> None:
+        self.passed = passed
+        self.furthest = max(self.furthest, passed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """Of a member's trial, which trained with `original`; the member may have another by the time that the copy begins."""
+
+    member: _Member
+    trial: int
+    original: Point
+    point: Point
+
+    @property
+    def passed(self) -> int | None:
+        """How far the trial is by now; None once it is over without having been the member's last."""
+        is_same = self.member.trial == self.trial and self.member.copy is None
+        return self.member.passed if is_same else None
+
+
+class Pbt(KeepsItsTotal):
+    """The population; marks are every `interval` of the time metric up to `max_time`, and no member has more trials than marks."""
+
+    def __init__(self, config: Config, domain: Domain, seed: int) -> None:
+        self._config, self._domain, self._seed = config, domain, seed
+        self._members = [_Member(place) for place in range(config.population_size)]
+        self._by_trial: dict[int, _Member] = {}
+        self._marks = -(-config.max_time // config.interval)
+        self._places = config.max_concurrent_trials or config.population_size
+        self._busy = 0
+        self._copies = 0
+
+    def plan_start(self) -> list[Step]:
+        return self._filled()
+
+    def on_created(self, trial: int, branch: Branch) -> float | None:
+        member = self._by_trial[trial] = self._members[branch]
+        if member.copy is not None and (passed := member.copy.passed) is not None:
+            # What it copies has trained on meanwhile.
+            member.reach(min(passed, self._marks - 1))
+        member.trial, member.trials, member.begun = trial, member.trials + 1, member.passed
+        member.origin, member.copy = member.copy, None
+        member.is_rated, member.is_stored, member.unsaved = False, False, 0
+        return self._time_of(member.passed)
+
+    def on_point(self, trial: int, point: Point) -> None:
+        """Learn with which hyperparameters a new trial trains."""
+        self._by_trial[trial].point = point
+
+    def awaits(self, trial: int) -> bool:
+        """Return whether it is news that a checkpoint of this trial was stored."""
+        member = self._by_trial[trial]
+        return member.trial == trial and (not member.is_stored or member.unsaved > 0)
+
+    def on_stored(self, trial: int) -> None:
+        """Take in that a checkpoint of a trial was stored: it may be copied from now on."""
+        member = self._by_trial[trial]
+        member.is_stored, member.unsaved = True, 0
+
+    def on_result(self, trial: int, value: float, time: float) -> Ruling:
+        """Judge the member at the last of the marks that `time` reaches."""
+        member = self._by_trial[trial]
+        if member.trial != trial or member.state is not _State.TRAINS:
+            return NEVER
+        passed = member.passed
+        while passed < self._marks and time >= self._time_of(passed):
+            passed += 1
+        if passed == member.passed:
+            return Ruling(counted=False, stop=False, at_top=False, decide_at=self._time_of(passed))
+        member.reach(passed)
+        member.value, member.is_rated, member.unsaved = value, True, member.unsaved + 1
+        return self._judge(member)
+
+    def on_parked(self, trial: int) -> list[Step]:
+        """Fill the place that a paused trial has left."""
+        self._by_trial[trial].state = _State.WAITS
+        self._busy -= 1
+        return self._filled()
+
+    def on_ended(self, trial: int, ending: Ending) -> list[Step]:
+        """Let a copy follow a trial that gave way, and one that was lost before its time: it takes the worst place.
+
+        In the stead of an invalid one comes another of the same origin. One that finished by itself past its last mark but one has had
+        its time: perhaps its last result is still under way.
+        """
+        member = self._by_trial[trial]
+        if member.state is not _State.WAITS:
+            self._busy -= 1
+        marks_left = self._marks - member.passed
+        if ending is Ending.INVALID and member.copy is None:
+            self._take_back(member)
+        elif member.copy is None and marks_left > (1 if ending is Ending.FINISHED else 0):
+            member.value, member.is_rated = WORST, False
+            ranked, share = self._ranked()
+            self._copy_one(member, ranked[: max(share, 1)])
+        is_to_begin = member.copy is not None or (member.passed == 0 and member.trials < self._marks)
+        member.state = _State.BEGINS if is_to_begin else _State.DONE
+        return self._filled()
+
+    def plan_more(self, count: int) -> list[Step]:
+        self._places = max(self._places, self._busy + count)
+        return self._filled()
+
+    def progress(self) -> float:
+        """Return the share of the marks that are behind the members."""
+        passed = sum(
+            self._marks if member.state is _State.DONE else member.furthest for member in self._members
+        )
+        return passed / (self._marks * len(self._members))
+
+    def planned(self) -> int:
+        """Return how many trials there are so far, with those decided upon."""
+        coming = sum(
+            member.state is _State.BEGINS or member.copy is not None or member.trials == 0
+            for member in self._members
+        )
+        return coming + sum(member.trials for member in self._members)
+
+    def _judge(self, member: _Member) -> Ruling:
+        is_at_top = member.passed == self._marks
+        if is_at_top or self._gives_way(member):
+            member.state = _State.LEAVES
+            return Ruling(counted=True, stop=True, at_top=is_at_top, decide_at=None)
+        if member.unsaved == UNSAVED_MARKS or self._is_waited_for(member):
+            member.state = _State.LEAVES
+            return Ruling(counted=True, stop=False, at_top=False, decide_at=None, pause=True)
+        return Ruling(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
+
+    def _gives_way(self, member: _Member) -> bool:
+        """Decide upon a copy for a member that is among the worst, where one of the best can be copied."""
+        ranked, share = self._ranked()
+        value = WORST if member.value is None else member.value
+        if member not in ranked[len(ranked) - share :]:
+            return False
+        best = [
+            each
+            for value_of, each in ((_value(each), each) for each in ranked[:share])
+            if each.passed >= member.passed and value_of < value
+        ]
+        return self._copy_one(member, best)
+
+    def _take_back(self, member: _Member) -> None:
+        """Have it be as if the member's invalid trial had never been, and try another point."""
+        member.trials -= 1
+        member.passed, member.is_rated = member.begun, False
+        member.value = WORST if member.origin else None
+        if member.origin is not None:
+            member.copy = self._copied(
+                member.origin.member, member.origin.trial, member.origin.original, self._chance()
+            )
+
+    def _copy_one(self, member: _Member, best: list[_Member]) -> bool:
+        """Choose by chance among those of the best that can be copied; a copy of a copy that is yet to be rated is none of them."""
+        found = [
+            each
+            for each in best
+            if each.is_rated and each.is_stored and each.passed < self._marks and not each.copy
+        ]
+        if not found or member.trials >= self._marks:
+            return False
+        chance = self._chance()
+        chosen = found[int(chance.random() * len(found))]
+        member.copy = self._copied(chosen, chosen.trial, chosen.point, chance)
+        member.reach(chosen.passed)
+        return True
+
+    def _copied(self, member: _Member, trial: int, original: Point, chance: Stream) -> _Copy:
+        return _Copy(member, trial, original, explore(self._config, self._domain, original, chance))
+
+    def _chance(self) -> Stream:
+        """Every copy draws from a stream of its own, apart from those of the trials."""
+        self._copies += 1
+        return Stream(self._seed, -self._copies)
+
+    def _ranked(self) -> tuple[list[_Member], int]:
+        """The members that are not done, best first, and how many of them are the best, and as many the worst."""
+        ranked = [each for each in self._members if each.value is not None and each.state is not _State.DONE]
+        ranked.sort(key=lambda each: (_value(each), each.place))
+        share = math.ceil(round(len(ranked) * self._config.truncate_fraction, 9))
+        return ranked, min(share, len(ranked) // 2)
+
+    def _is_waited_for(self, member: _Member) -> bool:
+        """Whether more members that are behind this one wait than places are about to come free."""
+        waiting = sum(each.state in _WAITING and each.passed < member.passed for each in self._members)
+        return waiting > sum(each.state is _State.LEAVES for each in self._members)
+
+    def _filled(self) -> list[Step]:
+        """Give free places to the members that are least far."""
+        steps: list[Step] = []
+        waiting = [member for member in self._members if member.state in _WAITING]
+        for member in sorted(waiting, key=lambda each: (each.passed, each.place)):
+            if self._busy >= self._places:
+                break
+            if member.copy is not None and member.copy.passed == self._marks:
+                # What it was to copy has come to its end: nothing is left to train.
+                member.state, member.copy = _State.DONE, None
+                continue
+            self._busy += 1
+            steps.append(self._step(member))
+            member.state = _State.TRAINS
+        return steps
+
+    def _step(self, member: _Member) -> Step:
+        if member.state is _State.WAITS:
+            return GoOn(member.trial, self._time_of(member.passed))
+        if member.copy is None:
+            return Start(branch=member.place)
+        return Start(branch=member.place, point=member.copy.point, source=member.copy.trial)
+
+    def _time_of(self, passed: int) -> float:
+        """When the mark after so many is."""
+        return float(min((passed + 1) * self._config.interval, self._config.max_time))
+
+
+def _value(member: _Member) -> float:
+    return WORST if member.value is None else member.value
