@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from muster.config import ExperimentConfig, Timed
+from muster.config import Custom, ExperimentConfig, Timed
 from muster.errors import Rejected
 from services.scheduler.core.placement.labels import Where
 from shared.ids import WorkerId
@@ -150,6 +150,9 @@ def _check_room(question: Question) -> None:
 
 def _steps(question: Question) -> int:
     searcher = question.config.searcher
+    if isinstance(searcher, Custom):
+        message = "what a search of searcher 'custom' tries is known to its program alone"
+        raise Rejected("not_plannable", message, "searcher.name", "plan one trial of it: searcher.name: single")
     steps = question.steps or (searcher.max_time if isinstance(searcher, Timed) else None)
     if steps is None:
         raise Rejected(
