@@ -13,6 +13,7 @@ from muster.config import ExperimentConfig, Point
 from services.searcher.core.entities import Outcome
 from services.searcher.core.journal import replay
 from services.searcher.core.machines import ExperimentState, TrialState
+from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.turn import Turn
 from tests.unit.searcher.rungs import check_stops, left_behind
 from tests.unit.searcher.world import (
@@ -44,7 +45,7 @@ GRID: dict[str, object] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A search: how many trials it makes in all, and how many at once."""
+    """A search: how many trials it makes in all, and how many at once; `program`: what is told of it at its beginning."""
 
     searcher: dict[str, object]
     trials: int = 16
@@ -54,12 +55,18 @@ class Case:
     @property
     def is_fixed(self) -> bool:
         """Whether there are no other points in the stead of invalid ones."""
-        return self.searcher["name"] in ("single", "grid")
+        return self.searcher["name"] in ("single", "grid", "custom")
+
+    program: tuple[Operation, ...] = ()
 
     def config(self) -> ExperimentConfig:
         return config(self.searcher, self.space or MIXED)
 
+    def world(self) -> World:
+        return World(self.config(), self.program)
 
+
+TOLD = (*(Operation(Verb.CREATE, f"t{n}", until=5.0) for n in range(16)), Operation(Verb.SHUTDOWN))
 METHODS: dict[str, Case] = {
     "single": Case({"name": "single"}, 1, 1),
     "random": Case({"name": "random", "max_trials": 13, "max_concurrent_trials": 4}, 13),
@@ -78,6 +85,7 @@ METHODS: dict[str, Case] = {
     "async_halving by promotion, one at a time": Case(asha(stop_once=False, concurrent=1), 16, 1),
     "adaptive_asha by promotion": Case(adaptive(max_time=16, stop_once=False), 16, 5),
     "median_stopping": Case(median()),
+    "custom": Case({"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=TOLD),
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
@@ -125,7 +133,7 @@ CHANCE = st.builds(random.Random, st.integers(0, 10**6))
 @settings(max_examples=12, deadline=None)
 @given(story=STORIES)
 def test_a_search_makes_its_trials_and_no_more_keeps_its_limits_and_ends(name: str, story: Story) -> None:
-    case, world = METHODS[name], World(METHODS[name].config())
+    case, world = METHODS[name], METHODS[name].world()
     story.happen(world)
     assert sorted(world.trials) == list(range(1, made_by(case, world) + 1))
     assert world.search.planned() == case.trials
@@ -140,7 +148,7 @@ def test_a_search_makes_its_trials_and_no_more_keeps_its_limits_and_ends(name: s
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), outcome=OUTCOMES)
 def test_the_end_is_reached_though_every_trial_ends_early(name: str, seed: int, outcome: Outcome) -> None:
-    world = World(METHODS[name].config())
+    world = METHODS[name].world()
     Story(seed, dict.fromkeys(range(1, 100), outcome), frozenset(range(1, 100, 2))).happen(world)
     assert len(world.trials) == made_by(METHODS[name], world)
     assert world.experiment.state is end_by_the_rules(world)
@@ -156,9 +164,8 @@ def test_a_search_that_is_rebuilt_at_any_event_has_the_same_future(
         if chance.random() < 0.05:
             world.restart()
 
-    chosen = METHODS[name].config()
-    whole = story.happen(World(chosen))
-    broken = story.happen(World(chosen), restart)
+    whole = story.happen(METHODS[name].world())
+    broken = story.happen(METHODS[name].world(), restart)
     assert broken.journal == whole.journal
     assert broken.trials == whole.trials
     assert broken.experiment == whole.experiment
@@ -168,7 +175,7 @@ def test_a_search_that_is_rebuilt_at_any_event_has_the_same_future(
 @settings(max_examples=6, deadline=None)
 @given(story=STORIES)
 def test_a_replay_decides_the_same_and_positions_have_no_gap(name: str, story: Story) -> None:
-    world = story.happen(World(METHODS[name].config()))
+    world = story.happen(METHODS[name].world())
     assert [entry.position for entry in world.journal] == list(range(1, len(world.journal) + 1))
     assert replay(world.config, SEED, stored(world.journal)) is None
 
@@ -189,7 +196,7 @@ def test_what_is_told_again_changes_nothing(name: str, story: Story, chance: ran
                 n: replace(t, dirty=False) for n, t in trials.items()
             }
 
-    story.happen(World(METHODS[name].config()), tell_again)
+    story.happen(METHODS[name].world(), tell_again)
 
 
 @every_method
@@ -205,7 +212,7 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
         elif state is ExperimentState.ACTIVE and chance.random() < 0.03:
             world.turn(Turn.pause)
 
-    case, world = METHODS[name], World(METHODS[name].config())
+    case, world = METHODS[name], METHODS[name].world()
     story.happen(world, pause_or_resume)
     assert len(world.trials) == made_by(case, world) and world.most_open <= case.concurrent
     assert world.experiment.state is end_by_the_rules(world)
@@ -216,7 +223,7 @@ def test_pauses_of_a_person_change_neither_limits_nor_end(
 @settings(max_examples=6, deadline=None)
 @given(story=STORIES)
 def test_progress_rises_to_one_and_counts_trials_not_made_yet(name: str, story: Story) -> None:
-    world, seen = World(METHODS[name].config()), [0.0]
+    world, seen = METHODS[name].world(), [0.0]
 
     def watch(world: World) -> None:
         seen.append(world.experiment.progress)
@@ -232,7 +239,7 @@ def test_progress_rises_to_one_and_counts_trials_not_made_yet(name: str, story: 
 @settings(max_examples=12, deadline=None)
 @given(story=STORIES)
 def test_the_best_of_a_rung_are_never_stopped_and_others_never_kept(name: str, story: Story) -> None:
-    world = story.happen(World(METHODS[name].config()))
+    world = story.happen(METHODS[name].world())
     assert check_stops(world.config, world.journal) >= 1
 
 
@@ -240,7 +247,7 @@ def test_the_best_of_a_rung_are_never_stopped_and_others_never_kept(name: str, s
 @settings(max_examples=12, deadline=None)
 @given(story=STORIES)
 def test_the_best_of_a_rung_are_never_left_behind(name: str, story: Story) -> None:
-    world = story.happen(World(METHODS[name].config()))
+    world = story.happen(METHODS[name].world())
     assert left_behind(world.config, world.journal) == []
 
 

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -13,6 +13,7 @@ from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.machines import TrialState
+from services.searcher.core.methods.custom import Operation
 from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.turn import Turn
@@ -101,6 +102,8 @@ class World:
     """Holds what the database would, and applies events by whole turns."""
 
     config: ExperimentConfig
+    program: Sequence[Operation] = ()
+    """What is told at the beginning of a search that a program drives."""
     experiment: Experiment = field(init=False)
     search: Search = field(init=False)
     trials: dict[int, Trial] = field(default_factory=dict)
@@ -136,7 +139,8 @@ class World:
         return decision
 
     def begin(self) -> Decision:
-        return self.turn(Turn.begin)
+        decision = self.turn(Turn.begin)
+        return self.turn(lambda turn: turn.tell(self.program)) if self.program else decision
 
     def restart(self) -> None:
         """Loses the search, and rebuilds it from its journal as the database gives it back."""
