@@ -33,6 +33,7 @@ class SearchEvent(Record):
     point: dict[str, JsonValue] | None = None
     time: float | None = None
     value: float | None = None
+    others: dict[str, float] = {}
     state: str | None = None
     reason: str | None = None
 

@@ -669,7 +669,12 @@ class SearchEvent(Resource):
         default=None,
         description="The search's metric: of `validation` there, of `ended` its best. Null where it is no finite number, or the trial was no good.",
     )
-    state: str | None = Field(default=None, description="Of `ended`: completed, stopped, error, cancelled.")
+    others: dict[str, float] = Field(
+        default={}, description="Beside the value: what the config's `metrics` and `limits` name further."
+    )
+    state: str | None = Field(
+        default=None, description="Of `ended`: completed, stopped, error, cancelled, invalid."
+    )
     reason: str | None = Field(default=None, description="Of `ended`: why, where there is something to say.")
 
 

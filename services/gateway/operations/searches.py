@@ -121,6 +121,7 @@ def _render_event(event: searches.SearchEvent) -> SearchEvent:
         hyperparameters=event.point,
         at=event.time,
         value=event.value,
+        others=event.others,
         state=event.state,
         reason=event.reason,
     )

@@ -3,8 +3,8 @@
 An event's number is the position of its entry, so that nothing else counts them; several of one number happened at once.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from muster.config import Point
@@ -28,6 +28,7 @@ class DriverEvent:
         point: Of `created`: its hyperparameters.
         time: Of `validation`: how far it is.
         value: The metric: of `validation` there, of `ended` the best; None where it is no finite number, or the trial was no good.
+        others: Beside the value: what counts of the config's further `metrics` and `limits`.
         state: Of `ended`: the state in which it ended, with the `reason` where there is one.
     """
 
@@ -38,6 +39,7 @@ class DriverEvent:
     point: Point | None = None
     time: float | None = None
     value: float | None = None
+    others: Mapping[str, float] = field(default_factory=dict)
     state: str | None = None
     reason: str | None = None
 
@@ -45,18 +47,11 @@ class DriverEvent:
 def events_of(entry: Entry) -> Iterator[DriverEvent]:
     """Yield what a program is told by one entry of its search's journal, in order."""
     facts: dict[str, Any] = entry.facts
+    told = {name: facts[name] for name in ("time", "value", "others", "state", "reason") if name in facts}
     if entry.kind == "judged":
-        yield DriverEvent(
-            entry.position,
-            "validation",
-            facts["key"],
-            facts["trial"],
-            time=facts["time"],
-            value=facts["value"],
-        )
+        yield DriverEvent(entry.position, "validation", facts["key"], facts["trial"], **told)
     elif entry.kind == "observed":
-        ended = {name: facts[name] for name in ("value", "state", "reason")}
-        yield DriverEvent(entry.position, "ended", facts["key"], facts["trial"], **ended)
+        yield DriverEvent(entry.position, "ended", facts["key"], facts["trial"], **told)
     for key in facts.get("dropped", ()):
         yield DriverEvent(entry.position, "ended", key, None, state=TrialState.STOPPED.value)
     for made in facts.get("created", ()):

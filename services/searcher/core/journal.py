@@ -18,6 +18,7 @@ from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.methods.port import RULES, Ending, Ruling
 from services.searcher.core.moves import Moves, Told
 from services.searcher.core.objectives import Scored, Scores
+from services.searcher.core.results import Reading, Result
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Search
 from shared.errors import Broken
@@ -86,16 +87,18 @@ class Journal:
         self._append("started", {"rules": RULES, **_moved(moves)})
         return moves
 
-    def judge(self, trial: int, run: int, validation: int, value: float, time: float) -> Ruling:
-        ruling = self.search.on_result(trial, value, time)
+    def judge(self, result: Result, reading: Reading) -> Ruling:
+        ruling = self.search.on_result(result.trial, reading.value, reading.time)
         event: Facts = {
-            "trial": trial,
-            **self._named(trial),
-            "run": run,
-            "validation": validation,
-            "value": value if math.isfinite(value) else None,
-            "time": time,
+            "trial": result.trial,
+            **self._named(result.trial),
+            "run": result.run,
+            "validation": result.number,
+            "value": reading.value if math.isfinite(reading.value) else None,
+            "time": reading.time,
         }
+        if self.search.is_driven and reading.others:
+            event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
         self._append("judged", {**event, **_ruled(ruling)})
         return ruling
 

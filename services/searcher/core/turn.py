@@ -231,7 +231,7 @@ class Turn:
     def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
         if self.experiment.state not in GOING or trial.decide_at is None or reading.time < trial.decide_at:
             return
-        ruling = self._journal.judge(trial.number, result.run, result.number, reading.value, reading.time)
+        ruling = self._journal.judge(result, reading)
         trial = replace(
             trial,
             decide_at=ruling.decide_at,

@@ -166,6 +166,26 @@ def test_a_trial_starts_from_another() -> None:
     assert [made_["source"] for made_ in entry.facts["created"]] == [1]  # type: ignore[union-attr,call-overload,index]
 
 
+def test_further_metrics_are_told_beside_the_first() -> None:
+    made = world(limits=["size <= 5"])
+    tell(made, create("a"))
+    made.grant(1)
+    made.validate(1, 2, 0.5, size=3.0)
+    assert events(made)[-1].others == {"size": 3.0}
+    tell(made, Operation(Verb.STOP, "a"))
+    made.obey(1)
+    assert (events(made)[-1].kind, events(made)[-1].others) == ("ended", {"size": 3.0})
+
+
+def test_a_trial_that_its_script_calls_invalid_is_told_so_and_not_replaced() -> None:
+    made = world()
+    tell(made, create("a"))
+    made.grant(1)
+    made.close(1, "invalid")
+    assert (events(made)[-1].kind, events(made)[-1].state) == ("ended", "invalid")
+    assert len(made.trials) == 1 and made.experiment.state is ExperimentState.ACTIVE
+
+
 def test_a_failure_is_told_and_ends_nothing_else() -> None:
     made = world()
     tell(made, create("a"))

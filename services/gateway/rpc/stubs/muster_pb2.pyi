@@ -1607,7 +1607,14 @@ class RunPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[Run, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class SearchEvent(_message.Message):
-    __slots__ = ("number", "time", "kind", "key", "trial", "trial_number", "hyperparameters", "at", "value", "state", "reason")
+    __slots__ = ("number", "time", "kind", "key", "trial", "trial_number", "hyperparameters", "at", "value", "others", "state", "reason")
+    class OthersEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     TIME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -1617,6 +1624,7 @@ class SearchEvent(_message.Message):
     HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     AT_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     number: int
@@ -1628,9 +1636,10 @@ class SearchEvent(_message.Message):
     hyperparameters: _struct_pb2.Struct
     at: float
     value: float
+    others: _containers.ScalarMap[str, float]
     state: str
     reason: str
-    def __init__(self, number: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[SearchEventKind, str]] = ..., key: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., at: _Optional[float] = ..., value: _Optional[float] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, number: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[SearchEventKind, str]] = ..., key: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., at: _Optional[float] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ..., state: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SearchEventPage(_message.Message):
     __slots__ = ("items", "after", "acknowledged", "over")
