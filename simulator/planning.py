@@ -152,7 +152,9 @@ def _steps(question: Question) -> int:
     searcher = question.config.searcher
     if isinstance(searcher, Custom):
         message = "what a search of searcher 'custom' tries is known to its program alone"
-        raise Rejected("not_plannable", message, "searcher.name", "plan one trial of it: searcher.name: single")
+        raise Rejected(
+            "not_plannable", message, "searcher.name", "plan one trial of it: searcher.name: single"
+        )
     steps = question.steps or (searcher.max_time if isinstance(searcher, Timed) else None)
     if steps is None:
         raise Rejected(
