@@ -33,14 +33,22 @@ class Closing:
         return is_ending and self._experiment.counts.live > 0
 
     def close(self, trial: Trial, closed: Closed) -> None:
-        """Take in that a trial's request is closed for good; what takes its place is made at once."""
+        """Take in that a trial's request is closed for good; what takes its place is made at once.
+
+        A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
+        proposed knowing those before it.
+        """
         trial = replace(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
-        self._changes.put(trial.moved(TrialTrigger.TOLD))
+        trial = self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self._experiment.state in GOING:
             self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
+        is_complete = trial.is_complete()
+        if is_complete:
+            self._observe(trial, closed)
         self._places.fill(self._journal.end(trial.number, ending_of(trial, closed.outcome)))
         self.measure()
-        self.settle(self._changes[trial.number])
+        if is_complete:
+            self._finalise(self._changes[trial.number], closed)
 
     def close_parked(self, trial: Trial) -> None:
         """End a parked trial that the search is done with."""
@@ -49,12 +57,14 @@ class Closing:
     def settle(self, trial: Trial) -> None:
         """End a closed trial once all that it announced has arrived."""
         if trial.closed is not None and not trial.is_final and trial.is_complete():
+            self._observe(trial, trial.closed)
             self._finalise(trial, trial.closed)
 
     def settle_anyway(self, trial: Trial) -> None:
         """End a closed trial whose announced reports or checkpoints never came."""
         if trial.closed is not None and not trial.is_final:
             reason = trial.reason or "not everything that its last run announced was stored"
+            self._observe(replace(trial, reason=reason), trial.closed)
             self._finalise(replace(trial, reason=reason), trial.closed)
 
     def stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
@@ -113,12 +123,16 @@ class Closing:
         if trial.state is TrialState.PARKED:
             self.close_parked(trial)
 
+    def _observe(self, trial: Trial, closed: Closed) -> None:
+        """Tell those who want to know what a trial comes to that ends now."""
+        search = self._journal.search
+        if search.learns or search.is_driven:
+            final = trial.moved(end_of_trial(trial, closed))
+            self._journal.observe(final.number, result_of(final), final.state.value, final.reason)
+
     def _finalise(self, trial: Trial, closed: Closed) -> None:
         trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
         self._changes.tell(trial)
-        search = self._journal.search
-        if search.learns or search.is_driven:
-            self._journal.observe(trial.number, result_of(trial), trial.state.value, trial.reason)
         self._finish_if_over(trial)
 
     def _finish_if_over(self, last: Trial | None) -> None:

@@ -79,13 +79,13 @@ class Ours:
         return "pause" if ruling.pause else "stop" if ruling.stop else "go on"
 
     def leave(self, trial: int, is_paused: bool) -> None:
-        """Fill the place first, then tell what the trial came to: so it goes in the service."""
+        """Tell what a trial came to, then fill its place: so it goes in the service when all of its reports have arrived."""
         if is_paused:
             self._take(self._search.on_parked(trial))
             return
-        self._take(self._search.on_ended(trial, Ending.FINISHED))
         if self._search.learns:
             self._search.observe(trial, Scores(self._best[trial]))
+        self._take(self._search.on_ended(trial, Ending.FINISHED))
 
     def _take(self, moves: Moves) -> None:
         for made in moves.created:

@@ -150,6 +150,15 @@ def test_the_order_of_run_ended_and_request_closed_does_not_matter() -> None:
     assert world.trials[1].state == "completed"
 
 
+def test_what_follows_a_complete_trial_is_proposed_knowing_what_it_came_to() -> None:
+    world = begun({"name": "random", "sampler": "tpe", "max_trials": 3, "max_concurrent_trials": 1})
+    world.grant(1)
+    world.validate(1, step=1, loss=0.5)
+    world.close(1, "completed")
+    assert [entry.kind for entry in world.journal] == ["started", "observed", "ended"]
+    assert world.journal[-1].facts["created"]
+
+
 def test_a_lost_run_is_not_waited_for() -> None:
     world = begun(RANDOM)
     world.grant(1)
