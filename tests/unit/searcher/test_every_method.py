@@ -43,6 +43,14 @@ GRID: dict[str, object] = {
 }
 
 
+AIMS: dict[str, Any] = {
+    "metric": None,
+    "smaller_is_better": None,
+    "metrics": [{"name": "loss"}, {"name": "size", "smaller_is_better": False}],
+    "limits": ["latency <= 0.7"],
+}
+
+
 @dataclass(frozen=True)
 class Case:
     """A search: how many trials it makes in all, and how many at once; `program`: what is told of it at its beginning."""
@@ -90,10 +98,13 @@ METHODS: dict[str, Case] = {
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
     **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "tpe", "nsga2")},
+    "median_stopping with tpe, two metrics and a limit": Case(median(sampler="tpe", **AIMS)),
+    "async_halving with nsga2, two metrics and a limit": Case(asha(sampler="nsga2", **AIMS)),
 }
 BY_STOPPING = (
     "async_halving", "async_halving of one rung", "async_halving without limit",
     "adaptive_asha", "adaptive_asha conservative", "adaptive_asha with one slot",
+    "async_halving with nsga2, two metrics and a limit",
 )  # fmt: skip
 BY_PROMOTION = (
     "async_halving by promotion", "async_halving by promotion, one at a time", "adaptive_asha by promotion",

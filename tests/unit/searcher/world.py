@@ -1,6 +1,7 @@
 """A world around the searcher's core for tests: it grants, trains, validates and closes what is wanted."""
 
 import json
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from services.searcher.core.entities import Checkpoint, Closed, Ended, Experimen
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.machines import TrialState
 from services.searcher.core.methods.custom import Operation
+from services.searcher.core.objectives import Objectives
 from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.turn import Turn
@@ -218,6 +220,11 @@ def stored(journal: list[Entry]) -> list[Entry]:
     return [Entry(each.position, each.kind, json.loads(json.dumps(each.facts))) for each in journal]
 
 
+def others(config: ExperimentConfig, trial: int, step: int) -> dict[str, float]:
+    """What a trial reports beside its loss: of all that the search goes by something from 0 to 1."""
+    return {name: (1 + math.cos(trial * 7.1 + step)) / 2 for name in Objectives.of(config).others}
+
+
 def run_search(
     world: World,
     loss: Loss,
@@ -262,7 +269,7 @@ def run_search(
         elif step > max_step:
             world.close(number, "completed")
         else:
-            world.validate(number, step, loss(number, step))
+            world.validate(number, step, loss(number, step), **others(world.config, number, step))
             if saves_every and step % saves_every == 0:
                 world.save(number, step)
     raise AssertionError("the search did not end")
