@@ -20,7 +20,7 @@ DELIMITER = "__"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SECTIONS = frozenset(
     {"nats", "postgres", "redis", "s3", "telemetry", "side", "log", "worker"}
-    | {"gateway", "searcher", "scheduler", "provisioner", "registry"}
+    | {"gateway", "searcher", "scheduler", "provisioner", "registry", "simulator"}
 )
 """Every section of the platform: one environment may serve all processes, so another's sections are no error."""
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from shared.ids import PoolName, WorkerId
+from shared.ids import PoolName
 from simulator.control.leader import Tempo
 from simulator.files.schema import Cluster, Failures, Policy
 from simulator.machines.local import Kind
@@ -120,7 +120,7 @@ def simulate(
 def machines_of(cluster: Cluster) -> list[Kind]:
     """The machines that a file tells of."""
     return [
-        Kind(WorkerId(f"{group.name}-{number + 1}"), POOL, group.slots, group.kind, group.labels_of(number))
+        Kind(group.worker(number), POOL, group.slots, group.kind, group.labels_of(number))
         for group in cluster.machines
         for number in range(group.count)
     ]

@@ -34,14 +34,16 @@ class Addresses:
 
 def service_environment(service: str, addresses: Addresses) -> dict[str, str]:
     """The settings of one service that name the servers."""
-    urls = addresses.postgres[service]
     environment = {
         "MUSTER_NATS__URL": addresses.nats_url,
         "MUSTER_NATS__CREDENTIALS": str(addresses.credentials[service]),
-        "MUSTER_POSTGRES__OWNER_URL": urls.owner,
-        "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
-        "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
     }
+    if urls := addresses.postgres.get(service):
+        environment |= {
+            "MUSTER_POSTGRES__OWNER_URL": urls.owner,
+            "MUSTER_POSTGRES__TENANT_URL": urls.tenant,
+            "MUSTER_POSTGRES__SYSTEM_URL": urls.system,
+        }
     if service in USES_REDIS:
         environment["MUSTER_REDIS__URL"] = addresses.redis_url
     if service in USES_S3:

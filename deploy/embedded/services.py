@@ -1,4 +1,4 @@
-"""The five services as processes of their own: same interpreter, settings in the environment, ready when their side port says so."""
+"""The services as processes of their own: same interpreter, settings in the environment, ready when their side port says so."""
 
 import signal
 import sys
@@ -10,8 +10,11 @@ from deploy.embedded.ports import LOOPBACK, free_ports, is_free
 from deploy.embedded.processes import Command
 from deploy.embedded.servers.base import Daemon, Home, StopSigns
 
-SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner")
+SERVICES = ("gateway", "registry", "searcher", "scheduler", "provisioner", "simulator")
 """In the order of their start: those that take longest come first."""
+
+MODULES = {name: f"services.{name}" for name in SERVICES} | {"simulator": "simulator"}
+"""What is started: the simulator stands beside the services, because it drives their cores."""
 
 BAD_SETTINGS = 2
 """The exit code of a service that cannot use its settings: starting it again would not help."""
@@ -47,7 +50,7 @@ class Service(Daemon):
 
     def command(self) -> Command:
         return Command(
-            arguments=(sys.executable, "-P", "-m", f"services.{self.name}"),
+            arguments=(sys.executable, "-P", "-m", MODULES[self.name]),
             environment={
                 **self.environment,
                 **self.home.marker,

@@ -25,11 +25,15 @@ class Row:
         entities: the entities whose events it publishes.
         publish: further subjects it publishes.
         answer: subjects of requests it answers, and of hints it hears.
+        asks: the questions it may ask.
+        is_stateless: it neither takes nor gives messages that must not be lost, and has nothing to do with streams.
     """
 
     entities: tuple[str, ...]
     publish: tuple[str, ...] = ()
     answer: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ("qry.v1.>",)
+    is_stateless: bool = False
 
 
 SERVICES: dict[str, Row] = {
@@ -61,7 +65,11 @@ SERVICES: dict[str, Row] = {
             "wrq.v1.*.commit",
         ),
     ),
-    "simulator": Row(entities=()),
+    "simulator": Row(
+        entities=(),
+        asks=("qry.v1.scheduler.outlook", "qry.v1.registry.curves", "qry.v1.provisioner.provided"),
+        is_stateless=True,
+    ),
 }
 
 
@@ -76,12 +84,9 @@ def service_permissions(service: str) -> dict[str, JsonValue]:
     publish = [
         *(f"evt.v1.*.{entity}.>" for entity in row.entities),
         *row.publish,
-        "qry.v1.>",
-        "live.v1.>",
+        *row.asks,
         f"{inbox(service)}.>",
-        f"dlq.v1.{service}",
-        f"dlq.v1.{service}.>",
-        *_jetstream(service),
+        *(() if row.is_stateless else _delivery(service)),
     ]
     hear = [f"{inbox(service)}.>", f"qry.v1.{service}.>", *row.answer]
     return {"pub": _allow(publish), "sub": _allow(hear), "resp": {"max": 1, "ttl": RESPONSE_NS}}
@@ -109,8 +114,10 @@ def worker_template() -> dict[str, JsonValue]:
     }
 
 
-def _jetstream(service: str) -> Iterable[str]:
-    """The API subjects of a service; the server of 2.15 acknowledges with domain and account in the subject, older ones without."""
+def _delivery(service: str) -> Iterable[str]:
+    """Hints, dead letters and the API subjects of a service with an inbox and an outbox; the server of 2.15 acknowledges with domain and account in the subject, older ones without."""
+    yield "live.v1.>"
+    yield from (f"dlq.v1.{service}", f"dlq.v1.{service}.>")
     yield "$JS.API.INFO"
     for stream in STREAMS:
         yield f"$JS.API.STREAM.CREATE.{stream}"

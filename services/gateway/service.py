@@ -127,6 +127,7 @@ def make_doors(
         uploads=spool,
         validate_timeout_s=own.validate_timeout_s,
         query_timeout_s=own.query_timeout_s,
+        plan_timeout_s=own.plan_timeout_s,
         command_wait_s=own.command_wait_s,
         max_code_bytes=own.max_code_bytes,
         follow_poll_s=own.follow_poll_s,

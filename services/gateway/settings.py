@@ -26,6 +26,7 @@ class GatewaySection(Section):
     body_timeout_s: float = Field(10.0, gt=0)
     validate_timeout_s: float = Field(0.5, gt=0)
     query_timeout_s: float = Field(5.0, gt=0)
+    plan_timeout_s: float = Field(25.0, gt=0, le=55)
     command_wait_s: float = Field(2.0, ge=0)
     follow_poll_s: float = Field(1.0, gt=0)
     max_code_bytes: int = Field(96 * 1024 * 1024, ge=1024)

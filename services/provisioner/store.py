@@ -85,6 +85,14 @@ _FIELDS = tuple(field.name for field in fields(Instance))
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """Workers that a provider's machines brought; `boot_s`: the median of all so far, None where none has come."""
+
+    workers: tuple[WorkerId, ...]
+    boot_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Provider:
     """A pool as its provider has told it, and what holds back launches there."""
 
@@ -224,6 +232,19 @@ async def save_change(connection: AsyncConnection, before: Instance, after: Inst
         .values(_row_of(after))
     )
     return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_standing(connection: AsyncConnection, pool: PoolName) -> Standing:
+    """The workers that have come and not gone, and how long machines took from their launch until then."""
+    took = func.extract("epoch", instance.c.ready_at - instance.c.launched_at)
+    statement = select(
+        func.array_agg(instance.c.worker).filter(instance.c.ended_at.is_(None)).label("workers"),
+        func.percentile_cont(0.5).within_group(took).label("boot_s"),
+    ).where(instance.c.pool == pool, instance.c.ready_at.is_not(None))
+    row = (await connection.execute(statement)).one()
+    return Standing(
+        tuple(map(WorkerId, row.workers or ())), None if row.boot_s is None else float(row.boot_s)
+    )
 
 
 async def load_used(connection: AsyncConnection, since: datetime | None, now: datetime) -> list[Used]:

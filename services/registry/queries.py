@@ -9,6 +9,7 @@ from services.registry.core.downsample import choose_points
 from services.registry.links import Links
 from services.registry.store import checkpoints, logs, models, series, trials
 from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.curves import load_earlier
 from services.registry.store.series import Curve
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
@@ -35,6 +36,7 @@ from shared.messages.metrics import (
     TrialSummary,
 )
 from shared.messages.models import GetLineage, Lineage
+from shared.messages.plans import Curves, GetCurves
 
 POINTS_PER_ANSWER = 6_000
 """What fits into a reply; who wants more asks by name, or for fewer points."""
@@ -65,6 +67,7 @@ class Queries:
             ListCheckpoints: self.on_checkpoints,
             GetCheckpointFiles: self.on_checkpoint_files,
             GetLineage: self.on_lineage,
+            GetCurves: self.on_curves,
         }
 
     async def on_series(self, ask: Ask, query: GetSeries) -> SeriesPage:
@@ -162,6 +165,14 @@ class Queries:
         if found is None:
             raise NotFound(f"version {query.version_id}")
         return found
+
+    async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
+        """How earlier runs of a code went."""
+        async with self._units.tenant(ask.tenant) as unit:
+            runs = await load_earlier(
+                Driver.of(unit.connection), query.code_hash, query.metric, query.time_metric
+            )
+        return Curves(runs=tuple(runs))
 
     async def _pages(
         self,

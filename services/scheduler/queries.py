@@ -10,6 +10,7 @@ from services.scheduler.cycle import Cycle
 from services.scheduler.explaining import Explaining
 from services.scheduler.joining import Joining
 from services.scheduler.listing import page_of
+from services.scheduler.outlook import outlook
 from services.scheduler.pulse import Pulse
 from services.scheduler.rules import rules_of
 from services.scheduler.store.runs import load_allocation
@@ -21,6 +22,7 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound
 from shared.ids import PoolName, RunId
+from shared.messages.plans import GetOutlook, Outlook
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
     Explain,
@@ -51,6 +53,7 @@ class Queries:
             GetQueue: self.queue,
             Explain: self.explaining.explain,
             GetCluster: self.snapshot,
+            GetOutlook: self.outlook,
             ValidatePlacement: self.validate,
             GetAllocation: self.allocation,
             GetUsage: self.usage,
@@ -70,6 +73,16 @@ class Queries:
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
         ]
         return ClusterView(pools=pools, workers=tuple(self._worker_view(worker) for worker in present))
+
+    async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
+        cluster = self.cycle.cluster
+        found = cluster.pools.get(query.pool)
+        if found is None:
+            raise NotFound(f"pool {query.pool}")
+        here = [self._worker_view(one) for _, one in sorted(cluster.workers.items()) if _stands(one, found)]
+        return outlook(
+            cluster, found, (ask.tenant, query.workspace), _pool_view(query.pool, found), tuple(here)
+        )
 
     async def validate(self, ask: Ask, query: ValidatePlacement) -> Placeable:
         return validate_placement(self.cycle.cluster, ask.tenant, query)
@@ -128,6 +141,10 @@ class Queries:
             slot_ids=worker.slot_ids,
             disabled_slots=tuple(sorted(worker.disabled)),
         )
+
+
+def _stands(worker: Worker, pool: Pool) -> bool:
+    return worker.pool == pool.policy.name and worker.liveness is not Liveness.GONE
 
 
 def _pool_view(name: PoolName, pool: Pool) -> PoolView:

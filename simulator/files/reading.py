@@ -24,6 +24,16 @@ def read_cluster(path: Path) -> Cluster:
     return _read_yaml(path, Cluster)
 
 
+def read_cluster_document(document: JsonValue, name: str) -> Cluster:
+    """A cluster that was read already, by who calls it `name`. Raises Rejected."""
+    try:
+        return Cluster.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = _plain(first).removeprefix("Value error, ")
+        raise Rejected(f"invalid_{name}", message, dotted((name, *first["loc"]))) from None
+
+
 def read_policy(name: str) -> Policy:
     """A policy by its name, with nothing else said, or a file that says more. Raises Rejected."""
     if name in ORDERS:

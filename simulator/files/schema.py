@@ -6,6 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, m
 
 from muster.config.labels import Labels as LabelsOfMachines, LabelWord, read_labels
 from services.scheduler.core.placement.labels import Labels, labels_of
+from shared.ids import WorkerId
 from shared.messages.specs import WHOLE_SLOT, SlotKind, Thousandths
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -31,6 +32,7 @@ class Machines(Strict):
     """`count` machines alike, named `name-1`, `name-2`, …
 
     Attributes:
+        is_numbered: False: there is one, and it is named just `name`.
         labels: Of all of them.
         domains: By the key of a label, how many in a row share it: with `{rack: 8}` the first eight are labelled `rack=name-1`, the
             next eight `rack=name-2`.
@@ -39,9 +41,14 @@ class Machines(Strict):
     count: Annotated[int, Field(ge=1, le=100_000)] = 1
     slots: Annotated[int, Field(ge=1, le=1024)]
     name: Name = "machine"
+    is_numbered: bool = True
     kind: SlotKind | None = None
     labels: LabelsOfMachines = Field(default_factory=dict)
     domains: dict[LabelWord, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+
+    def worker(self, number: int) -> WorkerId:
+        """The name of the machine with this number, from 0."""
+        return WorkerId(f"{self.name}-{number + 1}" if self.is_numbered else self.name)
 
     def labels_of(self, number: int) -> Labels:
         """Of the machine with this number, from 0."""

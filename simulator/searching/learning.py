@@ -55,6 +55,8 @@ class Curve:
     halves_after: float
     step_ms: float
     others: Mapping[str, float] = field(default_factory=dict)
+    launch_ms: int | None = None
+    """None: as the submission says."""
 
     @property
     def every(self) -> int:

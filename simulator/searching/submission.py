@@ -8,6 +8,7 @@ from services.scheduler.core.placement.labels import Where, where_of
 from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
 from shared.ids import WorkerId
+from simulator.searching.earlier import Earlier
 from simulator.searching.learning import Landscape, Learning
 from simulator.trials import Item, SteppedWork
 
@@ -20,7 +21,8 @@ class Submission:
         config: Limits on metrics are left out of it: they are taken to be kept.
         seed: Of the trials' points and curves; the config's own seed of points goes first.
         checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
-        launch_ms: From the grant to the first step.
+        launch_ms: From the grant to the first step; `stop_ms`: from the signal to the end.
+        earlier: How its trials learn; None: as `learning` draws it from the seed.
     """
 
     name: str
@@ -32,13 +34,16 @@ class Submission:
     seed: int = 0
     checkpoint_ms: int | None = None
     launch_ms: int = 1000
-    landscape: Landscape = field(init=False)
+    stop_ms: int = 500
+    earlier: Earlier | None = None
+    landscape: Landscape | Earlier = field(init=False)
 
     def __post_init__(self) -> None:
         # What these curves say of a limit in real units is nothing.
         searcher = self.config.searcher.model_copy(update={"limits": ()})
         object.__setattr__(self, "config", self.config.model_copy(update={"searcher": searcher}))
-        object.__setattr__(self, "landscape", Landscape(self.config, self.learning, self.seed))
+        drawn = self.earlier or Landscape(self.config, self.learning, self.seed)
+        object.__setattr__(self, "landscape", drawn)
 
     @property
     def workspace(self) -> str:
@@ -77,7 +82,8 @@ class Submission:
             weight=resources.weight,
             single_node=resources.is_single_node,
             checkpoint_ms=self.checkpoint_ms,
-            launch_ms=self.launch_ms,
+            launch_ms=self.launch_ms if curve.launch_ms is None else curve.launch_ms,
+            stop_ms=self.stop_ms,
             max_restarts=self.config.max_restarts,
             experiment_max_slots=resources.max_slots,
             steps=self.learning.steps,

@@ -21,6 +21,8 @@ from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, p
 from tests.integration.servers import Servers
 
 WORKERS = ("w-1", "w-2")
+DELIVERING = set(SERVICES) - {"simulator"}
+"""Those with an inbox and an outbox; the simulator keeps nothing."""
 
 PUBLISHERS: dict[str, set[str]] = {
     "evt.v1.t.submission.committed": {"gateway"},
@@ -37,8 +39,11 @@ PUBLISHERS: dict[str, set[str]] = {
     "cmd.v1.searcher.pause_experiment": {"gateway"},
     "cmd.v1.scheduler.drain_worker": {"gateway", "provisioner"},
     "cmd.v1.registry.create_model": {"gateway"},
-    "qry.v1.scheduler.allocation": set(SERVICES),
-    "live.v1.t.experiment.x": set(SERVICES),
+    "qry.v1.scheduler.allocation": DELIVERING,
+    "qry.v1.scheduler.outlook": set(SERVICES),
+    "qry.v1.registry.curves": set(SERVICES),
+    "qry.v1.registry.logs": DELIVERING,
+    "live.v1.t.experiment.x": DELIVERING,
     "wrk.v1.w-1.desired": {"scheduler"},
     "wrk.v1.w-1.verdict": {"searcher"},
     "rpt.v1.w-1.reports": {"w-1"},
@@ -48,8 +53,8 @@ PUBLISHERS: dict[str, set[str]] = {
     "dlq.v1.searcher": {"searcher"},
     "_INBOX_gateway.x": {"gateway"},
     "_INBOX_w-1.x": set(),
-    "$JS.API.STREAM.INFO.EVT": set(SERVICES),
-    "$JS.API.STREAM.CREATE.EVT": set(SERVICES),
+    "$JS.API.STREAM.INFO.EVT": DELIVERING,
+    "$JS.API.STREAM.CREATE.EVT": DELIVERING,
     "$JS.API.STREAM.UPDATE.EVT": set(),
     "$JS.API.STREAM.DELETE.EVT": set(),
     "$JS.API.STREAM.PURGE.EVT": set(),
@@ -70,6 +75,7 @@ LISTENERS: dict[str, set[str]] = {
     "live.v1.>": {"gateway"},
     "qry.v1.searcher.journal": {"searcher"},
     "qry.v1.scheduler.>": {"scheduler"},
+    "qry.v1.simulator.plan": {"simulator"},
     "rpt.v1.>": {"registry"},
     "rpt.v1.w-1.reports": {"registry"},
     "wrq.v1.*.observed": {"scheduler"},

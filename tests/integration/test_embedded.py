@@ -25,7 +25,18 @@ from deploy.embedded.processes import wait_until
 from deploy.embedded.state import load_state
 
 MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
-PARTS = {"postgres", "nats", "redis", "s3", "registry", "searcher", "scheduler", "provisioner", "gateway"}
+PARTS = {
+    "postgres",
+    "nats",
+    "redis",
+    "s3",
+    "registry",
+    "searcher",
+    "scheduler",
+    "provisioner",
+    "gateway",
+    "simulator",
+}
 
 pytestmark = pytest.mark.timeout(180)
 

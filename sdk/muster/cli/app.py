@@ -11,6 +11,7 @@ from muster.cli import (
     cluster,
     experiment,
     model,
+    plan,
     pool,
     queue,
     replay,
@@ -27,6 +28,7 @@ from muster.errors import MusterError, Rejected
 PLUGINS = "muster.commands"
 SHORTHANDS = {"e": "experiment", "exp": "experiment", "t": "trial", "m": "model", "w": "worker", "p": "pool"}
 ORDER = (
+    "plan",
     "experiment",
     "trial",
     "model",
@@ -45,7 +47,6 @@ KNOWN_HELP = {
     "status": "Show what runs on this machine, and its memory.",
     "deadletters": "List, show, send again or drop messages that no handler could take.",
     "keys": "Make the keys that services and workers sign in with.",
-    "plan": "Tell what an experiment would cost and when it would end.",
     "republish": "Have services say again how their entities are, for a consumer that is new.",
     "simulate": "Try a scheduling policy on a workload, in virtual time.",
 }
@@ -59,7 +60,7 @@ class Root(TyperGroup):
     """The root group: knows shorthands, and loads other packages' commands only when they are called."""
 
     def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        return [*ORDER, *sorted(_plugins())]
+        return [*ORDER, *sorted(_plugins().keys() - set(ORDER))]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> TyperCommand | TyperGroup | None:  # type: ignore[override]
         name = SHORTHANDS.get(cmd_name, cmd_name)
@@ -131,6 +132,7 @@ app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(queue.app, name="queue")
+app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)
 app.command("login", cls=Command)(sign_in.login)

@@ -1,7 +1,6 @@
 """`muster experiment`: create, look at, steer and fork experiments."""
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,8 @@ from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
+from muster.cli.sources import code_folder, read_source
 from muster.cli.steering import add_steering
-from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import Experiment, ExperimentDetail
@@ -44,11 +43,11 @@ def create(
     from muster.client import connect
     from muster.config.load import load_document, validate_document
 
-    text = _read(config)
+    text = read_source(config)
     document = load_document(text, overrides or ())
     validate_document(document)
     with busy("packing code"):
-        archive = pack(_code_folder(config, folder))
+        archive = pack(code_folder(config, folder))
     _warn_of_missing_script(document.root.get("entrypoint"), archive.files)
     with connect() as client:
         with bytes_bar("sending code") as on_bytes:
@@ -203,26 +202,6 @@ def fork(
         patch = merge_patch(source.config, document.root)
         made = client.experiments.fork(experiment, patch, name=name, labels=label or ())
     _made(made, wait)
-
-
-def _read(config: Path) -> str:
-    try:
-        content = sys.stdin.buffer.read() if str(config) == "-" else config.read_bytes()
-        return content.decode()
-    except OSError as error:
-        raise Rejected(
-            "config_missing", f"the config cannot be read: {error.strerror}", place=str(config)
-        ) from error
-    except UnicodeDecodeError as error:
-        raise Rejected(
-            "invalid_yaml", f"the config is not UTF-8 (byte {error.start})", place=str(config)
-        ) from error
-
-
-def _code_folder(config: Path, folder: Path | None) -> Path:
-    if folder is not None:
-        return folder
-    return Path.cwd() if str(config) == "-" else config.resolve().parent
 
 
 def _warn_of_missing_script(entrypoint: object, files: Sequence[str]) -> None:

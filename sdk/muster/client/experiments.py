@@ -56,6 +56,39 @@ class Experiments:
             body["labels"] = list(labels)
         return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)
 
+    def plan(
+        self,
+        config: JsonObject | str,
+        code: Path | Archive | str | None = None,
+        *,
+        pool: str | None = None,
+        whole: bool = False,
+        cluster: JsonObject | None = None,
+        step_s: float | None = None,
+        steps: int | None = None,
+        price_per_slot_hour: float | None = None,
+        futures: int = 20,
+    ) -> models.Plan:
+        """Return what an experiment would cost and when it would end, by playing its search; nothing is submitted.
+
+        Args:
+            code: A folder or a hash: earlier trials of this code show how it learns, and how long its steps take.
+            pool: By default the config's; `whole`: as if nothing else ran there.
+            cluster: Machines to plan for instead of a pool, as `muster simulate` takes them.
+            step_s: Of one step; by default as earlier trials show. Where there are none, times and cost are left out.
+        """
+        given: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
+        told: JsonObject = {
+            "code_sha256": _hash_of(code),
+            "pool": pool,
+            "cluster": cluster,
+            "step_s": step_s,
+            "steps": steps,
+            "price_per_slot_hour": price_per_slot_hour,
+        }
+        given |= {name: value for name, value in told.items() if value is not None}
+        return self._transport.post(models.Plan, "/v1/plans", {**given, "whole": whole, "futures": futures})
+
     def fork(
         self,
         experiment: Reference,
@@ -235,6 +268,12 @@ class Experiments:
 
     def _tell(self, experiment: Reference, verb: str) -> models.Experiment:
         return self._transport.post(models.Experiment, f"{_path(experiment)}/{verb}", {})
+
+
+def _hash_of(code: Path | Archive | str | None) -> str | None:
+    if code is None or isinstance(code, str):
+        return code
+    return (code if isinstance(code, Archive) else pack(code)).sha256
 
 
 def _path(experiment: Reference) -> str:

@@ -512,6 +512,56 @@ class ModelVersionPage(Resource):
     next_cursor: str | None = None
 
 
+class PlanBasis(StrEnum):
+    """From what learning curves and times come."""
+
+    EARLIER_TRIALS = "earlier_trials"
+    STATED_MODEL = "stated_model"
+
+
+class PlanRange(Resource):
+    """In eight of ten futures between `low` and `high`; `middle` is the median."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class PlanRung(Resource):
+    """How many trials come as far as a rung of the search."""
+
+    at: float = Field(description="In the units of the search's time.")
+    trials: PlanRange
+
+
+class Plan(Resource):
+    """What an experiment would come to, by playing its search in several futures. Nothing was submitted."""
+
+    on: str = Field(description="The machines, in words.")
+    basis: PlanBasis
+    earlier_runs: int = Field(default=0, description="Of how many runs of the same code the answer is made.")
+    earlier_experiments: int = 0
+    others_running: int = Field(default=0, description="Requests that have slots of the pool now.")
+    others_waiting: int = Field(default=0, description="Requests that wait for slots of the pool now.")
+    futures: int = Field(description="How often the search was played.")
+    unit: str = Field(description="What a step is: the search's time metric, or `step`.")
+    trials: PlanRange
+    stopped: PlanRange = Field(description="Of the trials: ended by the search before their time.")
+    rungs: list[PlanRung] = Field(default=[], description="Empty where the method has none.")
+    steps: PlanRange = Field(description="Trained in all.")
+    slots: float = Field(description="Of one trial.")
+    step_s: float | None = Field(
+        default=None,
+        description="What a step takes; none: not known, and times, slot-hours and cost are left out.",
+    )
+    slot_hours: PlanRange | None = None
+    waits_s: PlanRange | None = Field(default=None, description="Until the first trial has its slots.")
+    took_s: PlanRange | None = Field(default=None, description="From the submission to the end.")
+    price_per_slot_hour: float | None = None
+    cost: PlanRange | None = None
+    notes: list[str] = Field(default=[], description="What the answer takes for granted.")
+
+
 class PoolOrder(StrEnum):
     """Who goes first: by submission, by priority, or who has had least of its share."""
 

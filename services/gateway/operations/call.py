@@ -39,6 +39,7 @@ class Doors:
     uploads: Path
     validate_timeout_s: float
     query_timeout_s: float
+    plan_timeout_s: float
     command_wait_s: float
     max_code_bytes: int
     follow_poll_s: float

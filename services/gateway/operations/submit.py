@@ -1,32 +1,36 @@
 """Creating and forking experiments: checked, committed, answered; what turns out impossible later becomes `rejected`."""
 
 import asyncio
-from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import structlog
-from pydantic import JsonValue
 
-from muster.config import ExperimentConfig, load_config
-from muster.errors import Rejected, Transient
+from muster.config import ExperimentConfig
+from muster.errors import Rejected
+from services.gateway.api.base import JsonObject
 from services.gateway.api.experiments import CreateExperimentRequest, ExperimentDetail, ForkExperimentRequest
 from services.gateway.core.documents import merge_patch
 from services.gateway.operations.call import Call
+from services.gateway.operations.checking import (
+    ask_placement,
+    ask_searcher,
+    document_of,
+    load_source,
+    one_source,
+    unless_away,
+)
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.render import render_experiment_detail
 from services.gateway.store import experiments as store, registry
 from shared.bus import Unit
-from shared.ids import ExperimentId, PoolName, WorkerId, new_id
-from shared.messages.experiments import SubmissionCommitted, ValidateConfig
+from shared.ids import ExperimentId, PoolName, new_id
+from shared.messages.experiments import SubmissionCommitted
 from shared.messages.files import GetUploadUrl
-from shared.messages.queue import ValidatePlacement
 from shared.messages.specs import UNCATEGORIZED
 
-T = TypeVar("T")
-_INLINE_CHARS = 16 * 1024
 _log = structlog.get_logger()
 
 
@@ -35,7 +39,7 @@ class _Submission:
     """All that is known of an experiment before it is committed."""
 
     config: ExperimentConfig
-    document: dict[str, JsonValue]
+    document: JsonObject
     config_yaml: str | None
     code_sha256: str | None
     labels: tuple[str, ...]
@@ -45,25 +49,19 @@ class _Submission:
 
 async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
     """Creates an experiment from a config and a code snapshot."""
-    if (request.config is None) == (request.config_yaml is None):
-        raise Rejected(
-            "invalid_request",
-            "exactly one of `config` (a JSON object) and `config_yaml` (text) is needed",
-            "config" if request.config is None else "config_yaml",
-        )
-    source = request.config_yaml if request.config is None else request.config
-    config = await _load(source or "", request.name)
+    source = one_source(request.config, request.config_yaml)
+    config = await load_source(source, request.name)
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    submission = _Submission(config, _document(config), request.config_yaml, request.code_sha256, labels)
+    submission = _Submission(config, document_of(config), request.config_yaml, request.code_sha256, labels)
     return await _submit(call, request, submission)
 
 
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
     """Creates an experiment with another's code and a changed config."""
     origin = await find_experiment(call, request.experiment)
-    config = await _load(merge_patch(origin.config, request.overrides), request.name)
+    config = await load_source(merge_patch(origin.config, request.overrides), request.name)
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    submission = _Submission(config, _document(config), None, origin.code_sha256, labels, origin.id)
+    submission = _Submission(config, document_of(config), None, origin.code_sha256, labels, origin.id)
     return await _submit(call, request, submission)
 
 
@@ -86,37 +84,15 @@ async def _submit(
     return answer
 
 
-async def _load(source: str | dict[str, JsonValue], name: str | None) -> ExperimentConfig:
-    """Reads the config off the event loop where it is large enough to hold it up."""
-    if isinstance(source, str) and len(source) > _INLINE_CHARS:
-        config = await asyncio.to_thread(load_config, source)
-    else:
-        config = load_config(source)
-    return config.model_copy(update={"name": name}) if name is not None else config
-
-
 async def _check(call: Call, submission: _Submission) -> _Submission:
     """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
-    resources = submission.config.resources
-    least, most = resources.slot_range
-    placement = ValidatePlacement(
-        pool=PoolName(resources.resource_pool or "default"),
-        min_slots=least,
-        max_slots=most,
-        kind=resources.slot_kind,
-        single_node=resources.is_single_node,
-        priority=resources.priority,
-        required_labels=resources.required_labels,
-        preferred_labels=resources.preferred_labels,
-        excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
-    )
-    timeout_s = call.doors.validate_timeout_s
+    pool = PoolName(submission.config.resources.resource_pool or "default")
     placed, accepted, _ = await asyncio.gather(
-        _unless_away(call.doors.bus.ask(placement, call.tenant, timeout_s)),
-        _unless_away(call.doors.bus.ask(ValidateConfig(config=submission.document), call.tenant, timeout_s)),
+        ask_placement(call, submission.config, pool),
+        ask_searcher(call, submission.document),
         _check_code(call, submission.code_sha256),
     )
-    warnings = (*(placed.warnings if placed else ()), *(accepted.warnings if accepted else ()))
+    warnings = (*placed, *accepted)
     return _Submission(
         submission.config,
         submission.document,
@@ -135,7 +111,7 @@ async def _check_code(call: Call, sha256: str | None) -> None:
         known = await registry.load_code(connection, sha256)
     if known is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=known.size_bytes)
-        target = await _unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+        target = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
         if target is None or target.known:
             return
     raise Rejected(
@@ -144,18 +120,6 @@ async def _check_code(call: Call, sha256: str | None) -> None:
         "code_sha256",
         "put the archive to /v1/code/{sha256} first",
     )
-
-
-async def _unless_away(answer: Awaitable[T]) -> T | None:
-    try:
-        return await answer
-    except Transient as error:
-        _log.warning("an owner could not be asked ahead of a submission", error=str(error))
-        return None
-
-
-def _document(config: ExperimentConfig) -> dict[str, JsonValue]:
-    return config.model_dump(mode="json", by_alias=True)
 
 
 def _values(

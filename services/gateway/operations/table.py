@@ -7,6 +7,7 @@ from services.gateway.api import (
     cluster,
     experiments,
     models,
+    plans,
     pools,
     reservations,
     searches,
@@ -28,6 +29,7 @@ from services.gateway.operations import (
     logs as log_handlers,
     metrics as metric_handlers,
     models as model_handlers,
+    plans as plan_handlers,
     pools as pool_handlers,
     reservations as reservation_handlers,
     searches as search_handlers,
@@ -61,6 +63,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.finish_experiment),
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
+    Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment),
     # searches that a program drives
     Operation("GetSearch", "GET", "/v1/experiments/{experiment}/search", searches.SearchRequest, searches.DrivenSearch, READ_EXPERIMENT, SAFE, search_handlers.get_search),
     Operation("ListSearchEvents", "GET", "/v1/experiments/{experiment}/search/events", searches.ListSearchEventsRequest, searches.SearchEventPage, READ_EXPERIMENT, SAFE, search_handlers.list_search_events),

@@ -70,6 +70,9 @@ runs = Table(
     Column("restored", Uuid),
     Column("superseded_after", BigInteger),
     Column("first_day", Date),
+    Column("granted_at", _INSTANT),
+    Column("slots", Float),
+    Column("outcome", Text),
 )
 
 marks = Table(

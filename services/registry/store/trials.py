@@ -17,6 +17,7 @@ from services.registry.core.supersede import Attempt
 from services.registry.store.tables import experiments, runs, trials
 from shared.driver import Driver, Row
 from shared.messages.runs import AllocationFacts, RunEnded
+from shared.messages.specs import WHOLE_SLOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,11 @@ async def save_grant(connection: AsyncConnection, facts: AllocationFacts, now: d
 
 
 async def save_ending(connection: AsyncConnection, ended: RunEnded, ending: Ending) -> None:
-    """Keep how a run ended."""
+    """Keep how a run ended, and for how long it had which slots."""
+    slots = sum(member.part / WHOLE_SLOT if member.part else member.slots for member in ended.members)
     facts = ended.run_id, ending, ended.ended_at, ended.checkpoints, ended.version
-    await Driver.of(connection).fetch(_END_RUN, *facts)
+    had = ended.granted_at, float(slots), ended.outcome
+    await Driver.of(connection).fetch(_END_RUN, *facts, *had)
 
 
 async def load_end(connection: AsyncConnection, trial: UUID) -> datetime | None:
@@ -183,7 +186,10 @@ INSERT INTO registry.runs (id, trial, tenant, experiment, number, token, ending,
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (id) DO NOTHING
 """
-_END_RUN = "UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5 WHERE id = $1"
+_END_RUN = """
+UPDATE registry.runs SET ending = $2, ended_at = $3, announced = $4, version = $5, granted_at = $6, slots = $7, outcome = $8
+WHERE id = $1
+"""
 _RESUME_RUN = "UPDATE registry.runs SET resumed_from = $2, restored = $3 WHERE id = $1"
 _LOCK_TRIAL = "SELECT newest_token FROM registry.trials WHERE id = $1 FOR NO KEY UPDATE"
 _BY_TRIAL = """

@@ -24,6 +24,7 @@ from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.logs import GetLogs
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
 from shared.messages.reservations import GetReservations
@@ -121,6 +122,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         ListCheckpoints,
         GetCheckpointFiles,
     ),
+    "simulator": (PlanExperiment,),
 }
 
 

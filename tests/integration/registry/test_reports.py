@@ -9,6 +9,7 @@ from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, WorkerId, derived_id
 from shared.messages.logs import GetLogs, LogPage
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries, SeriesPage, TrialSummaries
+from shared.messages.plans import GetCurves
 from shared.messages.reports import Report, Validation
 from tests.integration.registry.platform import (
     Platform,
@@ -348,3 +349,39 @@ async def _ended(around: Platform, run: Run) -> bool:
     return bool(
         await around.count("SELECT count(*) FROM registry.runs WHERE id = $1 AND ending = 'ordinary'", run.id)
     )
+
+
+async def test_runs_of_a_code_are_told_with_their_times_and_validations(around: Platform) -> None:
+    code = "c" * 64
+    runs = [around.scheduler.grant(code_hash=code), around.scheduler.grant(code_hash=code)]
+    silent, other = around.scheduler.grant(code_hash=code), around.scheduler.grant(code_hash="d" * 64)
+    for run in (*runs, other):
+        batch: list[Report | Validation] = [
+            validation(1, 10, loss=0.5, epochs=1.0),
+            validation(2, 20, loss=math.nan, epochs=2.0),
+            validation(3, 30, accuracy=0.5),
+        ]
+        await around.reports(run, 1, batch)
+    for run in (runs[0], silent, other, runs[1]):
+        await around.publish(
+            "scheduler", ended(run, "stopped", ago_s=60.0 if run is runs[0] else 0.0), run.tenant
+        )
+    question = GetCurves(code_hash=code, metric="loss", time_metric="epochs")
+
+    async def are_told() -> bool:
+        return len((await around.ask(question)).runs) == 2
+
+    await eventually(are_told)
+    found = (await around.ask(question)).runs
+    assert [one.trial_id for one in found] == [run.trial for run in runs], "oldest first"
+    first = found[0]
+    assert (first.times, first.at_ms, first.outcome, first.slots) == (
+        (1.0, 2.0),
+        (1010, 1020),
+        "stopped",
+        1.0,
+    )
+    assert first.values[0] == 0.5 and math.isnan(first.values[1])
+    by_step = (await around.ask(GetCurves(code_hash=code, metric="loss"))).runs[0]
+    assert by_step.times == (10.0, 20.0, 30.0) and math.isnan(by_step.values[2])
+    assert (await around.ask(question, OTHER_TENANT)).runs == ()

@@ -49,6 +49,12 @@ class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LOG_STREAM_STDERR: _ClassVar[LogStream]
     LOG_STREAM_PLATFORM: _ClassVar[LogStream]
 
+class PlanBasis(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PLAN_BASIS_UNSPECIFIED: _ClassVar[PlanBasis]
+    PLAN_BASIS_EARLIER_TRIALS: _ClassVar[PlanBasis]
+    PLAN_BASIS_STATED_MODEL: _ClassVar[PlanBasis]
+
 class PoolOrder(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     POOL_ORDER_UNSPECIFIED: _ClassVar[PoolOrder]
@@ -139,6 +145,9 @@ LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
 LOG_STREAM_PLATFORM: LogStream
+PLAN_BASIS_UNSPECIFIED: PlanBasis
+PLAN_BASIS_EARLIER_TRIALS: PlanBasis
+PLAN_BASIS_STATED_MODEL: PlanBasis
 POOL_ORDER_UNSPECIFIED: PoolOrder
 POOL_ORDER_FIFO: PoolOrder
 POOL_ORDER_PRIORITY: PoolOrder
@@ -1385,6 +1394,92 @@ class PageRequest(_message.Message):
     limit: int
     cursor: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class Plan(_message.Message):
+    __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes")
+    ON_FIELD_NUMBER: _ClassVar[int]
+    BASIS_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_RUNS_FIELD_NUMBER: _ClassVar[int]
+    EARLIER_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_RUNNING_FIELD_NUMBER: _ClassVar[int]
+    OTHERS_WAITING_FIELD_NUMBER: _ClassVar[int]
+    FUTURES_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    STOPPED_FIELD_NUMBER: _ClassVar[int]
+    RUNGS_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    STEP_S_FIELD_NUMBER: _ClassVar[int]
+    SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    WAITS_S_FIELD_NUMBER: _ClassVar[int]
+    TOOK_S_FIELD_NUMBER: _ClassVar[int]
+    PRICE_PER_SLOT_HOUR_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    on: str
+    basis: PlanBasis
+    earlier_runs: int
+    earlier_experiments: int
+    others_running: int
+    others_waiting: int
+    futures: int
+    unit: str
+    trials: PlanRange
+    stopped: PlanRange
+    rungs: _containers.RepeatedCompositeFieldContainer[PlanRung]
+    steps: PlanRange
+    slots: float
+    step_s: float
+    slot_hours: PlanRange
+    waits_s: PlanRange
+    took_s: PlanRange
+    price_per_slot_hour: float
+    cost: PlanRange
+    notes: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, on: _Optional[str] = ..., basis: _Optional[_Union[PlanBasis, str]] = ..., earlier_runs: _Optional[int] = ..., earlier_experiments: _Optional[int] = ..., others_running: _Optional[int] = ..., others_waiting: _Optional[int] = ..., futures: _Optional[int] = ..., unit: _Optional[str] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ..., stopped: _Optional[_Union[PlanRange, _Mapping]] = ..., rungs: _Optional[_Iterable[_Union[PlanRung, _Mapping]]] = ..., steps: _Optional[_Union[PlanRange, _Mapping]] = ..., slots: _Optional[float] = ..., step_s: _Optional[float] = ..., slot_hours: _Optional[_Union[PlanRange, _Mapping]] = ..., waits_s: _Optional[_Union[PlanRange, _Mapping]] = ..., took_s: _Optional[_Union[PlanRange, _Mapping]] = ..., price_per_slot_hour: _Optional[float] = ..., cost: _Optional[_Union[PlanRange, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PlanExperimentRequest(_message.Message):
+    __slots__ = ("config", "config_yaml", "code_sha256", "pool", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
+    CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
+    POOL_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    STEP_S_FIELD_NUMBER: _ClassVar[int]
+    PRICE_PER_SLOT_HOUR_FIELD_NUMBER: _ClassVar[int]
+    FUTURES_FIELD_NUMBER: _ClassVar[int]
+    config: _struct_pb2.Struct
+    config_yaml: str
+    code_sha256: str
+    pool: str
+    cluster: _struct_pb2.Struct
+    whole: bool
+    steps: int
+    step_s: float
+    price_per_slot_hour: float
+    futures: int
+    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., pool: _Optional[str] = ..., cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., whole: _Optional[bool] = ..., steps: _Optional[int] = ..., step_s: _Optional[float] = ..., price_per_slot_hour: _Optional[float] = ..., futures: _Optional[int] = ...) -> None: ...
+
+class PlanRange(_message.Message):
+    __slots__ = ("low", "middle", "high")
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    MIDDLE_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    low: float
+    middle: float
+    high: float
+    def __init__(self, low: _Optional[float] = ..., middle: _Optional[float] = ..., high: _Optional[float] = ...) -> None: ...
+
+class PlanRung(_message.Message):
+    __slots__ = ("at", "trials")
+    AT_FIELD_NUMBER: _ClassVar[int]
+    TRIALS_FIELD_NUMBER: _ClassVar[int]
+    at: float
+    trials: PlanRange
+    def __init__(self, at: _Optional[float] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ...) -> None: ...
 
 class Pool(_message.Message):
     __slots__ = ("name", "slot_kind", "workers", "slots", "used_slots", "waiting_slots", "max_slots", "preemption", "exclusive", "rules")

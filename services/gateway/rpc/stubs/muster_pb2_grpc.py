@@ -110,6 +110,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
                 _registered_method=True)
+        self.PlanExperiment = channel.unary_unary(
+                '/muster.v1.Muster/PlanExperiment',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Plan.FromString,
+                _registered_method=True)
         self.GetSearch = channel.unary_unary(
                 '/muster.v1.Muster/GetSearch',
                 request_serializer=muster_dot_v1_dot_muster__pb2.SearchRequest.SerializeToString,
@@ -506,6 +511,14 @@ class MusterServicer:
     def UnarchiveExperiment(self, request, context):
         """Shows an archived experiment in the usual lists again.
         REST: POST /v1/experiments/{experiment}/unarchive
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PlanExperiment(self, request, context):
+        """Tells what an experiment would cost and when it would end; nothing is submitted.
+        REST: POST /v1/plans
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1028,6 +1041,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.UnarchiveExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
+            ),
+            'PlanExperiment': grpc.unary_unary_rpc_method_handler(
+                    servicer.PlanExperiment,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Plan.SerializeToString,
             ),
             'GetSearch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetSearch,
@@ -1711,6 +1729,33 @@ class Muster:
             '/muster.v1.Muster/UnarchiveExperiment',
             muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Experiment.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PlanExperiment(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/PlanExperiment',
+            muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Plan.FromString,
             options,
             channel_credentials,
             insecure,

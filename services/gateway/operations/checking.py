@@ -1,0 +1,79 @@
+"""A config that somebody wants to submit, or to plan for: read, and checked with the owners of what only they know."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+import structlog
+
+from muster.config import ExperimentConfig, load_config
+from muster.errors import Rejected, Transient
+from services.gateway.api.base import JsonObject
+from services.gateway.operations.call import Call
+from shared.ids import PoolName, WorkerId
+from shared.messages.experiments import ValidateConfig
+from shared.messages.queue import ValidatePlacement
+
+T = TypeVar("T")
+_INLINE_CHARS = 16 * 1024
+_log = structlog.get_logger()
+
+
+def one_source(config: JsonObject | None, config_yaml: str | None) -> str | JsonObject:
+    """The one of both that was given. Raises Rejected."""
+    if (config is None) == (config_yaml is None):
+        raise Rejected(
+            "invalid_request",
+            "exactly one of `config` (a JSON object) and `config_yaml` (text) is needed",
+            "config" if config is None else "config_yaml",
+        )
+    return config if config is not None else config_yaml or ""
+
+
+async def load_source(source: str | JsonObject, name: str | None) -> ExperimentConfig:
+    """Reads the config off the event loop where it is large enough to hold it up."""
+    if isinstance(source, str) and len(source) > _INLINE_CHARS:
+        config = await asyncio.to_thread(load_config, source)
+    else:
+        config = load_config(source)
+    return config.model_copy(update={"name": name}) if name is not None else config
+
+
+def document_of(config: ExperimentConfig) -> JsonObject:
+    """The config with its defaults, as it is stored and told."""
+    return config.model_dump(mode="json", by_alias=True)
+
+
+async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) -> tuple[str, ...]:
+    """What the scheduler says of the config's slots in a pool: warnings. Raises Rejected where they could never be had."""
+    resources = config.resources
+    least, most = resources.slot_range
+    question = ValidatePlacement(
+        pool=pool,
+        min_slots=least,
+        max_slots=most,
+        kind=resources.slot_kind,
+        single_node=resources.is_single_node,
+        priority=resources.priority,
+        required_labels=resources.required_labels,
+        preferred_labels=resources.preferred_labels,
+        excluded_workers=tuple(map(WorkerId, resources.excluded_workers)),
+    )
+    placed = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+    return placed.warnings if placed else ()
+
+
+async def ask_searcher(call: Call, document: JsonObject) -> tuple[str, ...]:
+    """What the searcher says of a config: warnings. Raises Rejected where it has no such search."""
+    question = ValidateConfig(config=document)
+    accepted = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
+    return accepted.warnings if accepted else ()
+
+
+async def unless_away(answer: Awaitable[T]) -> T | None:
+    """None where the owner does not answer: it is not waited for."""
+    try:
+        return await answer
+    except Transient as error:
+        _log.warning("an owner could not be asked about a config", error=str(error))
+        return None

@@ -1,0 +1,44 @@
+"""What an experiment would cost: checked as if it were submitted, then the simulator's to answer."""
+
+import asyncio
+
+from muster.config import ExperimentConfig
+from services.gateway.api.plans import Plan, PlanExperimentRequest
+from services.gateway.operations.call import Call
+from services.gateway.operations.checking import (
+    ask_placement,
+    ask_searcher,
+    document_of,
+    load_source,
+    one_source,
+)
+from shared.ids import PoolName
+from shared.messages.plans import PlanExperiment
+
+
+async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
+    """Tells what an experiment would cost and when it would end; nothing is submitted."""
+    config = await load_source(one_source(request.config, request.config_yaml), None)
+    document = document_of(config)
+    pool = PoolName(request.pool or config.resources.resource_pool or "default")
+    await asyncio.gather(ask_searcher(call, document), _check_pool(call, config, request, pool))
+    question = PlanExperiment(
+        config=document,
+        code_hash=request.code_sha256,
+        pool=pool,
+        cluster=request.cluster,
+        whole=request.whole,
+        steps=request.steps,
+        step_s=request.step_s,
+        price_per_slot_hour=request.price_per_slot_hour,
+        futures=request.futures,
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
+    return Plan.model_validate(found.model_dump())
+
+
+async def _check_pool(
+    call: Call, config: ExperimentConfig, request: PlanExperimentRequest, pool: PoolName
+) -> None:
+    if request.cluster is None:
+        await ask_placement(call, config, pool)

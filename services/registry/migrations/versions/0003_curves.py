@@ -1,0 +1,18 @@
+"""How long runs had which slots, and how they ended; and trials by their code: plans are made from both."""
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute(
+        "ALTER TABLE registry.runs ADD COLUMN granted_at timestamptz, ADD COLUMN slots double precision,"
+        " ADD COLUMN outcome text"
+    )
+    op.execute(
+        "CREATE INDEX trials_by_code ON registry.trials (tenant, code_hash) WHERE code_hash IS NOT NULL"
+    )

@@ -1,0 +1,162 @@
+"""A pool as it is now and will probably be for a while, for who plans an experiment: numbers only, nobody's name or content."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import ceil
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.forecast.rests import Rests
+from services.scheduler.core.indexes import Pool
+from services.scheduler.core.placement.labels import Where
+from services.scheduler.core.queue import Line, milliseconds
+from services.scheduler.core.run import Run
+from services.scheduler.core.trial import Needs, Trial
+from shared.errors import Rejected
+from shared.ids import ExperimentId, TenantId
+from shared.messages.plans import Outlook, OutlookLimit, OutlookRequest, OutlookWindow
+from shared.messages.pools import PoolView
+from shared.messages.workers import WorkerView
+
+MOST = 1500
+"""So many requests and groups of requests fit into one answer, workers beside them."""
+
+
+def outlook(
+    cluster: Cluster,
+    pool: Pool,
+    whose: tuple[TenantId, str],
+    view: PoolView,
+    workers: tuple[WorkerView, ...],
+) -> Outlook:
+    """Requests: those that run in the order of their grants, then those that wait, by place.
+
+    Args:
+        pool: One of the cluster's; `view` and `workers` are what is told of it.
+        whose: Tenant and workspace that are numbered 0.
+
+    Raises:
+        Rejected: More holds and waits for slots there than an answer can tell.
+    """
+    teller = _Teller(cluster, pool, _Numbers(*whose), Rests(cluster, pool))
+    if len(pool.charges) + len(pool.queue.lines) + len(workers) > MOST:
+        raise Rejected(
+            "pool_too_large",
+            f"more than {MOST} runs, requests and machines of pool {view.pool} would have to be played",
+            "pool",
+            "plan as if nothing else ran (`--whole`), or for machines of a file (`--cluster`)",
+        )
+    return Outlook(
+        pool=view,
+        workers=workers,
+        limits=tuple(teller.limits()),
+        windows=tuple(teller.windows()),
+        requests=(*teller.running(), *teller.waiting()),
+        price_per_slot_hour=pool.policy.price_per_slot_hour,
+    )
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """Tenants, workspaces and experiments as they are counted in one answer; what is the asker's is 0."""
+
+    tenant: TenantId
+    workspace: str
+    tenants: dict[object, int] = field(default_factory=dict)
+    workspaces: dict[object, int] = field(default_factory=dict)
+    experiments: dict[ExperimentId, int] = field(default_factory=dict)
+
+    def of_tenant(self, tenant: object) -> int:
+        return 0 if tenant == self.tenant else self.tenants.setdefault(tenant, len(self.tenants) + 1)
+
+    def of_workspace(self, tenant: object, workspace: object) -> int:
+        if (tenant, workspace) == (self.tenant, self.workspace):
+            return 0
+        return self.workspaces.setdefault((tenant, workspace), len(self.workspaces) + 1)
+
+    def of_experiment(self, experiment: ExperimentId) -> int:
+        return self.experiments.setdefault(experiment, len(self.experiments) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    cluster: Cluster
+    pool: Pool
+    numbers: _Numbers
+    rests: Rests
+
+    def limits(self) -> Iterator[OutlookLimit]:
+        for (tenant, *below), quota in self.pool.shares.quotas.items():
+            yield OutlookLimit(
+                tenant=self.numbers.of_tenant(tenant),
+                workspace=self.numbers.of_workspace(tenant, below[0]) if below else None,
+                guaranteed=quota.guaranteed,
+                maximum=quota.maximum,
+                weight=quota.weight,
+            )
+
+    def windows(self) -> Iterator[OutlookWindow]:
+        now_ms = self.cluster.now_ms
+        for one in self.pool.reservations.values():
+            tenant, *below = one.holder
+            yield OutlookWindow(
+                tenant=self.numbers.of_tenant(tenant),
+                workspace=self.numbers.of_workspace(tenant, below[0]) if below else None,
+                slots=one.slots,
+                begins_s=max(0.0, (one.begin_ms - now_ms) / 1000),
+                ends_s=(one.end_ms - now_ms) / 1000,
+            )
+
+    def running(self) -> Iterator[OutlookRequest]:
+        runs = (self.cluster.runs[name] for name, charge in self.pool.charges.items() if charge.slots)
+        for run in sorted(runs, key=lambda run: run.token):
+            if (trial := self.cluster.trials.get(run.trial)) is not None:
+                yield self._running(run, trial)
+
+    def waiting(self) -> Iterator[OutlookRequest]:
+        for line in sorted(self.pool.queue.lines.values(), key=lambda line: line.keys[0]):
+            first = self.cluster.trials[line.keys[0][2]]
+            yield self._waiting(line, first)
+
+    def _running(self, run: Run, trial: Trial) -> OutlookRequest:
+        held = ceil(sum(share.count for share in run.shares))
+        told = self._request(trial, trial.wish.needs, held, held)
+        return told.model_copy(
+            update={
+                "workers": {share.worker: share.slots for share in run.shares},
+                "age_s": (self.cluster.now_ms - milliseconds(run.granted_at)) / 1000,
+                "rest_s": _seconds(self.rests.of_run(run)),
+            }
+        )
+
+    def _waiting(self, line: Line, first: Trial) -> OutlookRequest:
+        needs = line.needs
+        told = self._request(first, needs, needs.max_slots, needs.min_slots)
+        return told.model_copy(
+            update={
+                "count": len(line.keys),
+                "age_s": (self.cluster.now_ms - milliseconds(first.since)) / 1000,
+                "rest_s": _seconds(self.rests.of_next(first.wish.experiment)),
+            }
+        )
+
+    def _request(self, trial: Trial, needs: Needs, slots: int, least: int) -> OutlookRequest:
+        wish, part, where = trial.wish, self.cluster.part_of(trial), needs.where or Where()
+        return OutlookRequest(
+            tenant=self.numbers.of_tenant(wish.tenant),
+            workspace=self.numbers.of_workspace(wish.tenant, wish.workspace),
+            experiment=self.numbers.of_experiment(wish.experiment),
+            priority=part.priority,
+            weight=part.weight,
+            experiment_max_slots=part.max_slots,
+            experiment_max_trials=part.max_trials,
+            slots=slots,
+            min_slots=least,
+            part=needs.part,
+            single_node=needs.single_node,
+            required_labels=dict(where.required),
+            excluded_workers=where.excluded,
+        )
+
+
+def _seconds(durations_ms: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(duration / 1000 for duration in durations_ms)

@@ -1,0 +1,37 @@
+"""Whether a trial could ever have its slots: else a search would be played that waits for ever."""
+
+from muster.config.sections import Resources
+from muster.errors import Rejected
+from services.scheduler.core.placement.labels import Where
+from simulator.files.schema import Cluster
+from simulator.searching.submission import where_asked
+
+
+def check_room(resources: Resources, cluster: Cluster) -> None:
+    """Raises Rejected, naming the key."""
+    where = where_asked(resources) or Where()
+    sizes = [
+        group.slots
+        for group in cluster.machines
+        if resources.slot_kind in (None, group.kind)
+        for number in range(group.count)
+        if where.admits(group.worker(number), group.labels_of(number))
+    ]
+    must_be_one = resources.is_single_node or not cluster.exclusive
+    provider = cluster.provider
+    # What a provider brings has no labels here.
+    if provider is not None and resources.slot_kind in (None, provider.kind) and not where.required:
+        sizes += [provider.slots] * (1 if must_be_one else provider.maximum)
+    room = max(sizes, default=0) if must_be_one else sum(sizes)
+    least, _ = resources.slot_range
+    if least <= room:
+        return
+    slots = f"{least} slot{'' if least == 1 else 's'}"
+    wanted = f"{slots} of kind {resources.slot_kind}" if resources.slot_kind else slots
+    machines = f" {where}" if str(where) else ""
+    on = f"on one machine{machines}" if must_be_one else f"on machines{machines}" if machines else "in all"
+    raise Rejected(
+        "slots_unsatisfiable",
+        f"a trial needs {wanted}; there {'is' if room == 1 else 'are'} {room} {on}",
+        "resources.slots_per_trial" if sizes else "resources",
+    )

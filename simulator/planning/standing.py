@@ -1,0 +1,130 @@
+"""A pool as it stands, as the simulator takes it: from what the scheduler and the provisioner tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shared.errors import Rejected
+from shared.messages.plans import Outlook, OutlookRequest, ProvidedPool
+from shared.messages.pools import PoolRules
+from shared.messages.workers import WorkerView
+from simulator.files.schema import Cluster, Limits, Machines, Policy, Provider, Window
+from simulator.planning.crowd import tenant_name, workspace_name
+
+BOOT_S = 90.0
+"""From an order to a machine that takes work, where none has come yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`label` says of what it is; `price`: of a slot for an hour, None where nothing is known."""
+
+    label: str
+    cluster: Cluster
+    policy: Policy
+    crowd: tuple[OutlookRequest, ...] = ()
+    price: float | None = None
+
+
+def standing_of(outlook: Outlook, provided: ProvidedPool | None, is_whole: bool) -> Standing:
+    """`is_whole`: as if nobody else were there. Raises Rejected for a pool without machines that could ever take work."""
+    ready = [one for one in outlook.workers if one.state == "ready" and _slots(one)]
+    provider = _provider(provided, outlook)
+    name = outlook.pool.pool
+    if not ready and provider is None:
+        raise Rejected(
+            "no_machines", f"pool {name} has no machine that takes work, and nobody brings one", "pool"
+        )
+    cluster = Cluster(
+        machines=tuple(_machine(one) for one in ready),
+        provider=provider,
+        exclusive=outlook.pool.exclusive,
+        quotas={
+            _holder(one.tenant, one.workspace): Limits(
+                guaranteed=one.guaranteed, maximum=one.maximum, weight=one.weight
+            )
+            for one in outlook.limits
+        },
+        reservations=() if is_whole else tuple(_windows(outlook)),
+    )
+    known = {one.worker for one in ready}
+    crowd = () if is_whole else tuple(one for one in outlook.requests if known.issuperset(one.workers))
+    label = _label(name, ready, provider)
+    return Standing(label, cluster, _policy(outlook.pool.rules), crowd, outlook.price_per_slot_hour)
+
+
+def _machine(worker: WorkerView) -> Machines:
+    return Machines(
+        name=worker.worker,
+        is_numbered=False,
+        slots=_slots(worker),
+        kind=worker.slot_kind,
+        labels=worker.labels,
+    )
+
+
+def _slots(worker: WorkerView) -> int:
+    return worker.slots - len(worker.disabled_slots)
+
+
+def _provider(provided: ProvidedPool | None, outlook: Outlook) -> Provider | None:
+    """What can come beside what stands."""
+    if provided is None:
+        return None
+    here = {one.worker for one in outlook.workers}
+    more = provided.maximum - len(here.intersection(provided.standing))
+    if more <= 0:
+        return None
+    return Provider(
+        slots=provided.slots_per_instance,
+        maximum=more,
+        kind=provided.slot_kind,
+        price_per_hour=provided.price_per_hour,
+        boot_s=BOOT_S if provided.boot_s is None else provided.boot_s,
+        idle_timeout_s=max(1.0, provided.idle_timeout_s),
+    )
+
+
+def _windows(outlook: Outlook) -> Sequence[Window]:
+    return [
+        Window(
+            holder=_holder(one.tenant, one.workspace),
+            slots=one.slots,
+            from_h=one.begins_s / 3600,
+            until_h=one.ends_s / 3600,
+        )
+        for one in outlook.windows
+        if one.ends_s > one.begins_s
+    ]
+
+
+def _holder(tenant: int, workspace: int | None) -> str:
+    above = tenant_name(tenant)
+    return above if workspace is None else f"{above}/{workspace_name(workspace)}"
+
+
+def _policy(rules: PoolRules) -> Policy:
+    return Policy(
+        order=rules.order,
+        preemption=rules.preemption,
+        default_priority=rules.default_priority,
+        ageing_s=rules.ageing_s,
+        min_run_s=rules.min_run_s,
+        max_preemptions=rules.max_preemptions,
+        half_life_h=rules.half_life_s / 3600,
+        quantum_s=rules.quantum_s,
+        defragment=rules.defragment,
+        topology=rules.topology,
+        placement=rules.placement,
+    )
+
+
+def _label(pool: str, ready: Sequence[WorkerView], provider: Provider | None) -> str:
+    slots = sum(map(_slots, ready))
+    label = f"pool {pool}, {_count(slots, 'slot')} on {_count(len(ready), 'machine')}"
+    if provider is None:
+        return label
+    return f"{label} and up to {_count(provider.maximum, 'machine')} more with {_count(provider.slots, 'slot')} each"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

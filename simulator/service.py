@@ -1,0 +1,23 @@
+"""The simulator as a process: it answers what an experiment would cost, and keeps nothing."""
+
+from shared.bus import Bus, Responder
+from shared.clock import SystemClock
+from shared.process import Process
+from simulator.planning.answering import Answers
+from simulator.planning.players import Players
+from simulator.settings import SimulatorSettings
+
+NAME = "simulator"
+QUESTIONS_AT_ONCE = 32
+
+
+async def compose(settings: SimulatorSettings, process: Process) -> None:
+    """Open the bus and answer."""
+    own = settings.simulator
+    bus = await process.enter(
+        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    )
+    players = Players(SystemClock(), own.plans_at_once, own.plan_s, own.plan_memory_mib)
+    process.check("bus", lambda: bus.connected)
+    await process.enter(Responder(bus, NAME, Answers(bus, players).answers(), QUESTIONS_AT_ONCE))
+    process.mark_ready()
