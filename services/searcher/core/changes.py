@@ -1,10 +1,11 @@
 """What one turn changes: experiment, trials and wishes in hand, kept consistent with their counts."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from services.searcher.core.altering import replace
 from services.searcher.core.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger

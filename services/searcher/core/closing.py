@@ -1,9 +1,9 @@
 """How trials and searches end, carried out: requests closed, stored reports waited for, the last one out ends the search."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from muster.config import ExperimentConfig
+from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Closed, Experiment, Trial
 from services.searcher.core.journal import Journal

@@ -1,12 +1,13 @@
 """What the searcher remembers of an experiment and of a trial, apart from the search itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from muster.config import Point
+from services.searcher.core.altering import replace
 from services.searcher.core.machines import (
     EXPERIMENT,
     TRIAL,

@@ -2,8 +2,8 @@
 pause go on."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Trial
 from services.searcher.core.machines import ExperimentState, TrialState

@@ -5,12 +5,12 @@ before `decide`; a turn whose transaction fails is thrown away together with its
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
 from muster.config import ExperimentConfig
+from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
 from services.searcher.core.driving import Driving
