@@ -1,0 +1,180 @@
+"""How large one search may be: its decisions in the core alone, its samplers' proposals, and the whole service with its database.
+
+`python -m tests.bench.search_scale core` (`promotion`, `samplers`, `service`) measures one part.
+"""
+
+import random
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from time import perf_counter
+from uuid import UUID
+
+from muster.config import ExperimentConfig, load_config
+from services.searcher.core.entities import Closed, Ended, Experiment, Trial
+from services.searcher.core.journal import Entry, fold
+from services.searcher.core.results import Result
+from services.searcher.core.samplers import Observation, make_sampler
+from services.searcher.core.search import Search
+from services.searcher.core.turn import Turn
+from shared.ids import ExperimentId
+from shared.messages.specs import Wanted
+from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.service_scale import measure_service
+
+TRIALS, REPORTS, OPEN, SEED = 100_000, 1_000_000, 64, 7
+MOST_P99_MS, MOST_PEAK_MIB = 1.0, 1536
+SLOW_S, PATIENCE_S, MOST_PROPOSALS = 0.05, 20.0, 20_000
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SPACE: dict[str, object] = {
+    "lr": {"type": "log", "base": 10, "minval": -5, "maxval": 0},
+    "momentum": {"type": "double", "minval": 0, "maxval": 0.99},
+    "width": {"type": "int", "minval": 8, "maxval": 256},
+    "act": {"type": "categorical", "vals": ["relu", "tanh"]},
+}
+
+
+def config(**searcher: object) -> ExperimentConfig:
+    return load_config(
+        {"entrypoint": "true", "hyperparameters": SPACE, "searcher": {"metric": "loss", **searcher}}
+    )
+
+
+def asha(trials: int, stop_once: bool) -> ExperimentConfig:
+    """Three rungs, at 4, 17 and 68 steps: ten reports a trial."""
+    return config(
+        name="async_halving", max_trials=trials, max_time=68, num_rungs=3, divisor=4, time_metric="step",
+        max_concurrent_trials=OPEN, stop_once=stop_once,
+    )  # fmt: skip
+
+
+class Core:
+    """Tells a search what happens to its trials, and times what it makes of each report."""
+
+    def __init__(self, chosen: ExperimentConfig) -> None:
+        self.config = chosen
+        self.search = Search(chosen, SEED)
+        self.experiment = Experiment(ExperimentId(UUID(int=1)), 1, NOW)
+        self.trials: dict[int, Trial] = {}
+        self.open: list[int] = []
+        self.listed: set[int] = set()
+        self.journal: list[Entry] = []
+        self.took: list[float] = []
+
+    def turn(self, act: Callable[[Turn], None], *numbers: int) -> None:
+        turn = Turn(self.config, self.experiment, [self.trials[n] for n in numbers], self.search, NOW)
+        act(turn)
+        if turn.missing:
+            turn.go_on([self.trials[each] for each in turn.missing])
+        if turn.needs_rest:
+            turn.end_rest([trial for trial in self.trials.values() if not trial.is_final])
+        decision = turn.decide()
+        self.experiment = decision.experiment
+        self.trials.update(decision.trials)
+        self.journal += decision.entries
+        for number in decision.wanted:
+            if number not in self.listed and self.trials[number].wanted is Wanted.RUN:
+                self.open.append(number)
+                self.listed.add(number)
+
+    def play(self) -> None:
+        """From the first trial to the last, the open ones in an order by chance."""
+        chance, steps = random.Random(SEED), dict[int, int]()
+        self.turn(Turn.begin)
+        while self.open:
+            at = chance.randrange(len(self.open))
+            number = self.open[at]
+            trial = self.trials[number]
+            if trial.wanted is Wanted.RUN:
+                steps[number] = step = steps.get(number, 0) + 1
+                loss = (number * 0.6180339887 % 1.0) + chance.random() / step
+                self.report(Result(number, trial.request, step, step, {"loss": loss}))
+            else:
+                self.open[at] = self.open[-1]
+                self.open.pop()
+                self.listed.remove(number)
+                self.end(trial)
+
+    def report(self, result: Result) -> None:
+        before = perf_counter()
+        self.turn(lambda turn: turn.on_validation(result), result.trial)
+        self.took.append(perf_counter() - before)
+
+    def end(self, trial: Trial) -> None:
+        outcome = "parked" if trial.wanted is Wanted.PARK else "stopped"
+        ended = Ended(trial.request, trial.reported[1], 0)
+
+        def act(turn: Turn) -> None:
+            turn.on_run_ended(trial.number, ended, is_requeued=False)
+            turn.on_closed(trial.number, trial.request, Closed(outcome, trial.request, None, NOW))
+
+        self.turn(act, trial.number)
+
+
+def measure_core(report: Report, stop_once: bool = True) -> Figures:
+    """In a process of its own, so that its memory is the search's alone."""
+    with get_context("spawn").Pool(1) as pool:
+        found = pool.apply(_play, (stop_once,))
+    name = "" if stop_once else "promotion_"
+    report.check(f"{name}trials", TRIALS, found.pop("trials"))
+    report.check(f"{name}state", "completed", found.pop("state"))
+    report.check(f"{name}as_many_reports_as_asked", 1, int(int(str(found["reports"])) >= REPORTS))
+    return {name + key: value for key, value in found.items()}
+
+
+def _play(stop_once: bool) -> Figures:
+    core, began = Core(asha(TRIALS, stop_once)), perf_counter()
+    core.play()
+    took, peak = perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    before = perf_counter()
+    fold(Search(core.config, SEED), core.journal)
+    return {
+        "trials": len(core.trials),
+        "state": core.experiment.state.value,
+        "reports": len(core.took),
+        "report_p50_ms": percentile(core.took, 0.5) * 1000,
+        "report_p99_ms": percentile(core.took, 0.99) * 1000,
+        "report_max_ms": max(core.took) * 1000,
+        "peak_mib": peak,
+        "whole_s": took,
+        "entries": len(core.journal),
+        "fold_s": perf_counter() - before,
+    }
+
+
+def measure_samplers(report: Report) -> Figures:
+    """For each, with how many trials before it one proposal takes 50 ms; as many as were tried where none did."""
+    return {f"slow_at_{name}": slow_at(name) for name in ("tpe", "gp", "cmaes", "nsga2", "quasi_random")}
+
+
+def slow_at(name: str) -> int:
+    sampler = make_sampler(config(name="random", max_trials=TRIALS, sampler=name), SEED)
+    chance, recent, began = random.Random(SEED), list[float](), perf_counter()
+    for trial in range(1, MOST_PROPOSALS):
+        before = perf_counter()
+        sampler.propose(trial)
+        recent = [*recent[-8:], perf_counter() - before]
+        if sorted(recent)[len(recent) // 2] >= SLOW_S or perf_counter() - began > PATIENCE_S:
+            return trial
+        sampler.observe(trial, Observation(chance.random()))
+    return MOST_PROPOSALS
+
+
+PARTS: Mapping[str, Callable[[Report], Figures]] = {
+    "core": measure_core,
+    "promotion": lambda report: measure_core(report, stop_once=False),
+    "samplers": measure_samplers,
+    "service": measure_service,
+}
+
+
+def measure(report: Report) -> Figures:
+    report.inputs(trials=TRIALS, reports=REPORTS, open=OPEN, seed=SEED)
+    asked = [name for name in sys.argv[1:] if name in PARTS] or list(PARTS)
+    return {key: value for name in asked for key, value in PARTS[name](report).items()}
+
+
+if __name__ == "__main__":
+    run("search_scale", measure)

@@ -1,0 +1,147 @@
+"""Part of `search_scale`: ten thousand trials through the searcher's own process, on servers whose every commit is on disk."""
+
+import asyncio
+from collections.abc import Iterable
+from time import perf_counter
+
+from shared.db import Database
+from shared.driver import Driver
+from shared.ids import ExperimentId, RunId, TrialId, derived_id
+from shared.messages.base import Event
+from shared.messages.experiments import TrialWanted
+from shared.messages.specs import Wanted
+from shared.settings import PostgresSettings
+from tests.bench.durable import DurableServers
+from tests.bench.harness import Figures, Report
+from tests.integration.searcher.neighbours import (
+    Neighbours,
+    closed,
+    run_ended,
+    run_granted,
+    searcher,
+    validation,
+)
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
+
+TRIALS, RUNGS = 10_000, (1, 4)
+AT_ONCE = 200
+"""So many messages of the neighbours are under way at a time."""
+WAIT_S = 170.0
+
+
+def measure_service(report: Report) -> Figures:
+    """How many reports a second become decisions that are committed, and how long the whole search takes."""
+    return asyncio.run(_measure(report))
+
+
+async def _measure(report: Report) -> Figures:
+    servers = DurableServers()
+    try:
+        database = servers.new_database()
+        environment = servers.environment("searcher", database)
+        url, credentials = environment["MUSTER_NATS__URL"], servers.keys.credentials("admin")
+        async with Neighbours.joined(url, credentials) as neighbours, searcher(environment):
+            await neighbours.wait_answering()
+            return await Played(neighbours, database).whole(report)
+    finally:
+        servers.close()
+
+
+class Played:
+    """A search whose trials all run at once: each is judged at the first rung, and one in four at the second."""
+
+    def __init__(self, neighbours: Neighbours, database: TestDatabase) -> None:
+        self.neighbours = neighbours
+        urls = database.urls["searcher"]
+        self.database = Database(
+            PostgresSettings.model_validate(
+                {"owner_url": urls.owner, "tenant_url": urls.tenant, "system_url": urls.system}
+            ),
+            "searcher",
+        )
+
+    async def whole(self, report: Report) -> Figures:
+        async with self.database:
+            return await self._whole(report)
+
+    async def _whole(self, report: Report) -> Figures:
+        began = perf_counter()
+        experiment = await self.neighbours.submit(_config())
+        await eventually(lambda: len(self._wishes(experiment)) == TRIALS, WAIT_S, 0.5)
+        made, wishes = perf_counter() - began, self._wishes(experiment)
+        await self._publish(run_granted(wish, _run(wish)) for wish in wishes.values())
+        await self._reached(
+            "SELECT count(*) FROM searcher.trial WHERE experiment = $1 AND run = 1", experiment, TRIALS
+        )
+        before = perf_counter()
+        await self._publish(_report(wish, 1) for wish in wishes.values())
+        await self._judged(experiment, TRIALS)
+        reports_s = perf_counter() - before
+        await eventually(lambda: all(one.version > 1 for one in self._wishes(experiment).values()), WAIT_S, 0.5)
+        going = [one for one in self._wishes(experiment).values() if one.wanted is Wanted.RUN]
+        await self._publish(_report(wish, 2) for wish in going)
+        await self._judged(experiment, TRIALS + len(going))
+        before = perf_counter()
+        counts = dict.fromkeys(wishes, 1) | dict.fromkeys((one.trial_id for one in going), 2)
+        await self._publish(_ends(wishes.values(), counts))
+        over = await self.neighbours.wait_state(experiment, "completed", timeout_s=WAIT_S)
+        report.check("service_trials", TRIALS, over.trials.completed + over.trials.stopped)
+        return {
+            "service_reports_per_s": TRIALS / reports_s,
+            "service_trials_made_per_s": TRIALS / made,
+            "service_ends_per_s": TRIALS / (perf_counter() - before),
+            "service_whole_s": perf_counter() - began,
+        }
+
+    def _wishes(self, experiment: ExperimentId) -> dict[TrialId, TrialWanted]:
+        return self.neighbours.heard.wishes(experiment)
+
+    async def _publish(self, messages: Iterable[Event]) -> None:
+        free = asyncio.Semaphore(AT_ONCE)
+
+        async def publish(message: Event) -> None:
+            async with free:
+                await self.neighbours.publish(message)
+
+        async with asyncio.TaskGroup() as tasks:
+            for message in messages:
+                tasks.create_task(publish(message))
+
+    async def _judged(self, experiment: ExperimentId, count: int) -> None:
+        judged = "SELECT count(*) FROM searcher.journal WHERE experiment = $1 AND kind = 'judged'"
+        await self._reached(judged, experiment, count)
+
+    async def _reached(self, query: str, experiment: ExperimentId, count: int) -> None:
+        async def has_reached() -> bool:
+            async with self.database.system() as connection:
+                found = await Driver.of(connection).fetch(query, experiment)
+            return bool(found[0]["count"] >= count)
+
+        await eventually(has_reached, WAIT_S, every_s=0.05)
+
+
+def _config() -> dict[str, object]:
+    return {
+        "entrypoint": "true",
+        "hyperparameters": {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}},
+        "searcher": {
+            "name": "async_halving", "metric": "loss", "time_metric": "step", "max_trials": TRIALS,
+            "max_time": RUNGS[-1], "num_rungs": len(RUNGS), "divisor": 4, "max_concurrent_trials": TRIALS,
+        },
+    }  # fmt: skip
+
+
+def _run(wish: TrialWanted) -> RunId:
+    return RunId(derived_id(wish.trial_id, "run", 1))
+
+
+def _report(wish: TrialWanted, number: int) -> Event:
+    loss = wish.spec.trial_number * 0.6180339887 % 1.0
+    return validation(wish, _run(wish), number, RUNGS[number - 1], loss)
+
+
+def _ends(wishes: Iterable[TrialWanted], counts: dict[TrialId, int]) -> Iterable[Event]:
+    for wish in wishes:
+        yield run_ended(run_granted(wish, _run(wish)), counts[wish.trial_id])
+        yield closed(wish, "stopped")
