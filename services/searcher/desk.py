@@ -90,6 +90,7 @@ class Desk:
         await entities.save(unit.connection, unit.tenant, [each.decision for each in done], unit.now)
         for each in done:
             each.loaded.position = each.decision.experiment.position
+            await self.searches.save(unit, each.loaded)
             self._emit(unit, each)
             self._answer(unit, each)
             if each.loaded.search.is_driven and each.decision.entries:

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterable
 
 import orjson
+from pydantic import JsonValue
 
 from muster.config import load_config
-from services.searcher.core.journal import Entry, compare
+from services.searcher.core.journal import Difference, Entry, compare
 from services.searcher.core.search import Search
+from services.searcher.core.state import state_of
 
 NICE = 10
 
@@ -26,20 +28,35 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
     """Return the fields of `Replayed` but for the number of decisions."""
     given, checked = iter(lines), 0
     told = orjson.loads(next(given))
-    search = Search(load_config(told["config"]), told["seed"])
+    search, saved = Search(load_config(told["config"]), told["seed"]), told.get("saved")
     for line in given:
         entry = Entry(**orjson.loads(line))
         checked += 1
-        if (found := compare(search, entry)) is not None:
-            difference = {
-                "position": found.position,
-                "kind": found.kind,
-                "recorded": found.recorded,
-                "recomputed": found.recomputed,
-                "said": found.in_words(),
-            }
-            return orjson.dumps({"checked": checked, "difference": difference})
+        found = compare(search, entry)
+        if found is not None:
+            said = found.in_words()
+        elif saved and saved["position"] == entry.position and _state(search) != saved["state"]:
+            found = Difference(entry.position, entry.kind, entry.facts, {}, {})
+            said = (
+                f"the state that was saved after decision {entry.position} is not what the decisions come to"
+            )
+        else:
+            continue
+        difference = {
+            "position": found.position,
+            "kind": found.kind,
+            "recorded": found.recorded,
+            "recomputed": found.recomputed,
+            "said": said,
+        }
+        return orjson.dumps({"checked": checked, "difference": difference})
     return orjson.dumps({"checked": checked})
+
+
+def _state(search: Search) -> JsonValue:
+    """As it is stored."""
+    state: JsonValue = orjson.loads(orjson.dumps(state_of(search)))
+    return state
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import orjson
 import structlog
 
+from services.searcher import saving
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
+from services.searcher.store.snapshots import Snapshot, load_snapshot
 from shared.bus import Ask
 from shared.clock import Clock
 from shared.db import Database
@@ -42,18 +44,19 @@ class Replays:
             if decisions is None:
                 raise NotFound(f"experiment {query.experiment_id}")
             submission = await entities.load_submission(connection, query.experiment_id)
+            saved = await load_snapshot(connection, query.experiment_id, saving.code(), decisions)
         try:
             async with asyncio.timeout(max(0.0, ask.deadline_s - 2 * MARGIN_S)):
                 await self._free.acquire()
         except TimeoutError:
             raise Transient("another search is replayed; ask again", code="replay_busy") from None
         try:
-            return await self._replay(ask.tenant, submission, decisions, until)
+            return await self._replay(submission, saved, decisions, until)
         finally:
             self._free.release()
 
     async def _replay(
-        self, tenant: TenantId, submission: Submission, decisions: int, until: float
+        self, submission: Submission, saved: Snapshot | None, decisions: int, until: float
     ) -> Replayed:
         if not decisions:
             return Replayed(decisions=0, checked=0)
@@ -67,9 +70,8 @@ class Replays:
         assert replayer.stderr is not None
         try:
             with suppress(ConnectionError):
-                beginning = {"config": submission.config, "seed": submission.seed}
-                replayer.stdin.write(orjson.dumps(beginning, option=orjson.OPT_APPEND_NEWLINE))
-                async for page in self._pages(tenant, submission.id, decisions, until):
+                replayer.stdin.write(_beginning(submission, saved))
+                async for page in self._pages(submission.tenant, submission.id, decisions, until):
                     replayer.stdin.write(page)
                     await replayer.stdin.drain()
             replayer.stdin.close()
@@ -98,3 +100,10 @@ class Replays:
                 return
             after += len(lines)
             yield b"".join(lines)
+
+
+def _beginning(submission: Submission, saved: Snapshot | None) -> bytes:
+    told: dict[str, object] = {"config": submission.config, "seed": submission.seed}
+    if saved is not None:
+        told["saved"] = {"position": saved.position, "state": orjson.Fragment(saving.unpack(saved.state))}
+    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)

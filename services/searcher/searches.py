@@ -1,4 +1,4 @@
-"""Searches in memory, by (experiment, journal position); what is missing is read from the journal."""
+"""Searches in memory, by (experiment, journal position); what is missing is read from the last saved state and the journal after it."""
 
 import asyncio
 from collections import OrderedDict
@@ -6,23 +6,29 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from muster.config import ExperimentConfig, load_config
+from services.searcher import saving
 from services.searcher.core.entities import Experiment
 from services.searcher.core.journal import fold
 from services.searcher.core.search import Search
 from services.searcher.store import entities
 from services.searcher.store.entities import Submission
+from services.searcher.store.snapshots import Snapshot, load_snapshot, save_snapshot
 from shared.bus import Unit
 from shared.ids import ExperimentId
+
+PAGE = 10_000
+"""So many entries of a journal are in memory at a time."""
 
 
 @dataclass(slots=True)
 class Loaded:
-    """A search as it is at `position` of its journal, with what the experiment was made from."""
+    """A search as it is at `position` of its journal, with what the experiment was made from; at `saved` its state was last saved."""
 
     submission: Submission
     config: ExperimentConfig
     search: Search
     position: int = 0
+    saved: int = 0
 
 
 class Searches:
@@ -32,8 +38,9 @@ class Searches:
     Whoever borrows holds the experiment's row lock.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, save_every: int) -> None:
         self._most = most
+        self._save_every = save_every
         self._kept: OrderedDict[ExperimentId, Loaded] = OrderedDict()
         self._lent: WeakKeyDictionary[Unit, dict[ExperimentId, Loaded]] = WeakKeyDictionary()
 
@@ -43,13 +50,23 @@ class Searches:
         if (loaded := lent.get(experiment.id)) is None:
             loaded = self._kept.pop(experiment.id, None)
             if loaded is None or loaded.position > experiment.position:
-                loaded = await _begin(unit, experiment.id)
+                loaded = await _begin(unit, experiment)
             lent[experiment.id] = loaded
-        if loaded.position < experiment.position:
-            tail = await entities.load_journal(unit.connection, experiment.id, loaded.position)
+        while loaded.position < experiment.position:
+            tail = await entities.load_journal(unit.connection, experiment.id, loaded.position, PAGE)
             # In a thread: a long journal, and a sampler that learns, take longer than others should wait.
             loaded.position = await asyncio.to_thread(fold, loaded.search, [entry for entry, _ in tail])
         return loaded
+
+    async def save(self, unit: Unit, loaded: Loaded) -> None:
+        """Save a long search's state, now and then, with the transaction that has brought it there."""
+        if not saving.is_due(loaded.position, loaded.saved, self._save_every):
+            return
+        state = await asyncio.to_thread(saving.pack, loaded.search)
+        if state is not None:
+            made = Snapshot(loaded.position, saving.code(), state)
+            await save_snapshot(unit.connection, loaded.submission.tenant, loaded.submission.id, made)
+        loaded.saved = loaded.position
 
     def lend_new(self, unit: Unit, loaded: Loaded) -> None:
         """Take in the search of an experiment made in this unit."""
@@ -71,10 +88,15 @@ class Searches:
             self._kept.popitem(last=False)
 
 
-async def _begin(unit: Unit, experiment_id: ExperimentId) -> Loaded:
-    submission = await entities.load_submission(unit.connection, experiment_id)
+async def _begin(unit: Unit, experiment: Experiment) -> Loaded:
+    submission = await entities.load_submission(unit.connection, experiment.id)
     config = load_config(submission.config)
-    return await begin_search(submission, config)
+    loaded = await begin_search(submission, config)
+    snapshot = await load_snapshot(unit.connection, experiment.id, saving.code(), experiment.position)
+    if snapshot is not None:
+        await asyncio.to_thread(saving.restore, loaded.search, snapshot.state)
+        loaded.position = loaded.saved = snapshot.position
+    return loaded
 
 
 async def begin_search(submission: Submission, config: ExperimentConfig) -> Loaded:

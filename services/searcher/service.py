@@ -30,7 +30,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
     )
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
-    desk = Desk(Searches(own.cached_searches), bus)
+    desk = Desk(Searches(own.cached_searches, own.save_every), bus)
     drivers = Drivers(database, units, desk, clock)
     loops = Loops(units, desk, drivers, clock, own)
 

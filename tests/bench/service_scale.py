@@ -78,7 +78,9 @@ class Played:
         await self._publish(_report(wish, 1) for wish in wishes.values())
         await self._judged(experiment, TRIALS)
         reports_s = perf_counter() - before
-        await eventually(lambda: all(one.version > 1 for one in self._wishes(experiment).values()), WAIT_S, 0.5)
+        await eventually(
+            lambda: all(one.version > 1 for one in self._wishes(experiment).values()), WAIT_S, 0.5
+        )
         going = [one for one in self._wishes(experiment).values() if one.wanted is Wanted.RUN]
         await self._publish(_report(wish, 2) for wish in going)
         await self._judged(experiment, TRIALS + len(going))

@@ -13,8 +13,9 @@ def replace(entity: T, /, **changes: Any) -> T:
 
     No `__post_init__` is called. Raises KeyError for a field that there is not.
     """
-    setters, read = _fields(entity.__class__)
-    copy: T = object.__new__(type(entity))
+    kind: Any = type(entity)
+    setters, read = _fields(kind)
+    copy: T = object.__new__(kind)
     # A loop that C runs: each setter gives None.
     any(map(call, setters.values(), repeat(copy), read(entity)))
     for name, value in changes.items():
@@ -24,5 +25,5 @@ def replace(entity: T, /, **changes: Any) -> T:
 
 @cache
 def _fields(kind: type[Any]) -> tuple[dict[str, Any], Any]:
-    names = tuple(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    names = tuple(kind.__dataclass_fields__)
     return {name: getattr(kind, name).__set__ for name in names}, attrgetter(*names)

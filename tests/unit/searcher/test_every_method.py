@@ -1,5 +1,6 @@
 """What holds for every search method, whatever happens to its trials. A new method is a line of `METHODS`."""
 
+import json
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -14,6 +15,8 @@ from services.searcher.core.entities import Outcome
 from services.searcher.core.journal import replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.search import Search
+from services.searcher.core.state import state_of, take_up
 from services.searcher.core.turn import Turn
 from tests.unit.searcher.rungs import check_stops, left_behind
 from tests.unit.searcher.world import (
@@ -101,6 +104,8 @@ METHODS: dict[str, Case] = {
     "median_stopping with tpe, two metrics and a limit": Case(median(sampler="tpe", **AIMS)),
     "async_halving with nsga2, two metrics and a limit": Case(asha(sampler="nsga2", **AIMS)),
 }
+LEARNING = tuple(name for name, case in METHODS.items() if "sampler" in case.searcher)
+"""Searches whose samplers keep a model, or a sequence: only their journals give that back."""
 BY_STOPPING = (
     "async_halving", "async_halving of one rung", "async_halving without limit",
     "adaptive_asha", "adaptive_asha conservative", "adaptive_asha with one slot",
@@ -180,6 +185,23 @@ def test_a_search_that_is_rebuilt_at_any_event_has_the_same_future(
     assert broken.journal == whole.journal
     assert broken.trials == whole.trials
     assert broken.experiment == whole.experiment
+
+
+@every_method
+@settings(max_examples=8, deadline=None)
+@given(story=STORIES, chance=CHANCE)
+def test_a_search_that_takes_up_its_saved_state_at_any_event_has_the_same_future(
+    name: str, story: Story, chance: random.Random
+) -> None:
+    def take_up_state(world: World) -> None:
+        if chance.random() < 0.05 and (state := state_of(world.search)) is not None:
+            world.search = Search(world.config, SEED)
+            take_up(world.search, json.loads(json.dumps(state)))
+
+    chosen = METHODS[name].config()
+    broken = story.happen(World(chosen), take_up_state)
+    assert (state_of(broken.search) is None) == (name in LEARNING)
+    assert broken.journal == story.happen(World(chosen)).journal
 
 
 @every_method
