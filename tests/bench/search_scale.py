@@ -10,20 +10,25 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from time import perf_counter
+from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
+from services.searcher import saving
 from services.searcher.core.entities import Closed, Ended, Experiment, Trial
 from services.searcher.core.journal import Entry, fold
 from services.searcher.core.results import Result
 from services.searcher.core.samplers import Observation, make_sampler
 from services.searcher.core.search import Search
+from services.searcher.core.state import state_of
 from services.searcher.core.turn import Turn
 from shared.ids import ExperimentId
+from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.service_scale import measure_service
 
+T = TypeVar("T")
 TRIALS, REPORTS, OPEN, SEED = 100_000, 1_000_000, 64, 7
 MOST_P99_MS, MOST_PEAK_MIB = 1.0, 1536
 SLOW_S, PATIENCE_S, MOST_PROPOSALS = 0.05, 20.0, 20_000
@@ -103,7 +108,7 @@ class Core:
         self.took.append(perf_counter() - before)
 
     def end(self, trial: Trial) -> None:
-        outcome = "parked" if trial.wanted is Wanted.PARK else "stopped"
+        outcome: RequestOutcome = "parked" if trial.wanted is Wanted.PARK else "stopped"
         ended = Ended(trial.request, trial.reported[1], 0)
 
         def act(turn: Turn) -> None:
@@ -118,6 +123,7 @@ def measure_core(report: Report, stop_once: bool = True) -> Figures:
     with get_context("spawn").Pool(1) as pool:
         found = pool.apply(_play, (stop_once,))
     name = "" if stop_once else "promotion_"
+    report.check(f"{name}is_restored", 1, found.pop("is_restored"))
     report.check(f"{name}trials", TRIALS, found.pop("trials"))
     report.check(f"{name}state", "completed", found.pop("state"))
     report.check(f"{name}as_many_reports_as_asked", 1, int(int(str(found["reports"])) >= REPORTS))
@@ -128,9 +134,13 @@ def _play(stop_once: bool) -> Figures:
     core, began = Core(asha(TRIALS, stop_once)), perf_counter()
     core.play()
     took, peak = perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    before = perf_counter()
-    fold(Search(core.config, SEED), core.journal)
+    fold_s, _ = _timed(lambda: fold(Search(core.config, SEED), core.journal))
+    save_s, state = _timed(lambda: saving.pack(core.search))
+    assert state is not None
+    again = Search(core.config, SEED)
+    restore_s, _ = _timed(lambda: saving.restore(again, state))
     return {
+        "is_restored": int(state_of(again) == state_of(core.search)),
         "trials": len(core.trials),
         "state": core.experiment.state.value,
         "reports": len(core.took),
@@ -140,8 +150,17 @@ def _play(stop_once: bool) -> Figures:
         "peak_mib": peak,
         "whole_s": took,
         "entries": len(core.journal),
-        "fold_s": perf_counter() - before,
+        "fold_s": fold_s,
+        "save_s": save_s,
+        "restore_s": restore_s,
+        "state_mib": len(state) / 2**20,
     }
+
+
+def _timed(act: Callable[[], T]) -> tuple[float, T]:
+    before = perf_counter()
+    found = act()
+    return perf_counter() - before, found
 
 
 def measure_samplers(report: Report) -> Figures:
