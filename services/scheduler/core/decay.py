@@ -87,10 +87,14 @@ class History:
 
     decay: Decay
     pasts: dict[tuple[object, ...], Past] = field(default_factory=dict)
+    _counted_ms: int = -1
+    _integral: int = 0
 
     def charge(self, holders: Iterable[Holder], slots: SlotCount, now_ms: int) -> None:
         """From now on these hold `slots` more (less, when negative)."""
-        integral = self.decay.until(now_ms)
+        if now_ms != self._counted_ms:  # Many are charged at one moment.
+            self._counted_ms, self._integral = now_ms, self.decay.until(now_ms)
+        integral = self._integral
         for holder in holders:
             past = holder.past
             if past is None:

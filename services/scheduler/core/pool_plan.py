@@ -69,6 +69,8 @@ class PoolPlan:
 
     def lend(self) -> None:
         """Distributes what is left over; elastic requests that were served begin with their share of it."""
+        if not self.pool.policy.elastic:
+            return
         trials = self.cluster.trials
         served = {g.trial: g.placement for g in self.grants if trials[g.trial].wish.needs.is_elastic}
         if not is_due(self.cluster, self.pool, served, self.refusals.values()):

@@ -50,7 +50,7 @@ def is_due(cluster: Cluster, pool: Pool, served: Wanted, refusals: Iterable[Reas
     """Whether a plan distributes: with few elastic trials always; with many, where it costs more than the rest of a plan, when a request
     has a part in it, else once in a step."""
     if served or not pool.is_lending:
-        return bool(served) and pool.policy.elastic
+        return bool(served)
     is_new_step = pool.elastic.lent_step != cluster.now_ms // STEP_MS
     return len(pool.elastic.of) <= FEW or is_new_step or "preempting" in refusals
 

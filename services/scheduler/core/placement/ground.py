@@ -51,8 +51,12 @@ class Ground:
 
     def change(self, worker: WorkerId, labels: Labels, before: Spot | None, spot: Spot | None) -> None:
         """Keeps the shelves true to what a machine can take now; None: it is not open."""
-        _move(self.whole, worker, before, spot)
-        self._share(worker, before, spot)
+        if before is not None and spot is not None and _is_free_only(before, spot):
+            # What plans change most: neighbours look at nothing that differs.
+            self.whole.shift(worker, before, spot)
+        else:
+            _move(self.whole, worker, before, spot)
+            self._share(worker, before, spot)
         if not self._levels:
             return
         for shelves, domain in zip(self._levels, self._topology.domains_of(labels), strict=True):
@@ -144,3 +148,8 @@ def _is_alike(one: Spot, other: Spot) -> bool:
     """Whether at most what is free differs."""
     has_same_owner = one.owner is other.owner or one.owner == other.owner
     return has_same_owner and one.total == other.total and one.kind == other.kind
+
+
+def _is_free_only(one: Spot, other: Spot) -> bool:
+    """Whether at most what is free differs, and no slot is shared."""
+    return not (one.rooms or other.rooms) and one.auxiliary == other.auxiliary and _is_alike(one, other)

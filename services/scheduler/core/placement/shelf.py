@@ -15,16 +15,25 @@ Owners = tuple[TenantId | None, ...]
 Class = tuple[SlotKind | None, TenantId | None]
 
 
+class _Bucket:
+    """Machines of one kind and owner: `free` in all, and by how many are free on each."""
+
+    __slots__ = ("by_free", "free")
+
+    def __init__(self) -> None:
+        self.free = 0
+        self.by_free: dict[int, list[WorkerId]] = {}
+
+
 class Shelf:
     """The index. `free` and `total` are sums over its machines."""
 
-    __slots__ = ("_buckets", "_free", "_sizes", "free", "total")
+    __slots__ = ("_buckets", "_sizes", "free", "total")
 
     def __init__(self) -> None:
         self.free = 0
         self.total = 0
-        self._buckets: dict[Class, dict[int, list[WorkerId]]] = {}
-        self._free: dict[Class, int] = {}
+        self._buckets: dict[Class, _Bucket] = {}
         self._sizes: dict[SlotKind | None, dict[int, int]] = {}
 
     def __bool__(self) -> bool:
@@ -38,8 +47,11 @@ class Shelf:
         sizes = self._sizes.setdefault(spot.kind, {})
         sizes[spot.total] = sizes.get(spot.total, 0) + 1
         key = (spot.kind, spot.owner)
-        self._free[key] = self._free.get(key, 0) + spot.free
-        insert(self._buckets.setdefault(key, {}).setdefault(spot.free, []), worker)
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = _Bucket()
+        bucket.free += spot.free
+        insert(bucket.by_free.setdefault(spot.free, []), worker)
 
     def leave(self, worker: WorkerId, spot: Spot) -> None:
         """A machine goes that entered so."""
@@ -52,27 +64,26 @@ class Shelf:
             if not sizes:
                 del self._sizes[spot.kind]
         key = (spot.kind, spot.owner)
-        self._free[key] -= spot.free
         bucket = self._buckets[key]
-        remove(bucket, spot.free, worker)
-        if not bucket:
-            del self._buckets[key], self._free[key]
+        bucket.free -= spot.free
+        remove(bucket.by_free, spot.free, worker)
+        if not bucket.by_free:
+            del self._buckets[key]
 
     def shift(self, worker: WorkerId, before: Spot, spot: Spot) -> None:
         """More or less is free on a machine of the same kind and owner: what plans change most."""
         if before.free == spot.free:
             return
-        key = (spot.kind, spot.owner)
+        bucket = self._buckets[spot.kind, spot.owner]
         self.free += spot.free - before.free
-        self._free[key] += spot.free - before.free
-        bucket = self._buckets[key]
-        remove(bucket, before.free, worker)
-        insert(bucket.setdefault(spot.free, []), worker)
+        bucket.free += spot.free - before.free
+        remove(bucket.by_free, before.free, worker)
+        insert(bucket.by_free.setdefault(spot.free, []), worker)
 
     def workers(self, kind: SlotKind | None, owners: Owners) -> Iterator[WorkerId]:
         """Machines of these owners, in no particular order."""
         for key in self.classes(kind, owners):
-            for ids in self._buckets[key].values():
+            for ids in self._buckets[key].by_free.values():
                 yield from ids
 
     def total_for(self, kind: SlotKind | None) -> tuple[int, int]:
@@ -83,21 +94,21 @@ class Shelf:
 
     def free_for(self, kind: SlotKind | None, owners: Owners) -> int:
         """Slots free on machines of these owners."""
-        return sum(self._free[key] for key in self.classes(kind, owners))
+        return sum([self._buckets[key].free for key in self.classes(kind, owners)])
 
     def largest_for(self, kind: SlotKind | None, owners: Owners) -> int:
         """The most slots free on one of them."""
-        return max((free for key in self.classes(kind, owners) for free in self._buckets[key]), default=0)
+        return max([max(self._buckets[key].by_free) for key in self.classes(kind, owners)], default=0)
 
     def owned_free(self, tenant: TenantId) -> int:
         """Slots free on machines that serve this tenant alone."""
-        return sum(self._free.get((kind, tenant), 0) for kind in self._sizes)
+        return sum([self._buckets[key].free for key in self.classes(None, (tenant,))])
 
     def fitting(self, kind: SlotKind | None, owners: Owners, slots: int, spread: bool) -> WorkerId | None:
         """One machine with so many slots free: the fullest, or with `spread` the emptiest; then the owner's own, then the lower id."""
         best: tuple[int, bool, WorkerId] | None = None
         for key in self.classes(kind, owners):
-            bucket = self._buckets[key]
+            bucket = self._buckets[key].by_free
             free = max(bucket) if spread else min((free for free in bucket if free >= slots), default=0)
             if free >= slots:
                 found = (-free if spread else free, key[1] is None, bucket[free][0])
@@ -109,17 +120,18 @@ class Shelf:
     ) -> tuple[tuple[WorkerId, int], ...] | None:
         """As few machines as possible, the emptiest first; what is left over goes to the fullest that will do. None: too few slots."""
         classes = sorted(self.classes(kind, owners), key=lambda key: (key[1] is None, key[0] or ""))
-        sizes = sorted({free for key in classes for free in self._buckets[key] if free}, reverse=True)
+        buckets = [self._buckets[key].by_free for key in classes]
+        sizes = sorted({free for bucket in buckets for free in bucket if free}, reverse=True)
         chosen: list[tuple[WorkerId, int]] = []
         missing = slots
         for free in sizes:
-            for worker in (one for key in classes for one in self._buckets[key].get(free, ())):
+            for worker in (one for bucket in buckets for one in bucket.get(free, ())):
                 if missing <= free:
                     # Smaller ones than this are all untouched yet.
                     fitting = min(size for size in sizes if size >= missing)
                     last = worker
                     if fitting < free:
-                        last = next(ids[0] for key in classes if (ids := self._buckets[key].get(fitting)))
+                        last = next(ids[0] for bucket in buckets if (ids := bucket.get(fitting)))
                     return (*chosen, (last, missing))
                 chosen.append((worker, free))
                 missing -= free

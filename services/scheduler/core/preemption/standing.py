@@ -88,11 +88,7 @@ class Standing:
             self._on.pop(worker, None)
             return
         self._on[worker] = standers
-        slots = sum(one.here for one in standers) or 1
-        saved_ms = sum(one.here * one.saved_ms for one in standers) // slots
-        lost_slots = sum(one.slots for one in standers)
-        ready_ms = max(one.ready_ms for one in standers)
-        key = (-max(one.leaf.priority for one in standers), -saved_ms, worker, lost_slots, ready_ms)
+        key = _key(worker, standers)
         self._keys[worker] = (owner, key)
         insort(self._machines.setdefault(owner, []), key)
 
@@ -166,3 +162,18 @@ class Standing:
         if limit == NEVER:
             return iter(keys)
         return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
+
+
+def _key(worker: WorkerId, standers: tuple[Stander, ...]) -> Key:
+    """All in one pass: each change on a machine asks for it."""
+    here: SlotCount = 0
+    saved: SlotCount = 0
+    lost: SlotCount = 0
+    ready_ms = least_important = 0
+    for one in standers:
+        here += one.here
+        saved += one.here * one.saved_ms
+        lost += one.slots
+        ready_ms = max(ready_ms, one.ready_ms)
+        least_important = max(least_important, one.leaf.priority)
+    return (-least_important, -int(saved // (here or 1)), worker, lost, ready_ms)
