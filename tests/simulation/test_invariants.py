@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core import cluster as clusters, plan, turn
+from services.scheduler.core import plan, seeing, turn
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends
 from services.scheduler.core.liveness import Silence
@@ -70,8 +70,8 @@ def test_a_leader_that_does_not_listen_to_its_own_echo_ends_healthy_runs(monkeyp
 
 
 def test_turns_that_are_over_at_once_are_cut_short(monkeypatch):
-    made = clusters.stander_of
-    monkeypatch.setattr(clusters, "stander_of", lambda *told: made(*told)._replace(turn_ms=0))
+    made = seeing.stander_of
+    monkeypatch.setattr(seeing, "stander_of", lambda *told: made(*told)._replace(turn_ms=0))
     seeds_fail("no turn cut short", faults=())
 
 

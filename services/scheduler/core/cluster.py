@@ -6,27 +6,24 @@ the indexes true and remember what changed, so that the cycle saves and tells ju
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.decay import STEP_MS
-from services.scheduler.core.elastic.keeping import kept_slots
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool, capacity_of
-from services.scheduler.core.placement.capacity import Capacity
-from services.scheduler.core.placement.spot import Spot, spot_of, without
 from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.preemption.standing import stander_of
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
+from services.scheduler.core.seeing import see
 from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
-from shared.records import changed
 
 
 class Cluster:
@@ -46,7 +43,7 @@ class Cluster:
         self.ledger = Ledger()
         self.turns = Turns()
         self.lengths = Lengths()
-        self._touched: dict[WorkerId, None] = {}
+        self._touched: dict[WorkerId, dict[int, RunId] | None] = {}
         self.now_ms = 0
         self.changes = Changes()
 
@@ -161,26 +158,17 @@ class Cluster:
         self.changes.pools[run.pool] = None
 
     def put_worker(self, worker: Worker) -> None:
-        """Brings the pool's capacity in line with a worker that was changed."""
-        self.workers[worker.id] = worker
-        self.changes.holders[worker.id] = None
-        if worker.liveness is Liveness.READY and worker.drain is not Drain.OPEN:
-            self.draining[worker.id] = None
-        else:
-            self.draining.pop(worker.id, None)
+        """Keeps a worker that was changed."""
         self._touched[worker.id] = None
-        pool = self.pools.get(worker.pool)
-        if pool is not None:
-            pool.await_word(worker)
-            self.changes.pools[worker.pool] = None
+        self._put_worker(worker)
 
     def refresh(self) -> None:
         """Brings the indexes of machines in line with what has changed there; a plan and an explanation begin with it."""
         touched, self._touched = self._touched, {}
-        for name in touched:
+        for name, runs in touched.items():
             worker = self.workers.get(name)
             if worker is not None and worker.pool in self.pools:
-                self._index(worker)
+                see(self, self.pools[worker.pool], worker, runs)
 
     def follow(self, run: Run) -> None:
         """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
@@ -195,12 +183,17 @@ class Cluster:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.released:
                 worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
-                self.put_worker(worker)
+                self._touch_on(worker.id, run)
+                self._put_worker(worker)
 
-    def release(self, worker: Worker, allocation: AllocationId) -> None:
-        """Frees what an allocation held on one worker."""
-        if worker.held.pop(allocation, None) is not None:
-            self.put_worker(worker)
+    def release(self, worker: Worker, held: Run | AllocationId) -> None:
+        """Frees what a run, or an allocation that belongs to none, held on one worker."""
+        if not isinstance(held, Run):
+            if worker.held.pop(held, None) is not None:
+                self.put_worker(worker)
+        elif worker.held.pop(held.allocation, None) is not None:
+            self._touch_on(worker.id, held)
+            self._put_worker(worker)
 
     def forget(self, runs: Iterable[RunId] = (), trials: Iterable[TrialId] = ()) -> None:
         """Drops ended runs and closed trials from memory; the tables keep them."""
@@ -213,6 +206,18 @@ class Cluster:
         """These workers' desired sets have changed."""
         for worker in workers:
             self.changes.desired[worker] = None
+
+    def _put_worker(self, worker: Worker) -> None:
+        self.workers[worker.id] = worker
+        self.changes.holders[worker.id] = None
+        if worker.liveness is Liveness.READY and worker.drain is not Drain.OPEN:
+            self.draining[worker.id] = None
+        else:
+            self.draining.pop(worker.id, None)
+        pool = self.pools.get(worker.pool)
+        if pool is not None:
+            pool.await_word(worker)
+            self.changes.pools[worker.pool] = None
 
     def _count_waiting(self, trial: Trial, sign: int) -> None:
         if trial.state not in (RequestState.QUEUED, RequestState.AWAITING):
@@ -249,34 +254,12 @@ class Cluster:
 
     def _touch(self, run: Run) -> None:
         for share in run.shares:
-            self._touched[share.worker] = None
+            self._touch_on(share.worker, run)
 
-    def _index(self, worker: Worker) -> None:
-        pool = self.pools[worker.pool]
-        spot = spot_of(worker, pool.policy)
-        pool.capacity.see(worker.id, worker.labels, spot)
-        if pool.later is not None:
-            self._index_later(pool, pool.later, worker, spot)
-
-    def _index_later(self, pool: Pool, later: Capacity, worker: Worker, spot: Spot | None) -> None:
-        """What will be free there, and what could be asked to leave."""
-        standers = []
-        for run_id in self.runs_on.get(worker.id, ()) if spot else ():
-            run, charge = self.runs[run_id], pool.charges.get(run_id)
-            hold = worker.held.get(run.allocation)
-            if spot is None or charge is None or hold is None:
-                continue
-            if charge.is_leaving:
-                spot = without(spot, hold.slot_ids, hold.part)
-            else:
-                trial = self.trials[run.trial]
-                if pool.policy.elastic and trial.wish.needs.is_elastic:
-                    lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
-                    spot = spot._replace(free=spot.free + lent)
-                freed = worker.freed_by(hold)
-                standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, freed))
-        later.see(worker.id, worker.labels, spot)
-        pool.standing.set(worker.id, spot.owner if spot else None, tuple(standers))
+    def _touch_on(self, worker: WorkerId, run: Run) -> None:
+        touched = self._touched.setdefault(worker, {})
+        if touched is not None:
+            touched[run.token] = run.id
 
 
 def is_leaving(run: Run, trial: Trial | None) -> bool:
@@ -286,6 +269,6 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
     return trial is None or trial.wish.wanted is not Wanted.RUN
 
 
-def renewed(run: Run, **changes: object) -> Run:
+def renewed(run: Run, **changes: Any) -> Run:
     """The run with some fields changed and its public version risen."""
-    return changed(run, version=run.version + 1, **changes)  # type: ignore[arg-type]
+    return run._replace(version=run.version + 1, **changes)

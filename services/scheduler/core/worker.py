@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.placement.parts import Room, Rooms
@@ -89,6 +90,16 @@ class Hold:
     part: Thousandths = 0
 
 
+class Taken(NamedTuple):
+    """What is taken of a worker: its slots; whose work is there, where one tenant is served at a time; how many runs without slots are;
+    whether parts of slots are."""
+
+    slots: set[int]
+    owner: TenantId | None
+    auxiliary: int
+    has_parts: bool
+
+
 @dataclass(slots=True)
 class Worker:
     """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work.
@@ -119,12 +130,12 @@ class Worker:
 
     @property
     def used_slots(self) -> int:
-        return len(set(self.slot_ids) & self._occupied())
+        return len(self.taken().slots.intersection(self.slot_ids))
 
     @property
     def free_slot_ids(self) -> tuple[int, ...]:
-        occupied = self._occupied()
-        return tuple([slot for slot in self.usable_slot_ids if slot not in occupied])
+        taken = self.taken().slots
+        return tuple([slot for slot in self.usable_slot_ids if slot not in taken])
 
     @property
     def usable_slot_ids(self) -> tuple[int, ...]:
@@ -142,19 +153,24 @@ class Worker:
     @property
     def rooms(self) -> Rooms:
         """What is left of slots that are shared; who shares one is of one tenant."""
-        if not any(hold.part for hold in self.held.values()):
+        taken = self.taken()
+        if not taken.has_parts:
             return ()
-        return tuple(room for slot in sorted(self._occupied() - self.disabled) if (room := self._room(slot)))
+        return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
 
-    @property
-    def owner(self) -> TenantId | None:
-        """Whose work is here, where one tenant is served at a time."""
-        return next((hold.tenant for hold in self.held.values() if hold.tenant), None)
-
-    @property
-    def auxiliary(self) -> int:
-        """How many runs without slots are here."""
-        return sum(1 for hold in self.held.values() if hold.tenant and not hold.slot_ids)
+    def taken(self) -> Taken:
+        """All in one pass: a plan asks each machine that has changed."""
+        slots: set[int] = set()
+        owner, auxiliary, has_parts = None, 0, False
+        for hold in self.held.values():
+            if hold.tenant is None:
+                slots.update(self.slot_ids)
+                continue
+            owner = owner or hold.tenant
+            auxiliary += not hold.slot_ids
+            has_parts = has_parts or hold.part > 0
+            slots.update(hold.slot_ids)
+        return Taken(slots, owner, auxiliary, has_parts)
 
     def _room(self, slot: int) -> Room | None:
         holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]
@@ -162,11 +178,3 @@ class Worker:
         if tenant is None or any(hold.tenant != tenant or not hold.part for hold in holds):
             return None
         return Room(slot, tenant, WHOLE_SLOT - sum(hold.part for hold in holds))
-
-    def _occupied(self) -> set[int]:
-        occupied: set[int] = set()
-        for hold in self.held.values():
-            if hold.tenant is None:
-                return set(self.slot_ids)
-            occupied.update(hold.slot_ids)
-        return occupied

@@ -31,14 +31,15 @@ def spot_of(worker: Worker, policy: PoolPolicy) -> Spot | None:
     """What a worker can take now; None: nothing may be granted there."""
     if not worker.is_open:
         return None
+    taken, usable = worker.taken(), worker.usable_slot_ids
     return Spot(
         kind=worker.kind,
-        total=len(worker.usable_slot_ids),
-        free=len(worker.free_slot_ids),
-        auxiliary=policy.auxiliary_per_worker - worker.auxiliary,
-        owner=worker.owner if policy.exclusive else None,
+        total=len(usable),
+        free=len([slot for slot in usable if slot not in taken.slots]),
+        auxiliary=policy.auxiliary_per_worker - taken.auxiliary,
+        owner=taken.owner if policy.exclusive else None,
         holds=len(worker.held),
-        rooms=worker.rooms,
+        rooms=worker.rooms if taken.has_parts else (),
         disabled=worker.disabled,
     )
 
