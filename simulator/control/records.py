@@ -174,8 +174,7 @@ class Records:
     def _loaded(self, run: Run) -> Run:
         """What a row keeps of a run; the rest is relearned from its workers."""
         is_ended = run.is_ended
-        return replace(
-            run,
+        return run._replace(
             rendezvous=None,
             checkpoints=0,
             settled=self.settled.get(run.id, 0),

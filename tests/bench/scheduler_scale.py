@@ -159,7 +159,7 @@ class Site:
             workspace=wish.workspace, owner=wish.owner,
         )  # fmt: skip
         self.records.runs.append(made)
-        self.records.trials.append(replace(trial, state=RequestState.RUNNING, runs=1, run=made.id))
+        self.records.trials.append(trial._replace(state=RequestState.RUNNING, runs=1, run=made.id))
 
 
 def build(records: Records) -> Cluster:

@@ -6,18 +6,16 @@ doing, not even when it comes back and still has the old run. Neighbours: `grant
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, TenantId, WorkerId
-from shared.records import changed
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """Slots of one worker that one allocation held; `until` None: it holds them now."""
 
     allocation: AllocationId
@@ -89,7 +87,7 @@ class Ledger:
         if not here:
             del self._open[holding.worker]
         # The clock of a leader that took over may be a little behind.
-        self._changed[holding.key] = changed(holding, until=max(now, holding.since))
+        self._changed[holding.key] = holding._replace(until=max(now, holding.since))
 
 
 def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Holding:

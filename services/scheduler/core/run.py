@@ -1,10 +1,10 @@
 """A run with its allocation, and the rule for what follows from its end (architecture: a trial's way, 6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.slots import SlotCount, count_of
@@ -12,7 +12,6 @@ from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
-from shared.records import changed
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
@@ -105,9 +104,8 @@ class Exit:
         return is_well and not self.is_invalid
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One attempt at a trial with the slots granted to it.
+class Run(NamedTuple):
+    """One attempt at a trial with the slots granted to it. A tuple, as is a trial: a grant and an end change them eight times.
 
     Attributes:
         preempted: The scheduler asked it to give its slots back; `asked` says why.
@@ -207,7 +205,7 @@ def combined(run: Run) -> Exit:
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
-    return changed(
+    return replace(
         cause,
         acknowledged=acknowledged if cause.is_clean else None,
         validations=chief.validations,
@@ -242,7 +240,7 @@ def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
 def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
     """What follows when machines took the run away: free of charge, but not without end."""
     if trial.wish.wanted is not Wanted.RUN:
-        return changed(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
+        return replace(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
-from shared.records import changed
 
 
 class RequestState(StrEnum):
@@ -117,8 +116,7 @@ class Awaited:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """A trial's present request and what its runs so far leave behind.
 
     Attributes:
@@ -156,7 +154,7 @@ class Trial:
 
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
-        return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+        return self._replace(state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
@@ -172,5 +170,5 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = changed(trial, wish=wish, place=place, since=now, submitted_at=now)
-    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)
+    fresh = trial._replace(wish=wish, place=place, since=now, submitted_at=now)
+    return fresh._replace(state=REQUEST.initial, fruitless=0, turned_at=None)

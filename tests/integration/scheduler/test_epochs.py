@@ -1,7 +1,5 @@
 """A write under another epoch than the lease's changes nothing."""
 
-from dataclasses import replace
-
 import pytest
 from sqlalchemy import text
 
@@ -23,7 +21,7 @@ async def test_a_stale_epoch_is_refused_and_nothing_of_the_cycle_is_kept(databas
     trial = world.trial(1)
 
     async def save(epoch: int, state: RequestState) -> None:
-        rows = Rows(trials=[trial_row(replace(trial, state=state))], runs=[], workers=[])
+        rows = Rows(trials=[trial_row(trial._replace(state=state))], runs=[], workers=[])
         async with database.system() as connection:
             await save_under(connection, "leader", epoch, rows)
 

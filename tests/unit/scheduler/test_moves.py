@@ -1,6 +1,5 @@
 """Defragmentation: runs move so that free slots come together, once waiting has cost more than the moves do, and not before."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
@@ -76,7 +75,7 @@ def test_the_run_that_was_saved_last_moves():
     world = split()
     world.wait(20)
     run = world.run(2)
-    world.cluster.follow(replace(run, saved_at=world.now))
+    world.cluster.follow(run._replace(saved_at=world.now))
     world.wait(10)
     assert asked(world) == [2]
 

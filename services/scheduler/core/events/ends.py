@@ -1,5 +1,6 @@
 """Events that end runs: members exit, machines are lost. What follows is judged in `run`."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
@@ -9,7 +10,6 @@ from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, comb
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
 from shared.ids import WorkerId
-from shared.records import changed
 
 GANG_GRACE = timedelta(seconds=30)
 """How long the rest of a gang may take to end after its first member has ended well."""
@@ -20,14 +20,13 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     workers = run.workers
     if worker in run.released or worker not in workers:
         return
-    run = changed(
-        run,
+    run = run._replace(
         exits=(*run.exits, (worker, exited)),
         released=run.released | {worker},
         first_exit_at=run.first_exit_at or now,
         kill_rest=run.kill_rest or not exited.is_clean,
     )
-    cluster.release(cluster.workers[worker], run.allocation)
+    cluster.release(cluster.workers[worker], run)
     cluster.want((worker,))
     if not run.is_ended and run.released >= workers:
         _conclude(cluster, run, combined(run), now)
@@ -40,7 +39,7 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
 
 def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
     """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
-    run = changed(run, released=run.released | {worker})
+    run = run._replace(released=run.released | {worker})
     if run.is_ended:
         cluster.put_run(run, lazily=True)
         return
@@ -55,13 +54,13 @@ def on_tick(cluster: Cluster, now: datetime) -> None:
     for run_id in list(cluster.partly_ended):
         run = cluster.runs[run_id]
         if not run.kill_rest and run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
-            cluster.put_run(changed(run, kill_rest=True), lazily=True)
+            cluster.put_run(run._replace(kill_rest=True), lazily=True)
             cluster.want(run.workers)
 
 
 def _conclude(cluster: Cluster, run: Run, exited: Exit, now: datetime) -> None:
     trial = cluster.trials[run.trial]
-    run = changed(run, step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
+    run = run._replace(step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
     _end(cluster, run, trial, judge_exit(trial, run, exited), exited, now)
 
 
@@ -75,11 +74,11 @@ def _end(
         cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))
     promised = run.asked.slots if run.asked else None
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
-        ending = changed(ending, reason=_resized(run.slots, promised))
+        ending = replace(ending, reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
-        trial = changed(trial, awaited=awaited)
+        trial = trial._replace(awaited=awaited)
     if ending.closes is not None:
         trial = trial.moved(RequestTrigger.CLOSED, now)
     else:
@@ -101,8 +100,7 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
     gave_way = ending.outcome == "preempted" and not is_resized
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
-    return changed(
-        trial,
+    return trial._replace(
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
         preemptions=trial.preemptions + (gave_way and not run.yields),

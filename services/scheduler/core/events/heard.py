@@ -1,6 +1,6 @@
 """Events from workers: an observed set was heard, a worker has fallen silent, a worker is to be drained."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -185,7 +185,7 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
         _hold_foreign(cluster, worker, observed)
         return
     if observed.exit is not None:
-        cluster.release(worker, run.allocation)
+        cluster.release(worker, run)
         ends.on_exit(cluster, run, worker.id, observed.exit, now)
         return
     if run.is_ended:
@@ -197,16 +197,15 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
 def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
     followed = run
     if worker.id not in run.seen:
-        followed = replace(followed, seen=run.seen | {worker.id})
+        followed = followed._replace(seen=run.seen | {worker.id})
     if followed.seen >= run.workers and run.state == RUN.initial:
-        followed = replace(followed, state=RUN.next(run.state, RunTrigger.HEARD))
+        followed = followed._replace(state=RUN.next(run.state, RunTrigger.HEARD))
     if worker.id == run.chief and observed.rendezvous != run.rendezvous:
-        followed = replace(followed, rendezvous=observed.rendezvous)
+        followed = followed._replace(rendezvous=observed.rendezvous)
         cluster.want(run.workers)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
-        followed = replace(
-            followed,
+        followed = followed._replace(
             step=max(run.step, observed.step),
             checkpoints=max(run.checkpoints, observed.checkpoints),
             saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
@@ -220,11 +219,11 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
 
 def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:
     if run.is_ended:
-        cluster.release(worker, run.allocation)
+        cluster.release(worker, run)
         if worker.id not in run.released:
-            cluster.put_run(replace(run, released=run.released | {worker.id}), lazily=True)
+            cluster.put_run(run._replace(released=run.released | {worker.id}), lazily=True)
     elif worker.id in run.seen and worker.id not in run.released:
-        cluster.release(worker, run.allocation)
+        cluster.release(worker, run)
         ends.on_loss(cluster, run, worker.id, VANISHED, now)
 
 

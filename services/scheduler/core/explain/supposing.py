@@ -84,7 +84,7 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
     wish = replace(trial.wish, needs=needs)
-    cluster.put_trial(replace(trial, wish=wish, place=LAST, submitted_at=submitted_at))
+    cluster.put_trial(trial._replace(wish=wish, place=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:
