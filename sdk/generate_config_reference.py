@@ -28,6 +28,7 @@ from muster.config.sections import (
     RetentionPolicy,
     SlotRange,
 )
+from muster.config.warm_start import WarmStart
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs/config.md"
@@ -103,6 +104,7 @@ def generate() -> str:
     parts.append("## `searcher`\n\nOne of these, by its `name`.\n")
     parts += [_section(f"### `name: {_tag(one, 'name')}`", one) for one in KINDS.values()]
     parts.append(_section("### `sampler`", Sampler))
+    parts.append(_section("### `warm_start`", WarmStart))
     parts.append(_section("### One of `metrics`", Metric))
     parts.append(
         "## `hyperparameters`\n\nA mapping of names to constants, to one of these, or to further mappings, as deep as you like.\n"

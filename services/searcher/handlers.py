@@ -19,6 +19,7 @@ from services.searcher.searches import begin_search
 from services.searcher.store import entities
 from services.searcher.store.capacity import keep_capacity
 from services.searcher.store.entities import Submission
+from services.searcher.warming import find_warmth
 from shared.bus import Delivery, Unit
 from shared.bus.consumer import Handlers
 from shared.bus.envelope import news
@@ -140,6 +141,7 @@ class EventHandlers:
         try:
             config = load_config(message.config)
             check_space(config)
+            warmth, _ = await find_warmth(unit.connection, config, message.workspace)
         except Rejected as error:
             await self._reject(unit, delivery, experiment, error)
             return None
@@ -149,7 +151,7 @@ class EventHandlers:
         loaded = await begin_search(submission, config)
         self.desk.searches.lend_new(unit, loaded)
         turn = Turn(config, experiment, (), loaded.search, unit.now)
-        await asyncio.to_thread(turn.begin) if loaded.search.learns else turn.begin()
+        await asyncio.to_thread(turn.begin, warmth) if loaded.search.learns else turn.begin(warmth)
         return Done(loaded, turn.decide(), (delivery,))
 
     async def _reject(

@@ -15,6 +15,7 @@ from services.searcher.core.samplers import check_space
 from services.searcher.replaying import Replays
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
+from services.searcher.warming import find_warmth
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.db import Database
@@ -32,6 +33,7 @@ from shared.messages.experiments import (
     ReplayExperiment,
     ValidateConfig,
 )
+from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
 PAGE_BYTES = 400 * 1024
@@ -53,10 +55,13 @@ class Queries:
             ReplayExperiment: self.replays.on_replay,
         }
 
-    async def on_validate(self, _: Ask, query: ValidateConfig) -> Accepted:
-        """Raise Rejected with the place, or accept."""
-        await asyncio.to_thread(check_space, load_config(query.config))
-        return Accepted()
+    async def on_validate(self, ask: Ask, query: ValidateConfig) -> Accepted:
+        """Raise Rejected with the place, or accept, with notes on what serves for nothing."""
+        config = load_config(query.config)
+        await asyncio.to_thread(check_space, config)
+        async with self.database.tenant(ask.tenant) as connection:
+            _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+        return Accepted(warnings=notes)
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:
         """Return a page of decisions, at most as many as fit into a reply."""

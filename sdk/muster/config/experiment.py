@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
-from muster.config.conditions import check_conditions
+from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
+from muster.config.fitting import check_names, fitted
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
@@ -28,6 +30,7 @@ MAX_GRID_POINTS = 100_000
 _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
+_POINTS = ("searcher", "warm_start", "points")
 _CADENCE = "your script decides when it validates and checkpoints"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
@@ -124,7 +127,28 @@ class ExperimentConfig(Section):
         check_conditions(self.hyperparameters)
         self.read_constraints()
         self._check_space()
+        self.first_points()
         return self
+
+    def first_points(self) -> tuple[Point, ...]:
+        """Return the points that a warm start tries first, as samplers would write them. Raises a refusal where one is none of the space."""
+        warm_start = getattr(self.searcher, "warm_start", None)
+        return tuple(
+            self._first_point(index, point)
+            for index, point in enumerate(warm_start.points if warm_start else ())
+        )
+
+    def _first_point(self, index: int, given: Point) -> Point:
+        try:
+            check_names(self.hyperparameters, given)
+            point = fitted(self.hyperparameters, given)
+        except PydanticCustomError as error:
+            context = error.context or {}
+            raise refusal(context["message"], *_POINTS, index, *context["at"]) from None
+        for constraint in self.read_constraints():
+            if not constraint.is_met(point):
+                raise refusal(f"this point misses the constraint '{constraint.text}'", *_POINTS, index)
+        return point
 
     def read_constraints(self) -> tuple[Constraint, ...]:
         """Return the constraints, ready to be asked."""

@@ -9,6 +9,7 @@ from muster.config.brackets import bracket_sizes
 from muster.config.metrics import Aims
 from muster.config.samplers import RANDOM, Sampler
 from muster.config.section import Section, refusal
+from muster.config.warm_start import WarmStart
 
 MAX_TRIALS = 100_000
 MAX_RUNGS = 30
@@ -53,9 +54,27 @@ class Single(_Common):
 
 
 class _Sampled(_Many):
-    """Keys of every searcher that asks for points."""
+    """Keys of every searcher that asks for points.
+
+    Attributes:
+        warm_start: What is known before the first trial: points to try first, earlier experiments to learn from.
+    """
 
     sampler: Sampler = RANDOM
+    warm_start: WarmStart | None = None
+
+    @model_validator(mode="after")
+    def _has_room_for_points(self) -> "_Sampled":
+        points, trials = (
+            len(self.warm_start.points) if self.warm_start else 0,
+            getattr(self, "max_trials", None),
+        )
+        if trials is not None and points > trials:
+            raise refusal(
+                f"{points} points are more than the {trials} trials of max_trials",
+                "warm_start", "points",
+            )  # fmt: skip
+        return self
 
     @model_validator(mode="after")
     def _sampler_serves(self) -> "_Sampled":

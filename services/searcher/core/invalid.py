@@ -8,18 +8,24 @@ MOST_INVALID = 100
 
 @dataclass(slots=True)
 class InvalidTrials:
-    """Rows of neighbouring numbers, each known by the length that stands at both of its ends.
+    """How many there are, and why the search makes no more trials, once it has borne enough.
 
-    Numbers and not ends make a row: a good trial takes long, and the invalid ones beside it end at once.
+    They stand in rows of neighbouring numbers, each known by the length that stands at both of its ends. Numbers and not ends make a row:
+    a good trial takes long, and the invalid ones beside it end at once.
     """
 
     count: int = 0
+    gave_up: str | None = None
     _rows: dict[int, int] = field(default_factory=dict)
 
-    def add(self, trial: int) -> int:
-        """Take in an invalid trial; return how long the row is that it belongs to."""
+    def add(self, trial: int, planned: int) -> int:
+        """Take in an invalid trial of a search that makes so many in all; return how long the row is that it belongs to."""
         self.count += 1
         before, after = self._rows.get(trial - 1, 0), self._rows.get(trial + 1, 0)
         row = before + 1 + after
         self._rows[trial] = self._rows[trial - before] = self._rows[trial + after] = row
+        if self.gave_up is None and row >= planned + MOST_INVALID:
+            self.gave_up = (
+                f"{row} trials in a row were called invalid by their scripts, and no more are tried"
+            )
         return row

@@ -21,6 +21,7 @@ from services.searcher.core.objectives import Scored, Scores
 from services.searcher.core.results import Reading, Result
 from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Search
+from services.searcher.core.warm import Warmth
 from shared.errors import Broken
 
 MOST_SAID = 300
@@ -28,6 +29,7 @@ MOST_SAID = 300
 
 Facts = dict[str, JsonValue]
 Kind = Literal[
+    "warmed",
     "started",
     "judged",
     "parked",
@@ -81,6 +83,12 @@ class Journal:
         self.search = search
         self.position = position
         self.entries: list[Entry] = []
+
+    def warm(self, warmth: Warmth) -> None:
+        """Write down what is known already, in as many entries as it takes."""
+        for part in warmth.parts():
+            self.search.warm(part)
+            self._append("warmed", part.written())
 
     def start(self) -> Moves:
         moves = self.search.start()
@@ -165,6 +173,8 @@ def recompute(search: Search, entry: Entry) -> Facts:
     facts = entry.facts
     search.remember(_suggestions(facts))
     match entry.kind:
+        case "warmed":
+            search.warm(Warmth.read(facts))
         case "started":
             return _moved(search.start(_whole(facts, "rules") if "rules" in facts else 0))
         case "judged":

@@ -7,30 +7,23 @@ their points.
 import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from muster.config import ExperimentConfig, Point, Single
 from services.searcher.core.editing import Edit, check_edit
-from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
+from services.searcher.core.invalid import InvalidTrials
 from services.searcher.core.methods.choose import make_method
 from services.searcher.core.methods.custom import Custom, Operation
 from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.moves import Moves, Proposal, Told
 from services.searcher.core.objectives import Objectives, Scored
-from services.searcher.core.samplers import Observation, Suggestion, make_sampler
+from services.searcher.core.observing import Reached, observation_of
+from services.searcher.core.samplers import Suggestion, make_sampler
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
 from services.searcher.core.samplers.given import complete_point
+from services.searcher.core.warm import Warmth
 from shared.errors import Conflict
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """The last result of a trial that a rung counted."""
-
-    value: float
-    time: float
-    at_top: bool
 
 
 class Search:
@@ -54,8 +47,8 @@ class Search:
         self._is_active = True
         self._given: dict[int, Suggestion] = {}
         self._judged: dict[int, Reached] = {}
+        self._first = deque(config.first_points())
         self._invalid = InvalidTrials()
-        self._gave_up: str | None = None
 
     @property
     def is_exhausted(self) -> bool:
@@ -100,7 +93,15 @@ class Search:
     @property
     def gave_up(self) -> str | None:
         """Why it makes no more trials though more are planned; None while it does."""
-        return self._gave_up
+        return self._invalid.gave_up
+
+    def warm(self, warmth: Warmth) -> None:
+        """Take in what is known already; before `start`."""
+        self._first.extend(warmth.points)
+        for known in warmth.known:
+            ranked, time = self._ranked(known.value), known.time
+            reached = None if time is None else Reached(ranked, time, at_top=False)
+            self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
 
     def start(self, rules: int = RULES) -> Moves:
         """Return the first trials. `rules` are older ones where the search was begun under them."""
@@ -118,21 +119,9 @@ class Search:
         return ruling
 
     def observe(self, trial: int, result: Scored | None) -> None:
-        """Take in what a trial has come to, None where it failed; what was judged on the way says how far it got.
-
-        Of several metrics each tells for itself how good the trial was, however far it got.
-        """
+        """Take in what a trial has come to, None where it failed."""
         reached = self._judged.pop(trial, None)
-        if result is None:
-            observation = Observation(None)
-        else:
-            value, *more = self._objectives.losses(result)
-            excesses = self._objectives.excesses(result)
-            if reached is not None and not reached.at_top and not more:
-                observation = Observation(reached.value, reached.time, excesses=excesses)
-            else:
-                observation = Observation(value, others=tuple(more), excesses=excesses)
-        self._sampler.observe(trial, observation)
+        self._sampler.observe(trial, observation_of(self._objectives, result, reached))
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Make these trials with the points that they were given once, as soon as it is their turn."""
@@ -159,7 +148,7 @@ class Search:
         self._open.discard(trial)
         self._held.discard(trial)
         if ending is Ending.INVALID:
-            self._bear(self._invalid.add(trial))
+            self._invalid.add(trial, self._method.planned())
         self._add(self._method.on_ended(trial, ending))
         return self._filled()
 
@@ -230,17 +219,11 @@ class Search:
             free = int(self._limit) - len(self._open) - len(self._waiting)
             self._add(self._method.plan_more(max(0, free)))
 
-    def _bear(self, row: int) -> None:
-        """Make no more trials once as many in a row were invalid as the search makes in all, and `MOST_INVALID` more."""
-        if self._gave_up is None and row >= self._method.planned() + MOST_INVALID:
-            self._gave_up = (
-                f"{row} trials in a row were called invalid by their scripts, and no more are tried"
-            )
-            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
-
     def _add(self, steps: Iterable[Step]) -> None:
-        """Take in what to do with free places."""
-        self._waiting.extend(step for step in steps if isinstance(step, GoOn) or self._gave_up is None)
+        """Take in what to do with free places; where the search has given up, nothing begins any more."""
+        self._waiting.extend(steps)
+        if self.gave_up is not None:
+            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
 
     def _completed(self, operations: Iterable[Operation]) -> Iterator[Operation]:
         domain = Domain.of(self._config)
@@ -269,12 +252,17 @@ class Search:
         number = self._created
         self._open.add(number)
         decide_at = self._method.on_created(number, start.branch)
-        suggestion = self._suggested(number, start.point)
+        suggestion = self._suggested(number, self._point(start))
         if self._copying is not None:
             self._copying.on_point(number, suggestion.point)
         seed = Stream(self._seed, number).seed()
         memo, key = suggestion.memo, self.key_of(number)
         return Proposal(number, suggestion.point, seed, decide_at, memo, start.source, key)
+
+    def _point(self, start: Start) -> Point | None:
+        """A point that is given, or of those to try first; None: the sampler is asked."""
+        is_given = start.point is not None or start.source is not None
+        return start.point if is_given or not self._first else self._first.popleft()
 
     def _suggested(self, trial: int, point: Point | None) -> Suggestion:
         given = self._given.pop(trial, None)

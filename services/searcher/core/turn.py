@@ -29,6 +29,7 @@ from services.searcher.core.objectives import Objectives
 from services.searcher.core.places import Places
 from services.searcher.core.results import Reading, Result, read_result
 from services.searcher.core.search import Search
+from services.searcher.core.warm import COLD, Warmth
 from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
@@ -75,8 +76,9 @@ class Turn:
         """Return everything that the events amount to."""
         return self._changes.decide(self._journal.position, self._journal.entries)
 
-    def begin(self) -> None:
-        """Make the first trials of a new experiment."""
+    def begin(self, warmth: Warmth = COLD) -> None:
+        """Make the first trials of a new experiment that knows so much already."""
+        self._journal.warm(warmth)
         self._changes.is_announced = True
         self._changes.experiment = replace(
             self.experiment,

@@ -90,4 +90,4 @@ def test_a_row_is_as_long_as_its_neighbours_reach(order: list[int], invalid: set
                 low -= 1
             while high + 1 in seen:
                 high += 1
-            assert rows.add(trial) == high - low + 1
+            assert rows.add(trial, 16) == high - low + 1

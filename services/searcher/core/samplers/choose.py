@@ -15,6 +15,12 @@ def check_space(config: ExperimentConfig) -> None:
         domain.check()
 
 
+def learns(config: ExperimentConfig) -> bool:
+    """Whether what trials came to changes what this config's sampler proposes."""
+    sampler = getattr(config.searcher, "sampler", None)
+    return sampler is not None and sampler.name not in ("random", "quasi_random")
+
+
 def make_sampler(config: ExperimentConfig, seed: int) -> Sampler:
     """Return the sampler that the config names. Optuna is imported by the first search that needs it: it takes half a second."""
     domain, searcher = Domain.of(config), config.searcher

@@ -17,6 +17,9 @@ class _Unlearning:
     learns = False
     remembers = False
 
+    def learn(self, point: Point, observation: Observation) -> None:
+        """Nothing follows from it."""
+
     def take(self, trial: int, suggestion: Suggestion) -> None:
         """Nothing follows from it."""
 

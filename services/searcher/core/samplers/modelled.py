@@ -47,6 +47,8 @@ class Modelled:
 
             torch.set_num_threads(1)
         self._leaves = [(_name(path), path, parameter) for path, parameter in parents_first(domain.space)]
+        self._learned = 0
+        self._sources: list[optuna.trial.FrozenTrial] = []
         self._storage = optuna.storages.InMemoryStorage()
         self._study = optuna.create_study(
             storage=self._storage,
@@ -61,6 +63,17 @@ class Modelled:
     @property
     def learns(self) -> bool:
         return self._choice.name != "quasi_random"
+
+    def learn(self, point: Point, observation: Observation) -> None:
+        attributes: dict[str, JsonValue] = {}
+        if self._choice.name == "nsga2":
+            attributes = {samplers.NSGAIISampler._get_generation_key(): 0}
+        number = -self._learned  # Trials of this search count from 1.
+        self._learned += 1
+        self._add(number, point, attributes, TrialState.RUNNING)
+        self.observe(number, observation)
+        if self._choice.name == "cmaes" and observation.time is None:
+            self._add_source(point, observation)
 
     def propose(self, trial: int) -> Suggestion:
         self._study.sampler = self._sampler(trial)
@@ -154,6 +167,22 @@ class Modelled:
         if trial is not None:
             self._numbers[trial] = len(self._storage.get_all_trials(self._id, deepcopy=False)) - 1
 
+    def _add_source(self, point: Point, observation: Observation) -> None:
+        """CMA-ES begins with the spread of earlier trials; it takes them as numbers alone, of which none may be missing from any."""
+        numbers = [
+            (name, path, parameter)
+            for name, path, parameter in self._leaves
+            if isinstance(parameter, Int | Double | Log)
+        ]
+        if not any(parameter.when for _, _, parameter in numbers):
+            self._sources.append(
+                optuna.trial.create_trial(
+                    value=observation.value,
+                    params={name: value_at(point, path) for name, path, _ in numbers},
+                    distributions={name: _distribution(parameter) for name, _, parameter in numbers},
+                )
+            )
+
     def _sampler(self, trial: int) -> samplers.BaseSampler:
         seed = Stream(~self._seed, trial).seed()
         starting, population = self._choice.startup_trials, self._choice.population_size
@@ -173,6 +202,7 @@ class Modelled:
                 seed=seed,
                 warn_independent_sampling=False,
                 consider_pruned_trials=True,
+                source_trials=self._sources or None,
                 **_set(n_startup_trials=starting, popsize=population),
             ),
             "nsga2": lambda: samplers.NSGAIISampler(seed=seed, **_set(population_size=population)),

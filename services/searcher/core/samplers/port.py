@@ -46,6 +46,10 @@ class Sampler(Protocol):
         """Whether it must be given back what it has proposed; else it proposes the same again."""
         ...
 
+    def learn(self, point: Point, observation: Observation) -> None:
+        """Take in what a trial of an earlier search came to; before anything is proposed."""
+        ...
+
     def propose(self, trial: int) -> Suggestion:
         """Return a point for a new trial, while those without an observation are pending."""
         ...

@@ -1,0 +1,69 @@
+"""Reading what earlier experiments came to, for searches that begin with it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import case, func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.searcher.core.machines import TrialState
+from services.searcher.core.warm import Earlier, Known
+from services.searcher.store.tables import experiment, trial
+
+MOST_TRIALS = 2000
+"""So many of an experiment are looked at: those that ran to their end, then those that came furthest."""
+_GOOD = (TrialState.COMPLETED.value, TrialState.STOPPED.value)
+_JUDGED = text(
+    "SELECT DISTINCT ON (facts->'trial') (facts->>'trial')::int AS trial, (facts->>'value')::float8 AS value,"
+    " (facts->>'time')::float8 AS time FROM searcher.journal WHERE experiment = :experiment AND kind = 'judged'"
+    " AND (facts->>'trial')::int = ANY(:trials) ORDER BY facts->'trial', position DESC"
+)
+"""The last decision about each of these trials."""
+
+
+async def load_earlier(
+    connection: AsyncConnection, workspace: str, numbers: Sequence[int]
+) -> dict[int, Earlier]:
+    """Return those of these experiments that belong to the workspace, by number, with the trials that came to something."""
+    found = await connection.execute(
+        select(
+            experiment.c.id,
+            experiment.c.number,
+            func.coalesce(
+                experiment.c.config["searcher"]["metric"].astext,
+                experiment.c.config["searcher"]["metrics"][0]["name"].astext,
+            ).label("metric"),
+            experiment.c.config["searcher"]["time_metric"].astext.label("time_metric"),
+        ).where(experiment.c.number.in_(numbers), experiment.c.workspace == workspace)
+    )
+    return {
+        row.number: Earlier(
+            row.number, row.metric, row.time_metric, await _load_trials(connection, row.id, row.number)
+        )
+        for row in found.all()
+    }
+
+
+async def _load_trials(connection: AsyncConnection, experiment_id: Any, number: int) -> tuple[Known, ...]:
+    found = await connection.execute(
+        select(trial.c.number, trial.c.point, trial.c.best_value, trial.c.best_others, trial.c.state)
+        .where(trial.c.experiment == experiment_id, trial.c.state.in_(_GOOD), trial.c.best_value.is_not(None))
+        .order_by(case((trial.c.state == _GOOD[0], 0), else_=1), trial.c.latest_step.desc(), trial.c.number)
+        .limit(MOST_TRIALS)
+    )
+    rows = found.all()
+    stopped = [row.number for row in rows if row.state == TrialState.STOPPED.value]
+    judged = await _load_judged(connection, experiment_id, stopped) if stopped else {}
+    known: list[Known] = []
+    for row in rows:
+        value, time = judged.get(row.number, (row.best_value, None))
+        others = {name: float(other) for name, other in (row.best_others or {}).items()}
+        known.append(Known(number, row.number, row.point, value, time, others))
+    return tuple(known)
+
+
+async def _load_judged(
+    connection: AsyncConnection, experiment_id: Any, trials: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    found = await connection.execute(_JUDGED, {"experiment": experiment_id, "trials": list(trials)})
+    return {row.trial: (row.value, row.time) for row in found if row.value is not None}

@@ -1,0 +1,100 @@
+"""Searches that begin with what earlier ones of their workspace came to, read from the real tables."""
+
+import math
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.embedded.servers import NatsServer
+from shared.errors import Rejected
+from shared.messages.experiments import GetJournal, ValidateConfig
+from tests.integration.searcher.neighbours import Neighbours, Train, searcher
+from tests.integration.searcher.test_searcher import ASHA, RANDOM, agree_with_the_rule, document
+from tests.support.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+async def neighbours(
+    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
+) -> AsyncIterator[Neighbours]:
+    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
+        yield joined
+
+
+@pytest.fixture(scope="module")
+async def service(settings: Callable[[str], dict[str, str]], neighbours: Neighbours) -> AsyncIterator[object]:
+    async with searcher(settings("searcher")) as process:
+        yield process
+
+
+def loss(trial: int, step: int) -> float:
+    return math.sin(trial * 12.9898) + 1 / step
+
+
+async def run(neighbours: Neighbours, config: dict[str, Any]) -> tuple[Any, int]:
+    """The experiment, and its number."""
+    experiment = await neighbours.submit(config)
+    number = neighbours.number
+    ended = await Train(neighbours, experiment, loss).until_over()
+    assert ended.state == "completed"
+    return experiment, number
+
+
+async def test_a_search_begins_with_what_an_earlier_one_came_to(
+    neighbours: Neighbours, service: object
+) -> None:
+    first, number = await run(neighbours, document(ASHA))
+    warm_start = {"experiments": [number], "best": 1, "points": [{"lr": 0.05}]}
+    config = document(ASHA | {"max_trials": 5, "sampler": "tpe", "warm_start": warm_start})
+    second, _ = await run(neighbours, config)
+
+    def whole() -> dict[int, tuple[float, Any]]:
+        told = neighbours.heard.trials(first).values()
+        return {
+            trial.number: (trial.best.value, trial.hyperparameters)
+            for trial in told
+            if trial.state == "completed" and trial.best
+        }
+
+    await eventually(lambda: len(whole()) >= 1 and len(neighbours.heard.trials(second)) == 5)
+    points = {trial.number: trial.hyperparameters for trial in neighbours.heard.trials(second).values()}
+    assert points[1] == {"lr": 0.05}
+    assert points[2] == min(whole().values(), key=lambda each: each[0])[1]
+    page = await neighbours.bus.ask(GetJournal(experiment_id=second, after=0, limit=1), neighbours.tenant)
+    (warmed,) = page.entries
+    known: Any = warmed.facts["known"]
+    assert warmed.kind == "warmed" and {each["experiment"] for each in known} == {number}
+    assert sorted(each["trial"] for each in known) == list(range(1, 21))
+    judged_at = {each["trial"]: each["time"] for each in known}
+    assert {judged_at[trial] for trial in whole()} == {None}
+    assert set(judged_at.values()) <= {None, 1.0, 3.0, 9.0} and 1.0 in judged_at.values()
+    assert await agree_with_the_rule(neighbours, second, config)
+
+
+async def test_only_experiments_of_the_workspace_can_be_named(
+    neighbours: Neighbours, service: object
+) -> None:
+    _, number = await run(neighbours, document(RANDOM))
+    warm = document(RANDOM | {"warm_start": {"experiments": [number], "best": 1}}, project="p")
+    await neighbours.bus.ask(ValidateConfig(config=warm | {"workspace": "w"}), neighbours.tenant)
+    with pytest.raises(Rejected, match=f"no experiment {number} in the workspace 'elsewhere'") as refused:
+        await neighbours.bus.ask(ValidateConfig(config=warm | {"workspace": "elsewhere"}), neighbours.tenant)
+    assert refused.value.place == "searcher.warm_start.experiments[0]"
+    absent = document(RANDOM | {"warm_start": {"experiments": [number, 999_999]}})
+    experiment = await neighbours.submit(absent)
+    rejected = await neighbours.wait_state(experiment, "rejected")
+    assert "no experiment 999999 in the workspace 'w'" in (rejected.reason or "")
+
+
+async def test_notes_say_what_serves_for_nothing(neighbours: Neighbours, service: object) -> None:
+    _, number = await run(neighbours, document(RANDOM))
+    warm = document(
+        RANDOM | {"warm_start": {"experiments": [number]}},
+        hyperparameters={"lr": {"type": "double", "minval": 5, "maxval": 6}},
+        workspace="w",
+        project="p",
+    )
+    accepted = await neighbours.bus.ask(ValidateConfig(config=warm), neighbours.tenant)
+    assert [f"no trial of experiment {number}" in accepted.warnings[0], len(accepted.warnings)] == [True, 2]
