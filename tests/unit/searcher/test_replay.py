@@ -3,12 +3,23 @@
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
+import pytest
 
 from services.searcher.core.journal import Entry
 from services.searcher.replayer import decide_again
 from tests.unit.searcher.world import SEED, World, asha, config, run_search
+
+
+RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+def test_a_search_that_was_recorded_is_decided_as_it_was(path: Path) -> None:
+    recorded = path.read_bytes().splitlines()
+    assert orjson.loads(decide_again(recorded)) == {"checked": len(recorded) - 1}
 
 
 def test_a_replay_of_what_was_decided_finds_nothing() -> None:
