@@ -12,7 +12,6 @@ from services.searcher.core.journal import Entry
 from services.searcher.replayer import decide_again
 from tests.unit.searcher.world import SEED, World, asha, config, run_search
 
-
 RECORDED = sorted((Path(__file__).parent / "recorded").glob("*.jsonl"))
 
 
