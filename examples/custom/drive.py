@@ -17,7 +17,7 @@ SPACE = {
     "lr": FloatDistribution(1e-4, 1.0, log=True),
     "batch": CategoricalDistribution([16, 32, 64]),
 }
-TRIALS, AT_ONCE, EPOCHS = 8, 2, 8
+TRIALS, AT_ONCE, EPOCHS = 6, 2, 8
 
 
 class Study:

@@ -2,16 +2,19 @@
 
 import random
 from collections.abc import Callable
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.driving import DriverEvent, events_of
+from services.searcher.core.entities import Checkpoint
 from services.searcher.core.journal import fold, recompute, replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.search import Search
 from shared.errors import Conflict, MusterError, Rejected
+from shared.ids import CheckpointId
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, config
 
@@ -158,12 +161,18 @@ def test_what_is_told_twice_happens_once() -> None:
     assert kinds(made) == [("ended", "c"), ("created", "a"), ("created", "b")], "c never began"
 
 
-def test_a_trial_starts_from_another() -> None:
+def test_a_trial_starts_from_the_newest_checkpoint_of_another_though_that_one_has_ended() -> None:
     made = world()
     tell(made, create("a"))
+    train(made, 1, 2)
+    saved = Checkpoint(CheckpointId(UUID(int=5)), run=1, step=2, is_good=True)
+    made.turn(lambda turn: turn.on_checkpoint(1, saved), 1)
+    tell(made, Operation(Verb.STOP, "a"))
+    made.obey(1)
+    assert state(made, 1) is TrialState.STOPPED
     tell(made, create("b", source="a"))
-    entry = made.journal[-1]
-    assert [made_["source"] for made_ in entry.facts["created"]] == [1]  # type: ignore[union-attr,call-overload,index]
+    assert (made.trials[2].source, made.trials[2].start_checkpoint) == (1, saved.id)
+    assert replay(made.config, SEED, made.journal) is None
 
 
 def test_further_metrics_are_told_beside_the_first() -> None:
