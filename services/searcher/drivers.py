@@ -32,7 +32,7 @@ from shared.messages.searches import (
 
 MOST_EVENTS = 500
 _READ = 500
-"""So many entries of a journal are looked through at once."""
+"""So many entries of a journal are looked through at once, at most."""
 AWAY = "no program drove the search for {:g} s (searcher.driver_timeout)"
 
 Dated = tuple[DriverEvent, datetime]
@@ -135,15 +135,16 @@ async def _read(
 ) -> tuple[list[Dated], int]:
     """Return at most `limit` events behind `after`, never cutting a number apart but where it alone has more, and how far was read."""
     found: list[Dated] = []
+    chunk = min(2 * limit, _READ)
     while len(found) < limit:
-        entries = await entities.load_journal(connection, experiment, after, _READ)
+        entries = await entities.load_journal(connection, experiment, after, chunk)
         for entry, at in entries:
             events = [(event, at) for event in events_of(entry)]
             if found and len(found) + len(events) > limit:
                 return found, after
             found += events
             after = entry.position
-        if len(entries) < _READ:
+        if len(entries) < chunk:
             break
     return found, after
 
