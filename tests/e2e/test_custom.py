@@ -51,6 +51,6 @@ def test_a_program_that_is_killed_and_begun_again_ends_its_search(platform: Plat
     history = list(search.history())
     assert [event.number for event in history] == sorted(event.number for event in history)
     assert sorted(event.key for event in history if event.kind == "ended") == [
-        f"optuna-{n}" for n in range(8)
+        f"optuna-{n}" for n in range(6)
     ]
     assert search.look().waiting == 0

@@ -144,6 +144,23 @@ def test_a_time_told_ahead_spares_the_pause() -> None:
     assert (ended.kind, ended.state, ended.value) == ("ended", "completed", 1.0)
 
 
+def test_what_waits_for_a_place_can_be_stopped_and_told_a_later_time() -> None:
+    made = world(max_concurrent_trials=1)
+    tell(made, create("a"), create("b"), create("c"))
+    train(made, 1, 2)
+    made.obey(1)
+    tell(made, Operation(Verb.GO_ON, "a", until=4))
+    tell(made, Operation(Verb.GO_ON, "a", until=8))
+    tell(made, Operation(Verb.STOP, "c"))
+    assert kinds(made)[-1] == ("ended", "c") and sorted(made.trials) == [1, 2]
+    tell(made, Operation(Verb.STOP, "b"))
+    made.obey(2)
+    assert (wanted(made, 1), decide_at(made, 1)) == (Wanted.RUN, 8)
+    made.grant(1)
+    made.close(1, "completed")
+    assert made.open() == [] and sorted(made.trials) == [1, 2], "c never begins"
+
+
 def test_what_is_told_twice_happens_once() -> None:
     made = world()
     told = (
