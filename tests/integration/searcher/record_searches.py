@@ -12,7 +12,11 @@ import orjson
 import pytest
 
 from deploy.embedded.servers import NatsServer
+from shared.ids import CheckpointId, derived_id
+from shared.messages.base import Event
+from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import GetJournal
+from shared.messages.reports import ValidationStored
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
 from tests.integration.searcher.test_searcher import ASHA
 from tests.integration.servers import TestDatabase
@@ -54,6 +58,25 @@ def loss(trial: int, step: int) -> float:
     return math.sin(trial * 12.9898) + math.cos(step * trial) / step
 
 
+class Saving(Train):
+    """Every trial has a checkpoint stored with each validation, from which another may start."""
+
+    async def _publish(self, message: Event) -> None:
+        await super()._publish(message)
+        if isinstance(message, ValidationStored):
+            same = ("trial_id", "experiment_id", "run_id", "run_number", "token", "number", "step")
+            saved = CheckpointSaved(
+                checkpoint_id=CheckpointId(derived_id(message.run_id, "checkpoint", message.number)),
+                version=1,
+                state="saved",
+                files=1,
+                size_bytes=1,
+                created_at=self.neighbours.clock.now(),
+                **{name: getattr(message, name) for name in same},
+            )
+            await super()._publish(saved)
+
+
 @pytest.fixture(scope="module")
 async def neighbours(
     nats_server: NatsServer, nats_credentials: Callable[[str], Path]
@@ -79,7 +102,7 @@ async def test_record(service: object, neighbours: Neighbours, postgres: TestDat
         "searcher": {"metric": "loss", **SEARCHES[name]},
     }
     experiment = await neighbours.submit(config)
-    await Train(neighbours, experiment, loss).until_over()
+    await Saving(neighbours, experiment, loss).until_over()
     page = await neighbours.bus.ask(GetJournal(experiment_id=experiment, limit=1000), neighbours.tenant)
     assert page.next is None
     lines: list[object] = [{"config": config, "seed": experiment.int & 0x7FFFFFFF}]
