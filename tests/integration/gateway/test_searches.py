@@ -4,9 +4,11 @@ import asyncio
 from typing import Any
 from uuid import UUID
 
+import grpc.aio
 import httpx
 import pytest
 
+from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.clock import SystemClock
 from shared.errors import Conflict, NotFound
 from shared.ids import DEFAULT_TENANT
@@ -19,8 +21,9 @@ from shared.messages.searches import (
     SearchEventPage,
     TellSearch,
 )
-from tests.integration.gateway.conftest import Others
+from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import create
+from tests.support.waiting import PATIENCE_S
 
 CUSTOM = """\
 entrypoint: python3 train.py
@@ -118,3 +121,29 @@ async def test_events_are_waited_for_and_come_at_once(api: httpx.AsyncClient, ot
     answer = (await waiting).json()
     assert [(event["number"], event["at"], event["value"]) for event in answer["items"]] == [(7, 1.0, 0.5)]
     assert answer["after"] == 7 and asked[-1].after == 4 and asked[-1].driver == "me"
+
+
+async def test_a_program_may_drive_by_grpc(gateway: Gateway, api: httpx.AsyncClient, others: Others) -> None:
+    made = await driven(api)
+    others.say(TellSearch, DrivenSearch(driver="me", acknowledged=3, position=9))
+    request = muster_pb2.TellSearchRequest(
+        experiment=str(made["number"]),
+        operations=[
+            muster_pb2.SearchOperation(
+                verb=muster_pb2.SEARCH_VERB_CREATE, key="a", hyperparameters={"lr": 0.01, "width": 8}, until=1
+            ),
+            muster_pb2.SearchOperation(verb=muster_pb2.SEARCH_VERB_GO_ON, key="a"),
+        ],
+        acknowledge=3,
+    )
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        stub = muster_pb2_grpc.MusterStub(channel)
+        bearer = (("authorization", f"Bearer {gateway.admin_token}"),)
+        answer = await stub.TellSearch(request, metadata=bearer, timeout=PATIENCE_S)
+    assert (answer.experiment_number, answer.acknowledged) == (made["number"], 3)
+    told = [query for _, query in others.asked if isinstance(query, TellSearch)][-1].operations
+    assert [(each.verb, each.key, each.until) for each in told] == [
+        ("create", "a", 1.0),
+        ("go_on", "a", None),
+    ]
+    assert told[0].point == {"lr": 0.01, "width": 8} and isinstance(told[0].point["width"], int)
