@@ -25,6 +25,8 @@ class _Common(Aims):
 
     Attributes:
         source_checkpoint_uuid: The checkpoint from which every trial starts.
+        source_model: In its place a registered model, as `name@version`: a number, an alias or `latest`. It is looked up once, when the
+            experiment is submitted, and kept as the number and the checkpoint that it was then.
     """
 
     refused: ClassVar[Mapping[str, str]] = _REFUSED
@@ -32,6 +34,7 @@ class _Common(Aims):
     source_checkpoint_uuid: str | None = Field(
         default=None, pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
     )
+    source_model: str | None = Field(default=None, pattern=r"^[^@]+(@[^@]+)?$", max_length=256)
 
 
 class _Many(_Common):

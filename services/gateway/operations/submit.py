@@ -1,7 +1,7 @@
 """Creating and forking experiments: checked, committed, answered; what turns out impossible later becomes `rejected`."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from services.gateway.operations.checking import (
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.render import render_experiment_detail
+from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import experiments as store, registry
 from shared.bus import Unit
 from shared.ids import ExperimentId, PoolName, new_id
@@ -59,7 +60,8 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
     """Creates an experiment with another's code and a changed config."""
     origin = await find_experiment(call, request.experiment)
-    config = await load_source(merge_patch(origin.config, request.overrides), request.name)
+    document = without_start(origin.config, request.overrides)
+    config = await load_source(merge_patch(document, request.overrides), request.name)
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
     submission = _Submission(config, document_of(config), None, origin.code_sha256, labels, origin.id)
     return await _submit(call, request, submission)
@@ -87,21 +89,13 @@ async def _submit(
 async def _check(call: Call, submission: _Submission) -> _Submission:
     """Asks the owners, at once and for a short while, what only they know. Who is away is not waited for."""
     pool = PoolName(submission.config.resources.resource_pool or "default")
-    placed, accepted, _ = await asyncio.gather(
+    placed, accepted, config, _ = await asyncio.gather(
         ask_placement(call, submission.config, pool),
         ask_searcher(call, submission.document),
+        resolve_start(call, submission.config),
         _check_code(call, submission.code_sha256),
     )
-    warnings = (*placed, *accepted)
-    return _Submission(
-        submission.config,
-        submission.document,
-        submission.config_yaml,
-        submission.code_sha256,
-        submission.labels,
-        submission.forked_from,
-        warnings,
-    )
+    return replace(submission, config=config, document=document_of(config), warnings=(*placed, *accepted))
 
 
 async def _check_code(call: Call, sha256: str | None) -> None:
