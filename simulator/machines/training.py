@@ -4,7 +4,7 @@ Machines (`machine`) start and kill ranks; the scheduler knows of it only what t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
 
@@ -230,7 +230,7 @@ class Training:
         if attempt.progress >= attempt.item.work.total:
             self._end(attempt, self._exit(attempt))
         elif self._fails():
-            failed = replace(self._exit(attempt), exit_code=1, reason="the trial's code failed", step=0)
+            failed = self._exit(attempt)._replace(exit_code=1, reason="the trial's code failed", step=0)
             self._end(attempt, failed)
         else:
             self._save_if_due(attempt)

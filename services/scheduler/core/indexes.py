@@ -180,6 +180,15 @@ class Pool:
         after = None if is_over else Charge(leaf, slots, is_leaving)
         if before == after:
             return False
+        if before is not None and after is not None and before[:2] == after[:2]:
+            # Asked to go, as most are before they end: it holds what it held.
+            self.charges[run.id] = after
+            self.shares.leave(leaf, slots if is_leaving else -slots)
+            if is_leaving:
+                self.leaving[run.id] = None
+            else:
+                del self.leaving[run.id]
+            return True
         if before is not None:
             self._count(before, -1, now_ms)
             del self.charges[run.id]

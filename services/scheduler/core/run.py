@@ -84,8 +84,7 @@ class Share:
         return count_of(self.slots, self.part)
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid."""
 
     exit_code: int | None = 0
@@ -166,7 +165,7 @@ class Run(NamedTuple):
     @property
     def is_over(self) -> bool:
         """Whether it has ended and holds nothing any more."""
-        return self.is_ended and self.released >= self.workers
+        return self.is_ended and len(self.released) == len(self.shares)
 
     @property
     def yields(self) -> bool:
@@ -205,8 +204,7 @@ def combined(run: Run) -> Exit:
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
-    return replace(
-        cause,
+    return cause._replace(
         acknowledged=acknowledged if cause.is_clean else None,
         validations=chief.validations,
         checkpoints=chief.checkpoints,

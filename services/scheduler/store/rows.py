@@ -1,6 +1,5 @@
 """Records as rows and back. A row is JSON: a whole batch goes in as one parameter (`jsonb_populate_recordset`)."""
 
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -136,7 +135,7 @@ def run_row(run: Run) -> Row:
         "announced": run.announced,
         "granted_at": run.granted_at,
         "ended_at": run.ended_at,
-        "exits": [{"worker": worker, **asdict(exited)} for worker, exited in run.exits],
+        "exits": [{"worker": worker, **exited._asdict()} for worker, exited in run.exits],
         "first_exit_at": run.first_exit_at,
         "pause_asked": run.pause_asked,
     }

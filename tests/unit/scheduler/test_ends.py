@@ -1,6 +1,5 @@
 """What follows from an end: restart, park, close; and that late news changes nothing."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -36,7 +35,7 @@ def told(world: World) -> tuple[str, bool, str | None]:
         (RUNS, FAILED, ("failed", True, None)),
         (RUNS, MACHINE, ("lost", False, None)),
         (RUNS, INVALID, ("failed", False, "failed")),
-        (RUNS, replace(INVALID, acknowledged=Signal.PREEMPT), ("failed", False, "failed")),
+        (RUNS, INVALID._replace(acknowledged=Signal.PREEMPT), ("failed", False, "failed")),
         (PARKS, INVALID, ("failed", False, "failed")),
         (STOPS, INVALID, ("stopped", False, "stopped")),
         (CANCELS, INVALID, ("cancelled", False, "cancelled")),
