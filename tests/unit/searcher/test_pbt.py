@@ -155,6 +155,24 @@ def test_with_fewer_places_than_members_these_take_turns() -> None:
     assert order == [1, 2, 3, 3, 1, 2], "one that nobody behind it waits for goes on"
 
 
+def test_one_that_paused_is_judged_by_what_came_meanwhile_before_it_goes_on() -> None:
+    world = World(config(pbt(3, concurrent=1)))
+    world.begin()
+    for number, value in ((1, 0.9), (2, 0.5), (3, 0.1)):
+        advance(world, number, (3,), value)
+        world.save(number, 3)
+        world.obey(number)
+    advance(world, 3, (6,), 0.1)
+    world.save(3, 6)
+    world.obey(3)
+    made = world.trials[4]
+    assert (made.source, world.begun_at(4), made.decide_at) == (3, 6, 9), "in the stead of trial 1"
+    assert world.trials[1].state == "parked"
+    run_search(world, loss, chaos=random.Random(1), max_step=20)
+    assert world.trials[1].state == "stopped"
+    assert world.experiment.state is ExperimentState.COMPLETED
+
+
 def test_a_trial_that_fails_is_followed_by_a_copy_of_one_of_the_best_and_before_any_result_by_a_new_point() -> (
     None
 ):

@@ -1,14 +1,16 @@
 """Population-based training: members train side by side; at its marks a member that is among the worst gives way to a copy of one of the best.
 
 Jaderberg et al., "Population Based Training of Neural Networks" (2017), asynchronous, with truncation selection: nobody waits for others;
-a member at a mark is held against the newest results of all. A copy is a new trial that starts from the newest stored checkpoint of the
-trial that it copies, with hyperparameters near that one's. Where the paper copies whoever is best, here only one that is as far and has a
-checkpoint stored is copied, so that no member goes back; where there is none the member trains on.
+a member at a mark is held against what has come there so far, itself included. A copy is a new trial that starts from the newest stored
+checkpoint of the trial that it copies, with hyperparameters near that one's. Where the paper copies whoever is best, here only one that is as
+far and has a checkpoint stored is copied, so that no member goes back; where there is none the member trains on.
 
-With fewer places than members these take turns: at its mark a member pauses for one that waits and has passed fewer.
+With fewer places than members these take turns: at its mark a member pauses for one that waits and has passed fewer, and is held against what
+came there meanwhile before it goes on. If it gives way then, its trial stays paused, and ends with the search.
 """
 
 import math
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -43,6 +45,8 @@ class _State(Enum):
     DONE = auto()
 
 
+Standing = tuple[float, int]
+"""What a trial came to at a mark, and its number: of equal ones the earlier is better."""
 _WAITING = (_State.BEGINS, _State.WAITS)
 
 
@@ -51,14 +55,15 @@ class _Member:
     """One of the population through all its trials.
 
     Attributes:
-        trial: The present one, or the last; `trials` are all that it has had.
+        trial: The present one, or the last; 0 before there is any, and once it gave way while it was paused.
+        trials: All that it has had.
         point: With which hyperparameters it trains.
-        passed: Marks behind it, with those of the trial that it copies.
+        passed: Marks behind it, with those of the trial that it copies; `begun` of them when its present trial began.
         furthest: The most that it ever had behind it.
-        value: What it came to at the last; None before the first. A copy has its predecessor's, until it `is_rated` itself.
+        values: What the present trial came to at the marks that it has passed itself.
         unsaved: Marks passed since a checkpoint of the present trial was stored.
         is_stored: Whether any was.
-        begun: Marks behind the present trial when it began, as a copy of `origin`.
+        origin: What the present trial is a copy of.
         copy: What its next trial is to be, decided upon; None: it begins from nothing.
     """
 
@@ -68,14 +73,18 @@ class _Member:
     trials: int = 0
     point: Point = field(default_factory=dict)
     passed: int = 0
+    begun: int = 0
     furthest: int = 0
-    value: float | None = None
-    is_rated: bool = False
+    values: list[float] = field(default_factory=list)
     unsaved: int = 0
     is_stored: bool = False
-    begun: int = 0
     origin: "_Copy | None" = None
     copy: "_Copy | None" = None
+
+    @property
+    def standing(self) -> Standing:
+        """At its last mark."""
+        return self.values[-1], self.trial
 
     def reach(self, passed: int) -> None:
         self.passed = passed
@@ -106,6 +115,7 @@ class Pbt(KeepsItsTotal):
         self._members = [_Member(place) for place in range(config.population_size)]
         self._by_trial: dict[int, _Member] = {}
         self._marks = -(-config.max_time // config.interval)
+        self._seen: list[list[Standing]] = [[] for _ in range(self._marks)]
         self._places = config.max_concurrent_trials or config.population_size
         self._busy = 0
         self._copies = 0
@@ -120,7 +130,7 @@ class Pbt(KeepsItsTotal):
             member.reach(min(passed, self._marks - 1))
         member.trial, member.trials, member.begun = trial, member.trials + 1, member.passed
         member.origin, member.copy = member.copy, None
-        member.is_rated, member.is_stored, member.unsaved = False, False, 0
+        member.values, member.is_stored, member.unsaved = [], False, 0
         return self._time_of(member.passed)
 
     def on_point(self, trial: int, point: Point) -> None:
@@ -142,14 +152,16 @@ class Pbt(KeepsItsTotal):
         member = self._by_trial[trial]
         if member.trial != trial or member.state is not _State.TRAINS:
             return NEVER
-        passed = member.passed
-        while passed < self._marks and time >= self._time_of(passed):
-            passed += 1
-        if passed == member.passed:
-            return Ruling(counted=False, stop=False, at_top=False, decide_at=self._time_of(passed))
-        member.reach(passed)
-        member.value, member.is_rated, member.unsaved = value, True, member.unsaved + 1
-        return self._judge(member)
+        counted = False
+        while member.passed < self._marks and time >= self._time_of(member.passed):
+            counted = True
+            insort(self._seen[member.passed], (value, trial))
+            member.values.append(value)
+            member.reach(member.passed + 1)
+        member.unsaved += counted
+        if counted:
+            return self._judge(member)
+        return Ruling(counted, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
     def on_parked(self, trial: int) -> list[Step]:
         """Fill the place that a paused trial has left."""
@@ -164,15 +176,16 @@ class Pbt(KeepsItsTotal):
         its time: perhaps its last result is still under way.
         """
         member = self._by_trial[trial]
+        if member.trial != trial:
+            return []  # It gave way while it was paused.
         if member.state is not _State.WAITS:
             self._busy -= 1
         marks_left = self._marks - member.passed
         if ending is Ending.INVALID and member.copy is None:
             self._take_back(member)
         elif member.copy is None and marks_left > (1 if ending is Ending.FINISHED else 0):
-            member.value, member.is_rated = WORST, False
-            ranked, share = self._ranked()
-            self._copy_one(member, ranked[: max(share, 1)])
+            insort(self._seen[member.passed], (WORST, trial))
+            self._copy_one(member, max(member.passed, 1), WORST)
         is_to_begin = member.copy is not None or (member.passed == 0 and member.trials < self._marks)
         member.state = _State.BEGINS if is_to_begin else _State.DONE
         return self._filled()
@@ -207,34 +220,33 @@ class Pbt(KeepsItsTotal):
         return Ruling(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
     def _gives_way(self, member: _Member) -> bool:
-        """Decide upon a copy for a member that is among the worst, where one of the best can be copied."""
-        ranked, share = self._ranked()
-        value = WORST if member.value is None else member.value
-        if member not in ranked[len(ranked) - share :]:
-            return False
-        best = [
-            each
-            for value_of, each in ((_value(each), each) for each in ranked[:share])
-            if each.passed >= member.passed and value_of < value
-        ]
-        return self._copy_one(member, best)
+        """Decide upon a copy for a member that is among the worst at its mark, where one of the best there can be copied."""
+        seen = self._seen[member.passed - 1]
+        is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
+        return is_worst and self._copy_one(member, member.passed, member.values[-1])
+
+    def _share(self, count: int) -> int:
+        """How many of so many are the best, and as many the worst."""
+        return min(math.ceil(round(count * self._config.truncate_fraction, 9)), count // 2)
 
     def _take_back(self, member: _Member) -> None:
         """Have it be as if the member's invalid trial had never been, and try another point."""
+        for seen, value in zip(self._seen[member.begun :], member.values, strict=False):
+            seen.remove((value, member.trial))
         member.trials -= 1
-        member.passed, member.is_rated = member.begun, False
-        member.value = WORST if member.origin else None
-        if member.origin is not None:
-            member.copy = self._copied(
-                member.origin.member, member.origin.trial, member.origin.original, self._chance()
-            )
+        member.passed = member.begun
+        if (origin := member.origin) is not None:
+            member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
-    def _copy_one(self, member: _Member, best: list[_Member]) -> bool:
-        """Choose by chance among those of the best that can be copied; a copy of a copy that is yet to be rated is none of them."""
+    def _copy_one(self, member: _Member, marks: int, value_of_member: float) -> bool:
+        """Choose by chance among the best after so many marks, if they are better: of those that train or wait to, and can be copied."""
+        seen = self._seen[marks - 1]
         found = [
-            each
-            for each in best
-            if each.is_rated and each.is_stored and each.passed < self._marks and not each.copy
+            source
+            for value, trial in seen[: max(self._share(len(seen)), 1)]
+            if (source := self._by_trial[trial]).trial == trial and source.is_stored
+            if source.passed < self._marks and source.state is not _State.DONE and source.copy is None
+            if source is not member and value < value_of_member
         ]
         if not found or member.trials >= self._marks:
             return False
@@ -251,13 +263,6 @@ class Pbt(KeepsItsTotal):
         """Every copy draws from a stream of its own, apart from those of the trials."""
         self._copies += 1
         return Stream(self._seed, -self._copies)
-
-    def _ranked(self) -> tuple[list[_Member], int]:
-        """The members that are not done, best first, and how many of them are the best, and as many the worst."""
-        ranked = [each for each in self._members if each.value is not None and each.state is not _State.DONE]
-        ranked.sort(key=lambda each: (_value(each), each.place))
-        share = math.ceil(round(len(ranked) * self._config.truncate_fraction, 9))
-        return ranked, min(share, len(ranked) // 2)
 
     def _is_waited_for(self, member: _Member) -> bool:
         """Whether more members that are behind this one wait than places are about to come free."""
@@ -281,7 +286,9 @@ class Pbt(KeepsItsTotal):
         return steps
 
     def _step(self, member: _Member) -> Step:
-        if member.state is _State.WAITS:
+        if member.state is _State.WAITS and self._gives_way(member):
+            member.trial = 0
+        elif member.state is _State.WAITS:
             return GoOn(member.trial, self._time_of(member.passed))
         if member.copy is None:
             return Start(branch=member.place)
@@ -290,7 +297,3 @@ class Pbt(KeepsItsTotal):
     def _time_of(self, passed: int) -> float:
         """When the mark after so many is."""
         return float(min((passed + 1) * self._config.interval, self._config.max_time))
-
-
-def _value(member: _Member) -> float:
-    return WORST if member.value is None else member.value
