@@ -159,11 +159,15 @@ class Requests:
             before = await checkpoints.load_checkpoint(unit.connection, run.restored)
             if before is not None and before.state is State.saved:
                 return before
-        newest = choose_newest(await checkpoints.load_candidates(unit.connection, facts.trial_id))
-        wanted = newest.checkpoint if newest else facts.start_checkpoint
+        if (newest := await _newest(unit, facts.trial_id)) is not None:
+            return newest
+        wanted = facts.start_checkpoint
         if wanted is None:
             return None
         found = await checkpoints.load_checkpoint(unit.connection, wanted)
+        if found is not None and found.state is not State.saved and found.experiment == facts.experiment_id:
+            # A copy starts from a trial of its experiment, whichever of that one's checkpoints is good.
+            found = await _newest(unit, found.trial) or found
         if found is None or found.state is not State.saved:
             raise Rejected(
                 "start_checkpoint_gone",
@@ -225,6 +229,12 @@ class Requests:
         )
         unit.emit(events.checkpoint_event(saved))
         return _committed(saved)
+
+
+async def _newest(unit: Unit, trial: UUID) -> Checkpoint | None:
+    """A trial's newest good checkpoint."""
+    newest = choose_newest(await checkpoints.load_candidates(unit.connection, trial))
+    return await checkpoints.load_checkpoint(unit.connection, newest.checkpoint) if newest else None
 
 
 async def _supersede(unit: Unit, known: Sequence[StoredRun], resumed: Attempt) -> None:

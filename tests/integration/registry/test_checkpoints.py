@@ -301,6 +301,20 @@ async def test_a_trial_without_checkpoints_starts_from_the_one_it_was_given(arou
     assert error.value.code == "start_checkpoint_gone"
 
 
+async def test_a_copy_starts_from_another_checkpoint_of_its_source_where_its_own_is_spoilt(
+    around: Platform,
+) -> None:
+    source = around.scheduler.grant()
+    good, spoilt = await save(around, source, 1, 30), await save(around, source, 2, 40)
+    await around.rows("UPDATE registry.checkpoints SET state = 'corrupt' WHERE id = $1", spoilt)
+    copy = around.scheduler.grant(start_checkpoint=spoilt, experiment=source.experiment)
+    restored = await around.restore(copy)
+    assert (restored.checkpoint_id, restored.step) == (good, 30)
+    elsewhere = around.scheduler.grant(start_checkpoint=spoilt)
+    with pytest.raises(Rejected, match="corrupt"):
+        await around.restore(elsewhere)
+
+
 async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> None:
     run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
     checkpoint = CheckpointId(new_id(CLOCK))
