@@ -18,6 +18,7 @@ from shared.errors import Transient
 from shared.ids import (
     DEFAULT_TENANT,
     AllocationId,
+    CheckpointId,
     ExperimentId,
     PoolName,
     RunId,
@@ -28,6 +29,7 @@ from shared.ids import (
     new_id,
 )
 from shared.messages.base import Command, Event
+from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import (
     ExperimentChanged,
     GetReferences,
@@ -202,6 +204,9 @@ class Train:
     experiment: ExperimentId
     loss: Callable[[int, int], float]
     repeat: bool = False
+    saves_every: int = 0
+    steps: dict[CheckpointId, int] = field(default_factory=dict)
+    own: set[tuple[TrialId, int]] = field(default_factory=set)
     most_running: int = 0
     running: int = 0
     waited: int = 0
@@ -242,8 +247,8 @@ class Train:
         trial, run = wish.trial_id, RunId(derived_id(wish.trial_id, "run", wish.request))
         granted = run_granted(wish, run)
         await self._publish(granted)
-        count = 0
-        for step in range(1, 1000):
+        count = saved = 0
+        for step in range(self._begins_at(wish) + 1, 1000):
             if self._wish(trial).wanted is not Wanted.RUN:
                 break
             count += 1
@@ -252,9 +257,35 @@ class Train:
             await self._publish(validation(wish, run, count, step, self.loss(wish.spec.trial_number, step)))
             if before.decide_at is not None and step >= before.decide_at:
                 await self._await_verdict(run, count, before)
+            if self.saves_every and step % self.saves_every == 0:
+                saved += 1
+                await self._publish(self._saved(granted, saved, step))
         outcome = ANSWERS.get(self._wish(trial).wanted, "completed")
-        await self._publish(run_ended(granted, count))
+        await self._publish(run_ended(granted, count, checkpoints=saved))
         return outcome
+
+    def _begins_at(self, wish: TrialWanted) -> int:
+        """The step of its own newest checkpoint, or of the one that it is given."""
+        own = [step for (trial, step) in self.own if trial == wish.trial_id]
+        start = wish.spec.start_checkpoint
+        return max(own, default=self.steps[CheckpointId(start)] if start else 0)
+
+    def _saved(self, granted: RunGranted, number: int, step: int) -> CheckpointSaved:
+        checkpoint = CheckpointId(derived_id(granted.run_id, "checkpoint", number))
+        self.steps[checkpoint] = step
+        self.own.add((granted.trial_id, step))
+        return CheckpointSaved(
+            **granted.model_dump(include={"trial_id", "experiment_id", "run_id", "token"}),
+            checkpoint_id=checkpoint,
+            run_number=granted.number,
+            version=1,
+            number=number,
+            step=step,
+            state="saved",
+            files=1,
+            size_bytes=1,
+            created_at=SystemClock().now(),
+        )
 
     async def _await_verdict(self, run: RunId, number: int, before: TrialWanted) -> None:
         def is_answered() -> bool:
