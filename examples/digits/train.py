@@ -1,7 +1,7 @@
 """Recognise handwritten digits (8 x 8 pixels) with a small convolutional network.
 
 Alone: `python train.py`, with the defaults below or `--hparams '{"lr": 0.01}'`.
-As a search on the platform: `muster experiment create adaptive_asha.yaml`.
+As a search on the platform: `muster experiment create adaptive_asha.yaml`, or `pbt.yaml`.
 """
 
 import numpy as np
@@ -64,6 +64,10 @@ def main():
         state = torch.load(trial.latest_checkpoint / "state.pt", weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
+        for (
+            group
+        ) in optimizer.param_groups:  # A copy in population-based training has others than the checkpoint.
+            group.update(lr=hp["lr"], weight_decay=hp["weight_decay"])
         epoch = state["epoch"]
     if trial.size > 1:
         import horovod.torch as hvd  # initialised by muster.trial()

@@ -53,6 +53,30 @@ def test_trials_pause_at_their_rungs_and_the_best_go_on(platform: Platform) -> N
     assert resumed, "at least one of six is among the best third"
 
 
+def test_a_population_of_digits_goes_on_from_what_its_best_have_learned(platform: Platform) -> None:
+    """Each copy trains on from the epoch of the checkpoint that it was given, with hyperparameters of its own."""
+    config = ROOT / "examples/digits/pbt.yaml"
+    created = platform.muster("experiment", "create", str(config), "--json")
+    assert created.code == 0, created.err
+    number = str(created.json()["number"])
+    ended = platform.completed(platform.client.experiments.get(number))
+    trials = {trial.number: trial for trial in platform.client.trials.list(number)}
+    copies = [trial for trial in trials.values() if trial.source is not None]
+    assert copies and len(trials) == 4 + len(copies) == ended.trials.planned
+    for trial in copies:
+        source = trials[trial.source or 0]
+        assert trial.start_checkpoint is not None
+        start = platform.client.checkpoints.get(trial.start_checkpoint)
+        epochs = platform.client.trials.metrics(trial.id, names=["epochs"]).series[0].points
+        steps_of_epoch = 1197 // 64
+        assert (start.trial, start.step % steps_of_epoch) == (source.id, 0)
+        assert epochs[0].value == start.step / steps_of_epoch + 1
+        assert trial.hyperparameters["width"] == source.hyperparameters["width"]
+        assert trial.hyperparameters["lr"] != source.hyperparameters["lr"]
+    shown = platform.muster("trial", "describe", f"{number}.{copies[0].number}")
+    assert f"{number}.{copies[0].source}" in shown.out
+
+
 def test_random_and_grid_make_what_they_say(platform: Platform) -> None:
     random = platform.create(
         {"name": "random", "metric": "loss", "max_trials": 3}, hyperparameters=SPACE | {"steps": 2}
