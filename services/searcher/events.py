@@ -71,6 +71,8 @@ def trial_changed(trial: Trial, experiment_id: ExperimentId) -> TrialChanged:
         hyperparameters=trial.point,
         seed=trial.seed,
         slots=trial.slots,
+        source=trial.source,
+        start_checkpoint=trial.start_checkpoint,
         best=_validated(trial.best),
         latest=_validated(trial.latest),
         runs=trial.run,

@@ -127,7 +127,8 @@ class Validated(Record):
 
 class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     """searcher → gateway, registry. `final` unpins its checkpoints. `invalid`: it ended in error because its script calls its
-    hyperparameters invalid; another was made in its stead."""
+    hyperparameters invalid; another was made in its stead. `source`: the number of the trial that it copies, from whose `start_checkpoint` it
+    starts."""
 
     trial_id: TrialId
     experiment_id: ExperimentId
@@ -139,6 +140,8 @@ class TrialChanged(Event, entity="trial", happened="changed", key="trial_id"):
     hyperparameters: dict[str, JsonValue]
     seed: int
     slots: int = 1
+    source: int | None = None
+    start_checkpoint: CheckpointId | None = None
     best: Validated | None = None
     latest: Validated | None = None
     runs: int = 0

@@ -139,6 +139,8 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
             if found.min_slots
             else slots(found.slots, part=found.slot_part),
         ),
+        ("copy of", f"{found.experiment_number}.{found.source}" if found.source else None),
+        ("starts from", found.start_checkpoint),
         ("seed", found.seed),
         *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
         ("best", f"{found.best.value} at step {found.best.step}" if found.best else None),

@@ -63,6 +63,12 @@ class Trial(Resource):
     slot_part: float | None = Field(
         default=None, description="How much of its slot it takes, where it shares one."
     )
+    source: int | None = Field(
+        default=None, description="The number of the trial that it copies, in population-based training."
+    )
+    start_checkpoint: UUID | None = Field(
+        default=None, description="That trial's checkpoint, from which it starts."
+    )
     best: Measured | None = None
     latest: Measured | None = None
     runs: int = Field(default=0, description="Attempts to train it so far.")

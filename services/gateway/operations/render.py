@@ -48,6 +48,8 @@ def render_trial(row: Row, experiment_number: int, config: dict[str, Any]) -> tr
         hyperparameters=changed.hyperparameters,
         seed=changed.seed,
         slots=changed.slots,
+        source=changed.source,
+        start_checkpoint=changed.start_checkpoint,
         min_slots=_least_slots(config),
         slot_part=_slot_part(config),
         best=_measured(changed.best),

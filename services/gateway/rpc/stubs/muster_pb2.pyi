@@ -1839,7 +1839,7 @@ class TokenRequest(_message.Message):
     def __init__(self, token: _Optional[str] = ...) -> None: ...
 
 class Trial(_message.Message):
-    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
+    __slots__ = ("id", "experiment", "experiment_number", "number", "state", "invalid", "reason", "hyperparameters", "seed", "slots", "min_slots", "slot_part", "source", "start_checkpoint", "best", "latest", "runs", "final", "created_at", "ended_at", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -1852,6 +1852,8 @@ class Trial(_message.Message):
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     MIN_SLOTS_FIELD_NUMBER: _ClassVar[int]
     SLOT_PART_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    START_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     BEST_FIELD_NUMBER: _ClassVar[int]
     LATEST_FIELD_NUMBER: _ClassVar[int]
     RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -1871,6 +1873,8 @@ class Trial(_message.Message):
     slots: int
     min_slots: int
     slot_part: float
+    source: int
+    start_checkpoint: str
     best: Measured
     latest: Measured
     runs: int
@@ -1878,7 +1882,7 @@ class Trial(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
     version: int
-    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., invalid: _Optional[bool] = ..., reason: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., seed: _Optional[int] = ..., slots: _Optional[int] = ..., min_slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., source: _Optional[int] = ..., start_checkpoint: _Optional[str] = ..., best: _Optional[_Union[Measured, _Mapping]] = ..., latest: _Optional[_Union[Measured, _Mapping]] = ..., runs: _Optional[int] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
 class TrialMetrics(_message.Message):
     __slots__ = ("trial", "series")
