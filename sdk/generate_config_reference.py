@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from muster.config import Categorical, Const, Double, ExperimentConfig, Int, Log
+from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
 from muster.config.metrics import Metric
 from muster.config.samplers import Sampler
 from muster.config.searchers import KINDS
@@ -54,6 +54,7 @@ resources: {slots_per_trial: 1}
 """
 SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("The top", ExperimentConfig),
+    ("`budget`", Budget),
     ("`resources`", Resources),
     ("`resources.slots_per_trial` as a range", SlotRange),
     ("`environment`", Environment),

@@ -90,7 +90,10 @@ class Simulation:
         self._reports: Stream[Stored | Saved] = Stream(self.wire, REGISTRY)
         self.owner = Owner(agenda, self.inbound, self.watch, setup.items, setup.policy.name)
         ties = SearcherTies(self.wire, self.inbound, self.watch, lambda: self.records.is_up, self._judge)
-        self.searcher = Searcher(ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms)
+        price = setup.rented.policy.price_per_slot_hour if setup.rented else None
+        self.searcher = Searcher(
+            ties, setup.submissions, setup.policy.name, setup.tempo.commit_ms, price or 0.0
+        )
         self.registry = Registry(self.watch, self._is_stale, self._tell_stored)
         failing = self.chance("code")
         self.training = Training(

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from muster.config import ExperimentConfig
 from services.searcher import events
 from services.searcher.core.changes import Decision, Judged
 from services.searcher.core.entities import Experiment, Trial, trial_id
@@ -17,7 +18,7 @@ from services.searcher.store import entities
 from shared import faults
 from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
-from shared.ids import RunId, TenantId, TrialId, WorkerId
+from shared.ids import PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.base import Event, Hint
 from shared.messages.experiments import Verdict
 from shared.messages.reports import ValidationStored
@@ -42,12 +43,17 @@ class Done:
 @dataclass(frozen=True, slots=True)
 class Desk:
     """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
-    a pool was told of."""
+    a pool was told of; `prices`: of a slot for an hour, as they were read last."""
 
     searches: Searches
     bus: Bus
     news: asyncio.Event = field(default_factory=asyncio.Event)
     capacity: asyncio.Event = field(default_factory=asyncio.Event)
+    prices: dict[PoolName, float] = field(default_factory=dict)
+
+    def price_of(self, config: ExperimentConfig) -> float:
+        """What a slot of the search's pool costs for an hour, 0 where nobody has said."""
+        return self.prices.get(PoolName(config.resources.resource_pool or "default"), 0.0)
 
     async def on_trials(self, unit: Unit, batch: list[Delivery[E]], apply: Apply[E]) -> None:
         """Tell each event to its experiment's turn, in order; experiments are locked in the order of their ids."""

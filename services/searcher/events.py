@@ -9,6 +9,7 @@ from shared.ids import ExperimentId, PoolName, WorkerId
 from shared.messages.experiments import (
     BestTrial,
     ExperimentChanged,
+    SearchBudget,
     SearchTerms,
     TrialChanged,
     TrialCounts,
@@ -55,6 +56,7 @@ def experiment_changed(experiment: Experiment) -> ExperimentChanged:
         ended_at=experiment.ended_at,
         final=experiment.is_final,
         terms=_terms(experiment.terms),
+        budget=_budget(experiment.terms),
     )
 
 
@@ -99,6 +101,18 @@ def _terms(terms: Terms) -> SearchTerms | None:
     if terms.operation is None:
         return None
     return SearchTerms(operation_id=terms.operation, max_concurrent_trials=terms.max_concurrent_trials)
+
+
+def _budget(terms: Terms) -> SearchBudget | None:
+    if terms.used_slot_hours is None:
+        return None
+    return SearchBudget(
+        slot_hours=terms.slot_hours,
+        cost=terms.cost,
+        deadline=terms.deadline,
+        used_slot_hours=terms.used_slot_hours,
+        used_cost=terms.used_cost or 0.0,
+    )
 
 
 def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +12,8 @@ from muster.config import ExperimentConfig, load_config
 from services.searcher import events
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment
+from services.searcher.core.ledger import Holding
+from services.searcher.core.limits import check_budget, millis
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
 from services.searcher.core.samplers import check_space
@@ -46,7 +50,7 @@ from shared.messages.experiments import (
 from shared.messages.pools import PoolCapacity
 from shared.messages.queue import RequestClosed
 from shared.messages.reports import ValidationStored
-from shared.messages.runs import RunEnded, RunGranted
+from shared.messages.runs import RunEnded, RunGranted, RunResized, RunState
 from shared.messages.specs import Wanted
 
 ExperimentCommand = (
@@ -71,6 +75,7 @@ class EventHandlers:
         return {
             SubmissionCommitted: self.on_submissions,
             RunGranted: self.on_granted,
+            RunResized: self.on_resized,
             ValidationStored: self.on_validations,
             CheckpointSaved: self.on_checkpoints,
             CheckpointAbandoned: self.on_checkpoints,
@@ -93,9 +98,17 @@ class EventHandlers:
 
     async def on_granted(self, unit: Unit, batch: list[Delivery[RunGranted]]) -> None:
         def apply(turn: Turn, number: int, message: RunGranted) -> None:
-            turn.on_granted(number, message.number)
+            turn.on_granted(number, message.number, self._holding(message))
 
         await self.desk.on_trials(unit, batch, apply)
+
+    async def on_resized(self, unit: Unit, batch: list[Delivery[RunResized]]) -> None:
+        """The message does not say since when: it counts from now."""
+
+        def apply(turn: Turn, number: int, message: RunResized) -> None:
+            turn.on_resized(number, message.number, self._holding(message, since=unit.now))
+
+        await self.desk.on_trials(unit, news(batch), apply)
 
     async def on_validations(self, unit: Unit, batch: list[Delivery[ValidationStored]]) -> None:
         def apply(turn: Turn, number: int, message: ValidationStored) -> None:
@@ -123,7 +136,8 @@ class EventHandlers:
     async def on_ended(self, unit: Unit, batch: list[Delivery[RunEnded]]) -> None:
         def apply(turn: Turn, number: int, message: RunEnded) -> None:
             ended = Ended(message.number, message.validations, message.checkpoints)
-            turn.on_run_ended(number, ended, is_requeued=message.next == "requeued")
+            holding = self._holding(message, until=message.ended_at)
+            turn.on_run_ended(number, ended, is_requeued=message.next == "requeued", holding=holding)
 
         await self.desk.on_trials(unit, batch, apply)
 
@@ -135,12 +149,23 @@ class EventHandlers:
 
         await self.desk.on_trials(unit, batch, apply)
 
+    def _holding(
+        self, run: RunState, since: datetime | None = None, until: datetime | None = None
+    ) -> Holding:
+        return Holding(
+            slots=sum(member.part / 1000 or member.slots for member in run.members),
+            since_ms=millis(since or run.granted_at),
+            until_ms=None if until is None else millis(until),
+            price=self.desk.prices.get(run.pool, 0.0),
+        )
+
     async def _submit(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> Done | None:
         message = delivery.message
         experiment = Experiment(message.experiment_id, message.number, unit.now)
         try:
             config = load_config(message.config)
             check_space(config)
+            check_budget(config, unit.now, self.desk.price_of(config))
             warmth, _ = await find_warmth(unit.connection, config, message.workspace)
         except Rejected as error:
             await self._reject(unit, delivery, experiment, error)
@@ -151,7 +176,8 @@ class EventHandlers:
         loaded = await begin_search(submission, config)
         self.desk.searches.lend_new(unit, loaded)
         turn = Turn(config, experiment, (), loaded.search, unit.now)
-        await asyncio.to_thread(turn.begin, warmth) if loaded.search.learns else turn.begin(warmth)
+        begin = partial(turn.begin, warmth, message.submitted_at, self.desk.price_of(config))
+        await asyncio.to_thread(begin) if loaded.search.learns else begin()
         return Done(loaded, turn.decide(), (delivery,))
 
     async def _reject(
@@ -212,7 +238,15 @@ class CommandHandlers:
 
 
 def _edit(turn: Turn, command: EditSearch) -> None:
-    turn.edit(Edit(command.max_trials, command.max_concurrent_trials), command.operation_id)
+    edit = Edit(
+        max_trials=command.max_trials,
+        max_concurrent_trials=command.max_concurrent_trials,
+        slot_hours=command.slot_hours,
+        cost=command.cost,
+        deadline_ms=None if command.deadline is None else millis(command.deadline),
+        lifted=command.lifted,
+    )
+    turn.edit(edit, command.operation_id)
 
 
 def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:

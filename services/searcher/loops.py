@@ -1,5 +1,5 @@
-"""What the searcher does by the clock: telling progress, widening searches where slots stand idle, and ending trials whose last
-reports never come, and searches whose programs never do."""
+"""What the searcher does by the clock: telling progress, widening searches where slots stand idle, keeping budgets, and ending trials
+whose last reports never come, and searches whose programs never do."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from services.searcher.settings import SearcherSection
 from services.searcher.store import capacity, drivers, entities, news
 from services.searcher.store.capacity import Searching
 from services.searcher.store.news import Overdue
-from shared.bus import Units
+from shared.bus import Unit, Units
 from shared.clock import Clock
 from shared.loops import repeat
 
@@ -38,6 +38,10 @@ class Loops:
     async def widen(self) -> None:
         """Make more trials where slots stand idle, and no more of them where somebody waits; runs until cancelled."""
         await repeat(self.widen_once, timedelta(seconds=SAFETY_S), self.desk.capacity)
+
+    async def keep_budgets(self) -> None:
+        """Stop searches at the limits of their budgets; runs until cancelled."""
+        await repeat(self.keep_budgets_once, timedelta(seconds=self.settings.budget_every_s))
 
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
@@ -84,6 +88,29 @@ class Loops:
             await self.desk.finish(unit, [Done(loaded, decision, ())])
         made = sum(trial.slots for trial in decision.trials.values())
         return replace(idle, slots=max(0, idle.slots - made))
+
+    async def read_prices(self) -> None:
+        """Learn what slots cost now."""
+        async with self.units.system() as unit:
+            await self._read_prices(unit)
+
+    async def keep_budgets_once(self) -> None:
+        async with self.units.system() as unit:
+            await self._read_prices(unit)
+            due = await capacity.load_due(unit.connection, unit.now)
+        for each in due:
+            async with self.units.tenant(each.tenant) as unit:
+                experiment = await entities.lock_experiment(unit.connection, each.experiment)
+                if experiment is None:
+                    continue
+                trials = await entities.lock_live_trials(unit.connection, each.experiment)
+                loaded, turn = await self.desk.begin(unit, experiment, trials)
+                turn.keep_budget()
+                await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+
+    async def _read_prices(self, unit: Unit) -> None:
+        self.desk.prices.clear()
+        self.desk.prices.update(await capacity.load_prices(unit.connection))
 
     async def settle_once(self) -> None:
         before = self.clock.now() - timedelta(seconds=self.settings.settle_after_s)

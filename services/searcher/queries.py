@@ -10,14 +10,17 @@ from pydantic import JsonValue
 from muster.config import load_config
 from services.searcher.core.entities import Mark
 from services.searcher.core.front import choose_front
+from services.searcher.core.limits import check_budget
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
+from services.searcher.desk import Desk
 from services.searcher.replaying import Replays
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
 from services.searcher.warming import find_warmth
 from shared.bus import Ask
 from shared.bus.responder import Answer, Question
+from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound
 from shared.messages.experiments import (
@@ -45,6 +48,8 @@ class Queries:
 
     database: Database
     replays: Replays
+    desk: Desk
+    clock: Clock
 
     def answers(self) -> Mapping[Question, Answer]:
         return {
@@ -58,9 +63,13 @@ class Queries:
     async def on_validate(self, ask: Ask, query: ValidateConfig) -> Accepted:
         """Raise Rejected with the place, or accept, with notes on what serves for nothing."""
         config = load_config(query.config)
+        price = self.desk.price_of(config)
+        check_budget(config, self.clock.now(), price)
         await asyncio.to_thread(check_space, config)
         async with self.database.tenant(ask.tenant) as connection:
             _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+        if config.budget is not None and config.budget.cost is not None and not price:
+            notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
         return Accepted(warnings=notes)
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:

@@ -36,7 +36,8 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
 
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
-    queries = Queries(database, Replays(database, clock))
+    await loops.read_prices()
+    queries = Queries(database, Replays(database, clock), desk, clock)
     await process.enter(Responder(bus, NAME, {**queries.answers(), **drivers.answers()}))
     for name, handlers in (
         ("events", EventHandlers(desk).handlers()),
@@ -46,6 +47,7 @@ async def compose(settings: SearcherSettings, process: Process) -> None:
         process.start(name, _running(consumer, stopping), _setting(stopping))
     process.start("announce", loops.announce)
     process.start("widen", loops.widen)
+    process.start("budgets", loops.keep_budgets)
     process.start("settle", loops.settle)
     process.start("undriven", loops.end_undriven)
     process.mark_ready()

@@ -11,10 +11,12 @@ class SearcherSection(Section):
     `settle_after_s`: a trial whose request has closed ends after this time even if not everything that its
     last run announced was stored. `cached_searches`: experiments whose search state is kept in memory. `save_every`:
     a search's state is saved after so many entries of its journal, or an eighth of them all where that is more.
+    `budget_every_s`: how often limits of budgets are looked at.
     """
 
     announce_every_s: float = Field(1.0, gt=0)
     settle_after_s: float = Field(900.0, gt=0)
+    budget_every_s: float = Field(1.0, gt=0)
     settle_every_s: float = Field(30.0, gt=0)
     cached_searches: int = Field(500, ge=1)
     save_every: int = Field(10_000, ge=1)

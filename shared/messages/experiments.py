@@ -83,6 +83,16 @@ class SearchTerms(Record):
     max_concurrent_trials: int | None = None
 
 
+class SearchBudget(Record):
+    """What a search may use in all, as it is now, and what it had used when this was told."""
+
+    slot_hours: float | None = None
+    cost: float | None = None
+    deadline: datetime | None = None
+    used_slot_hours: float = 0.0
+    used_cost: float = 0.0
+
+
 class ExperimentChanged(Event, entity="experiment", happened="changed", key="experiment_id"):
     """searcher → gateway, registry. State at once; progress and best at most once a second."""
 
@@ -100,6 +110,7 @@ class ExperimentChanged(Event, entity="experiment", happened="changed", key="exp
     ended_at: datetime | None = None
     final: bool = False
     terms: SearchTerms | None = None
+    budget: SearchBudget | None = None
 
 
 class TrialWanted(Event, entity="trial", happened="wanted", key="trial_id", line="trial wish"):
@@ -186,11 +197,15 @@ class FinishExperiment(Command, owner="searcher", verb="finish_experiment"):
 
 
 class EditSearch(Command, owner="searcher", verb="edit_search"):
-    """A running search goes so far from now on; what is None stays. Answered by `experiment.changed` with the operation's id in its terms."""
+    """A running search goes so far from now on; what is None stays, and limits of its budget that are `lifted` go. Answered by `experiment.changed` with the operation's id in its terms."""
 
     experiment_id: ExperimentId
     max_trials: int | None = None
     max_concurrent_trials: int | None = None
+    slot_hours: float | None = None
+    cost: float | None = None
+    deadline: datetime | None = None
+    lifted: tuple[Literal["slot_hours", "cost", "deadline"], ...] = ()
 
 
 class ArchiveExperiment(Command, owner="searcher", verb="archive_experiment"):

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.scheduler.core.facts import Closed, Ended, Fact, Granted
+from services.scheduler.core.run import Run
 from services.searcher.core import entities
+from services.searcher.core.ledger import Holding
+from services.searcher.core.limits import millis
 from services.searcher.core.results import Result
 from services.searcher.core.turn import Turn
 from shared.ids import CheckpointId, TrialId, derived_id
@@ -21,20 +24,29 @@ class News:
     act: Callable[[Turn, int], None]
 
 
-def news_of_fact(number: int, fact: Fact, now: datetime) -> News | None:
-    """From the scheduler; None: it concerns no trial."""
+def news_of_fact(number: int, fact: Fact, now: datetime, price: float = 0.0) -> News | None:
+    """From the scheduler; None: it concerns no trial. `price`: of a slot for an hour."""
     name = f"fact {number}"
     match fact:
         case Granted(run, _):
-            return News(name, run.trial, lambda turn, trial: turn.on_granted(trial, run.number))
+            held = _holding(run, price)
+            return News(name, run.trial, lambda turn, trial: turn.on_granted(trial, run.number, held))
         case Ended(run, _, ending, exited):
             counts = (exited.validations, exited.checkpoints) if exited else (None, None)
             ended, is_requeued = entities.Ended(run.number, *counts), ending.closes is None
-            return News(name, run.trial, lambda turn, trial: turn.on_run_ended(trial, ended, is_requeued))
+            held = _holding(run, price)
+            return News(
+                name, run.trial, lambda turn, trial: turn.on_run_ended(trial, ended, is_requeued, held)
+            )
         case Closed(closing, outcome, reason):
             closed, request = entities.Closed(outcome, closing.runs, reason, now), closing.wish.request
             return News(name, closing.id, lambda turn, trial: turn.on_closed(trial, request, closed))
     return None
+
+
+def _holding(run: Run, price: float) -> Holding:
+    until_ms = None if run.ended_at is None else millis(run.ended_at)
+    return Holding(float(run.slots), millis(run.granted_at), until_ms, price)
 
 
 def news_of_report(report: Stored | Saved) -> News:

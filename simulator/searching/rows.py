@@ -15,7 +15,7 @@ from simulator.searching.submission import Submission
 
 @dataclass(slots=True)
 class Row:
-    """An experiment with its trials and its journal. `search` is memory: it dies with the process."""
+    """An experiment with its trials and its journal. `search` is memory: it dies with the process; `looked_at_ms`: when its budget is looked at next."""
 
     tenant: TenantId
     submission: Submission
@@ -23,6 +23,7 @@ class Row:
     trials: dict[int, Trial] = field(default_factory=dict)
     journal: list[Entry] = field(default_factory=list)
     search: Search | None = None
+    looked_at_ms: int | None = None
 
     def loaded(self) -> Search:
         """The search as it is at the journal's end; folded from the journal where memory has lost it."""

@@ -31,6 +31,7 @@ from simulator.wire import Stream, Wire
 
 PLACE = "searcher"
 RETRY_MS = 1000
+LOOK_EVERY_MS = 1000
 SETTLE_AFTER_MS, SETTLE_EVERY_MS = 900_000, 60_000
 POINTS = ("searcher_before_commit", "searcher_after_commit")
 Apply = Callable[[Turn], None]
@@ -68,8 +69,16 @@ class _Task:
 class Searcher:
     """One process. It takes what it has in hand together, in one transaction; dies between any two steps; and is started again."""
 
-    def __init__(self, ties: Ties, submissions: Sequence[Submission], pool: PoolName, commit_ms: int) -> None:
+    def __init__(
+        self,
+        ties: Ties,
+        submissions: Sequence[Submission],
+        pool: PoolName,
+        commit_ms: int,
+        price_per_slot_hour: float = 0.0,
+    ) -> None:
         self.ties = ties
+        self._price = price_per_slot_hour
         self.rows = Rows()
         self.items: dict[TrialId, Item] = {}
         self.left = len(submissions)
@@ -109,7 +118,7 @@ class Searcher:
     def take_fact(self, row: tuple[int, Fact], acknowledge: Act) -> None:
         """From the scheduler's stream."""
         number, fact = row
-        news = news_of_fact(number, fact, self._agenda.now)
+        news = news_of_fact(number, fact, self._agenda.now, self._price)
         if news is None:
             acknowledge()
             return
@@ -138,7 +147,9 @@ class Searcher:
         tenant = tenant_id(submission.tenant)
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
         self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
-        self._gateway.publish(_Task(f"submission {number}", name, Turn.begin))
+        submitted = self._agenda.now
+        begin = lambda turn: turn.begin(submitted=submitted, price=self._price)  # noqa: E731
+        self._gateway.publish(_Task(f"submission {number}", name, begin))
 
     def _hear(self, news: News, acknowledge: Act, cause: Fact | Stored | Saved | None = None) -> None:
         whose = self.rows.whose.get(news.trial)
@@ -156,6 +167,24 @@ class Searcher:
             overdue = News(f"overdue {trial} {self._agenda.now_ms}", trial, Turn.settle_anyway)
             self._hear(overdue, lambda: None)
             self._agenda.after(SETTLE_EVERY_MS, lambda: self._settle(trial))
+
+    def _look(self, row: Row) -> None:
+        """The loop that keeps budgets: it looks for what is due once a second."""
+        row.looked_at_ms = None
+        due_at, now = row.experiment.due_at, self._agenda.now
+        if self.is_up and due_at is not None and due_at <= now:
+            name = f"budget {row.experiment.id} {self._agenda.now_ms}"
+            self._take(_Task(name, row.experiment.id, Turn.keep_budget))
+        self._watch(row)
+
+    def _watch(self, row: Row) -> None:
+        if row.experiment.due_at is None:
+            return
+        left_ms = round((row.experiment.due_at - self._agenda.now).total_seconds() * 1000)
+        at_ms = self._agenda.now_ms + max(0, left_ms) + LOOK_EVERY_MS
+        if row.looked_at_ms is None or at_ms < row.looked_at_ms:
+            row.looked_at_ms = at_ms
+            self._agenda.at(at_ms, lambda: self._look(row))
 
     # --- the transaction
 
@@ -201,6 +230,7 @@ class Searcher:
         decision = turn.decide()
         self.left -= decision.experiment.is_final and not row.experiment.is_final
         row.save(decision)
+        self._watch(row)
         self._follow(row, decision)
         self.ties.watch.on_decided(row.submission, decision)
         match task.cause:

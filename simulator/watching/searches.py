@@ -110,6 +110,7 @@ class EndsByTheRule(Invariant):
     def __init__(self) -> None:
         self._cohorts: dict[tuple[ExperimentId, float], _Cohort] = {}
         self._courses: dict[tuple[ExperimentId, int], _Course] = {}
+        self._hurried: set[ExperimentId] = set()
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         searcher = submission.config.searcher
@@ -118,14 +119,17 @@ class EndsByTheRule(Invariant):
         experiment = decision.experiment.id
         for entry in decision.entries:
             if entry.kind == "judged":
-                self._judge(
-                    submission, searcher.divisor, self._courses[experiment, _whole(entry, "trial")], entry
-                )
+                course = self._courses[experiment, _whole(entry, "trial")]
+                self._judge(submission, course, entry, 2 if experiment in self._hurried else inf)
             elif entry.kind == "ended" and entry.facts["ending"] != "finished":
                 course = self._courses[experiment, _whole(entry, "trial")]
                 if not course.is_stopped and course.cohort is not None:
                     course.cohort.seen[course.rungs.pop(0)].append(inf)
                     course.rungs.clear()
+            if "closed" in entry.facts:
+                self._hurried.add(experiment)
+            elif entry.kind == "edited":
+                self._hurried.discard(experiment)
             for trial, first in _created_by(entry):
                 self._courses[experiment, trial] = self._course(experiment, searcher, first)
         for number, ended in decision.trials.items():
@@ -155,7 +159,9 @@ class EndsByTheRule(Invariant):
         cohort = self._cohorts.setdefault(key, _Cohort({rung: [] for rung in rungs}))
         return _Course(cohort, rungs)
 
-    def _judge(self, submission: Submission, divisor: float, course: _Course, entry: Entry) -> None:
+    def _judge(self, submission: Submission, course: _Course, entry: Entry, most: float) -> None:
+        """One in `most` goes on, where the search's divisor is higher: its budget has no more trials come."""
+        divisor = getattr(submission.config.searcher, "divisor", inf)
         if course.cohort is None:
             course.is_stopped, course.is_at_top = bool(entry.facts["stop"]), bool(entry.facts["at_top"])
             return
@@ -166,7 +172,8 @@ class EndsByTheRule(Invariant):
             seen.append(rank)
             better = sum(other < rank for other in seen)
             course.is_at_top = len(course.rungs) == 1
-            course.is_stopped = course.is_at_top or better >= max(int(len(seen) / Fraction(divisor)), 1)
+            kept = int(len(seen) / Fraction(divisor))
+            course.is_stopped = course.is_at_top or better >= max(kept, int(len(seen) / most), 1)
             if not course.is_stopped:
                 course.rungs.pop(0)
         said = (entry.facts["stop"], entry.facts["at_top"])

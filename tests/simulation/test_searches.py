@@ -104,7 +104,7 @@ def test_a_bracket_that_keeps_everybody_is_caught(monkeypatch):
 def test_a_search_without_a_limit_is_caught(monkeypatch):
     # Two rooms keep it: a method asks for no more than there are places, and a search makes no more than it may.
     monkeypatch.setattr("services.searcher.core.methods.choose.initial_trials", lambda *told: 1000)
-    monkeypatch.setattr("services.searcher.core.search._concurrency", lambda config: 1000)
+    monkeypatch.setattr("services.searcher.core.search.places_of", lambda config: 1000)
     searches_fail("max_concurrent_trials kept")
 
 

@@ -184,6 +184,7 @@ def _submission(chance: Random, number: int) -> Submission:
             "smaller_is_better": chance.random() < 0.5,
             **keys[name],
         },
+        "budget": _budget(Random(f"budget {number} {max_time} {divisor} {many}")),
         "resources": {"slots_per_trial": chance.choice([0, 1, 2, 3]), "max_slots": chance.choice([None, 6])},
         "max_restarts": chance.choice([0, 5]),
     }
@@ -203,3 +204,13 @@ def _submission(chance: Random, number: int) -> Submission:
         seed=chance.randrange(1000),
         checkpoint_ms=chance.choice([None, 5_000]),
     )
+
+
+def _budget(chance: Random) -> dict[str, object] | None:
+    """Half of the searches have one, which ends most of them early."""
+    limits: dict[str, object] = {}
+    if chance.random() < 0.4:
+        limits["slot_hours"] = chance.choice([0.02, 0.1, 0.4])
+    if chance.random() < 0.3:
+        limits["deadline"] = chance.choice(["2m", "10m", "1h"])
+    return limits or None

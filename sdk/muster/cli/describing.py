@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from muster.cli.output import number
+from muster.cli.steering import budget_said
 from muster.cli.views import flat, varying
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def experiment_facts(found: "ExperimentDetail") -> list[tuple[str, object]]:
         ("trials", ", ".join(f"{count} {name}" for name, count in counts.items())),
         ("planned", found.trials.planned),
         ("at once", found.max_concurrent_trials or None),
+        ("budget", budget_said(found.budget)),
         ("created", found.created_at),
         ("ended", found.ended_at),
         ("code", found.code_sha256),

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Unpack
 
@@ -178,15 +179,28 @@ class Experiments:
         *,
         max_trials: int | None = None,
         max_concurrent_trials: int | None = None,
+        slot_hours: float | None = None,
+        cost: float | None = None,
+        deadline: datetime | None = None,
+        lifted: Sequence[str] = (),
     ) -> models.ExperimentDetail:
-        """Change how many trials a running search makes, and how many at once; what is None stays.
+        """Change how many trials a running search makes, how many at once, and its budget; what is None stays.
+
+        `lifted`: limits of the budget that are taken away: `slot_hours`, `cost`, `deadline`. A deadline has a zone.
 
         Raises:
             Rejected: Its method has no such number, or more trials are made already.
             Conflict: It is over.
         """
-        given = {"max_trials": max_trials, "max_concurrent_trials": max_concurrent_trials}
+        given: JsonObject = {
+            "max_trials": max_trials,
+            "max_concurrent_trials": max_concurrent_trials,
+            "slot_hours": slot_hours,
+            "cost": cost,
+            "deadline": None if deadline is None else deadline.isoformat(),
+        }
         body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        body |= {f"no_{limit}": True for limit in lifted}
         return self._transport.patch(models.ExperimentDetail, f"{_path(experiment)}/search", body)
 
     def finish(self, experiment: Reference) -> models.Experiment:

@@ -390,6 +390,16 @@ class Experiment(Resource):
     version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
 
 
+class ExperimentBudget(Resource):
+    """What a search may use in all, as it is now, and what it has used."""
+
+    slot_hours: float | None = None
+    cost: float | None = None
+    deadline: datetime | None = None
+    used_slot_hours: float = 0.0
+    used_cost: float = 0.0
+
+
 class ExperimentDetail(Experiment):
     """One experiment with its whole config."""
 
@@ -406,6 +416,7 @@ class ExperimentDetail(Experiment):
     max_concurrent_trials: int | None = Field(
         default=None, description="How many trials its search has open at once, now; 0: as many as there are."
     )
+    budget: ExperimentBudget | None = Field(default=None, description="None: it was submitted without one.")
 
 
 class ExperimentPage(Resource):

@@ -1,5 +1,6 @@
 """The experiment config: one schema for SDK, CLI and every service; start at `load_config`."""
 
+from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
@@ -36,6 +37,7 @@ from muster.config.space import (
 __all__ = [
     "AdaptiveAsha",
     "AsyncHalving",
+    "Budget",
     "Categorical",
     "Const",
     "Constraint",

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from muster.config.budget import Budget
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.fitting import check_names, fitted
@@ -89,6 +90,7 @@ class ExperimentConfig(Section):
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
     constraints: tuple[Expression, ...] = Field(default=(), max_length=64, strict=False)
     searcher: Searcher
+    budget: Budget | None = None
     resources: Resources = Resources()
     max_restarts: int = Field(default=5, ge=0, le=10_000)
     environment: Environment = Environment()
@@ -128,7 +130,14 @@ class ExperimentConfig(Section):
         self.read_constraints()
         self._check_space()
         self.first_points()
+        if self.budget is not None:
+            self.budget.check_trial(self.slots_held)
         return self
+
+    @property
+    def slots_held(self) -> float:
+        """The most slots that a run of a trial holds; less than one where it shares its slot."""
+        return self.resources.slot_part / 1000 or self.resources.slot_range[1]
 
     def first_points(self) -> tuple[Point, ...]:
         """Return the points that a warm start tries first, as samplers would write them. Raises a refusal where one is none of the space."""

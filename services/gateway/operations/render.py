@@ -30,6 +30,7 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
         "warnings": row.warnings,
         **_part(row),
         "max_concurrent_trials": _concurrent(row),
+        "budget": row.budget,
     }
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
 

@@ -1,5 +1,6 @@
 """Changing how far a running search goes: a command to the searcher, whose answer is waited for."""
 
+from datetime import UTC
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,16 +18,21 @@ from shared.messages.experiments import EditSearch
 
 
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
-    """Changes how many trials a running search makes, and how many at once; what is left out stays."""
+    """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays."""
     row = await find_experiment(call, request.experiment)
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:
         hint = f"give at least one of {', '.join(name for name in EditSearchRequest.model_fields if name != 'experiment')}"
         raise Rejected("invalid_request", "nothing is to be changed", hint=hint)
+    lifted = _lifted(changes)
+    if (deadline := changes.get("deadline")) is not None and deadline.tzinfo is None:
+        changes["deadline"] = deadline.replace(tzinfo=UTC)
     if row.version == 0:
         await taken_up(call, row)
-    command = EditSearch(operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id), **changes)
+    command = EditSearch(
+        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id), lifted=lifted, **changes
+    )
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
@@ -36,3 +42,13 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
     await send(call, command)
     found = await wait_for(call, command.operation_id, look)
     return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
+
+
+def _lifted(changes: dict[str, Any]) -> list[str]:
+    """The limits that are taken away; their marks are taken out of `changes`. Raises Rejected where one is given too."""
+    lifted = [limit for limit in ("slot_hours", "cost", "deadline") if changes.pop(f"no_{limit}", False)]
+    for limit in lifted:
+        if limit in changes:
+            message = f"{limit} is given and taken away at once"
+            raise Rejected("invalid_request", message, f"no_{limit}", "leave one out")
+    return lifted

@@ -153,6 +153,7 @@ def _values(
         "started_at": None,
         "ended_at": None,
         "terms": None,
+        "budget": None,
         "rank": None,
         "rank_version": 0,
     }

@@ -27,6 +27,7 @@ async def apply_experiment(connection: AsyncConnection, changed: ExperimentChang
         changed.started_at,
         changed.ended_at,
         changed.terms.model_dump_json() if changed.terms else None,
+        changed.budget.model_dump_json() if changed.budget else None,
     )
     return bool(applied)
 
@@ -70,7 +71,7 @@ async def apply_run(connection: AsyncConnection, tenant: UUID, changed: RunState
 
 _EXPERIMENT = """
 UPDATE gateway.experiment SET version = $2, state = $3, reason = $4, progress = $5, best = $6, trials = $7,
-    priority = $8, archived = $9, final = $10, started_at = $11, ended_at = $12, terms = $13
+    priority = $8, archived = $9, final = $10, started_at = $11, ended_at = $12, terms = $13, budget = $14
 WHERE id = $1 AND version < $2
 RETURNING id
 """

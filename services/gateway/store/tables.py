@@ -84,6 +84,7 @@ experiment = Table(
     Column("started_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
     Column("terms", JSON),
+    Column("budget", JSON),
     # projected from the scheduler's request.ranked
     Column("rank", JSON),
     Column("rank_version", BigInteger, nullable=False),

@@ -37,6 +37,7 @@ class Decision:
         wanted: Numbers of those whose wish is new (`trial.wanted`), in the order of deciding.
         changed: Numbers of those whose state is told at once (`trial.changed`).
         is_announced: Whether the experiment's state is told at once (`experiment.changed`).
+        is_rescheduled: Whether its budget is to be looked at at another time.
     """
 
     experiment: Experiment
@@ -46,11 +47,12 @@ class Decision:
     changed: tuple[int, ...]
     judged: tuple[Judged, ...]
     is_announced: bool
+    is_rescheduled: bool = False
 
     @property
     def is_change(self) -> bool:
         """Whether there is anything to save."""
-        return bool(self.trials or self.entries or self.is_announced)
+        return bool(self.trials or self.entries or self.is_announced or self.is_rescheduled)
 
 
 class Changes:
@@ -170,6 +172,7 @@ class Changes:
             tuple(self._changed),
             tuple(self.judged),
             self.is_announced,
+            experiment.due_at != self._before.due_at,
         )
 
     def _has_news(self) -> bool:

@@ -7,6 +7,7 @@ from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Closed, Experiment, Trial
 from services.searcher.core.journal import Journal
+from services.searcher.core.limits import end_said
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState, TrialTrigger
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of, result_of
 from services.searcher.core.places import Places
@@ -135,6 +136,12 @@ class Closing:
         self._changes.tell(trial)
         self._finish_if_over(trial)
 
+    def _end_of_budget(self) -> str | None:
+        search = self._journal.search
+        if search.ended_by is None or search.spending is None:
+            return None
+        return end_said(search.ended_by, search.spending.limits, is_used_up=False)
+
     def _finish_if_over(self, last: Trial | None) -> None:
         experiment = self._experiment
         if experiment.is_final or experiment.counts.live:
@@ -144,7 +151,7 @@ class Closing:
             if not self._journal.search.is_exhausted:
                 return
             end = end_of_search(self._config, experiment, last, self._journal.search.gave_up)
-            trigger, reason = end.trigger, end.reason or reason
+            trigger, reason = end.trigger, end.reason or reason or self._end_of_budget()
         if trigger is ExperimentTrigger.COMPLETE and experiment.best is None and experiment.outcome:
             trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
         self._changes.move(trigger)

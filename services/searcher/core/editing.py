@@ -14,10 +14,21 @@ class Edit:
     Attributes:
         max_trials: How many trials it makes in all.
         max_concurrent_trials: How many may be open at once, 1 or more.
+        slot_hours, cost, deadline_ms: New limits of its budget; the deadline in milliseconds since 1970.
+        lifted: Limits that are taken away: `slot_hours`, `cost`, `deadline`.
     """
 
     max_trials: int | None = None
     max_concurrent_trials: int | None = None
+    slot_hours: float | None = None
+    cost: float | None = None
+    deadline_ms: int | None = None
+    lifted: tuple[str, ...] = ()
+
+    @property
+    def is_of_budget(self) -> bool:
+        limits = (self.slot_hours, self.cost, self.deadline_ms)
+        return bool(self.lifted) or any(limit is not None for limit in limits)
 
 
 def check_edit(config: ExperimentConfig, edit: Edit, made: int) -> None:
@@ -54,6 +65,15 @@ def check_edit(config: ExperimentConfig, edit: Edit, made: int) -> None:
             "max_trials",
             f"give at least {made}, or finish the search with the best so far",
         )
+
+
+def not_counted() -> Rejected:
+    """The refusal of a limit for a search whose runs were not counted from the first."""
+    return _refused(
+        "it was submitted without a budget, so what it has used is not counted",
+        "budget",
+        "finish it early, or fork it with a budget",
+    )
 
 
 def _refused(message: str, place: str, hint: str) -> Rejected:

@@ -81,14 +81,21 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How far a search may go, where people have changed it since its config said so.
+    """How far a search may go, where people have changed it since its config said so, and what it has used of its budget.
 
     Attributes:
         operation: The newest change that was made.
+        slot_hours, cost, deadline: The limits of its budget.
+        used_slot_hours, used_cost: By when this was told; None: it has no budget, and nothing is counted.
     """
 
     operation: UUID | None = None
     max_concurrent_trials: int | None = None
+    slot_hours: float | None = None
+    cost: float | None = None
+    deadline: datetime | None = None
+    used_slot_hours: float | None = None
+    used_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +108,8 @@ class Experiment:
         outcome: The end it is heading for while `stopping`.
         priority: As the config gave it; later changes are the scheduler's.
         planned: How many trials the search makes in all.
-        terms: What people have changed of the search.
+        terms: What people have changed of the search, and its budget.
+        due_at: When something must be done about its budget if nothing happens before.
         dirty: Whether progress, best or counts have changed since the last `experiment.changed`.
     """
 
@@ -121,6 +129,7 @@ class Experiment:
     counts: Counts = Counts()
     ended_at: datetime | None = None
     terms: Terms = Terms()
+    due_at: datetime | None = None
     dirty: bool = False
 
     @property

@@ -13,13 +13,29 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
+from services.searcher.core.budget import Spending
 from services.searcher.core.editing import Edit
-from services.searcher.core.methods.custom import Operation, Verb
+from services.searcher.core.facts import (
+    Facts,
+    read_holding,
+    read_number,
+    read_opening,
+    read_operations,
+    read_result,
+    read_suggestions,
+    read_whole,
+    write_moves,
+    write_operation,
+    write_ruling,
+    write_told,
+)
+from services.searcher.core.ledger import Holding
+from services.searcher.core.limits import Limit, Limits
+from services.searcher.core.methods.custom import Operation
 from services.searcher.core.methods.port import RULES, Ending, Ruling
 from services.searcher.core.moves import Moves, Told
-from services.searcher.core.objectives import Scored, Scores
+from services.searcher.core.objectives import Scored
 from services.searcher.core.results import Reading, Result
-from services.searcher.core.samplers import Suggestion
 from services.searcher.core.search import Search
 from services.searcher.core.warm import Warmth
 from shared.errors import Broken
@@ -27,23 +43,10 @@ from shared.errors import Broken
 MOST_SAID = 300
 """So much of a value is said in words."""
 
-Facts = dict[str, JsonValue]
 Kind = Literal[
-    "warmed",
-    "started",
-    "judged",
-    "parked",
-    "ended",
-    "observed",
-    "widened",
-    "edited",
-    "told",
-    "paused",
-    "resumed",
-    "stopping",
-    "finished",
-    "stored",
-]
+    "warmed", "started", "judged", "parked", "ended", "observed", "widened", "edited", "granted", "released",
+    "limited", "told", "paused", "resumed", "stopping", "finished", "stored",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,17 @@ class Difference:
 
 
 class Journal:
-    """Advances a search and writes down each step; `entries` holds what is to be appended."""
+    """Advances a search and writes down each step; `entries` holds what is to be appended.
 
-    def __init__(self, search: Search, position: int) -> None:
+    What a search with a budget decides depends on the time: its entries have it, in milliseconds since 1970.
+    """
+
+    def __init__(self, search: Search, position: int, now_ms: int = 0) -> None:
         self.search = search
         self.position = position
         self.entries: list[Entry] = []
+        if search.spending is not None:
+            search.spending.tell_time(now_ms)
 
     def warm(self, warmth: Warmth) -> None:
         """Write down what is known already, in as many entries as it takes."""
@@ -90,9 +98,10 @@ class Journal:
             self.search.warm(part)
             self._append("warmed", part.written())
 
-    def start(self) -> Moves:
-        moves = self.search.start()
-        self._append("started", {"rules": RULES, **_moved(moves)})
+    def start(self, limits: Limits | None = None, price: float = 0.0) -> Moves:
+        moves = self.search.start(limits, price)
+        budget: Facts = {"limits": asdict(limits), "price": price} if limits else {}
+        self._append("started", {"rules": RULES, **budget, **write_moves(moves)})
         return moves
 
     def judge(self, result: Result, reading: Reading) -> Ruling:
@@ -107,17 +116,17 @@ class Journal:
         }
         if self.search.is_driven and reading.others:
             event["others"] = {name: value for name, value in reading.others.items() if math.isfinite(value)}
-        self._append("judged", {**event, **_ruled(ruling)})
+        self._append("judged", {**event, **write_ruling(ruling)})
         return ruling
 
     def park(self, trial: int) -> Moves:
         moves = self.search.on_parked(trial)
-        self._append("parked", {"trial": trial, **_moved(moves)})
+        self._append("parked", {"trial": trial, **write_moves(moves)})
         return moves
 
     def end(self, trial: int, ending: Ending) -> Moves:
         moves = self.search.on_ended(trial, ending)
-        self._append("ended", {"trial": trial, "ending": ending.value, **_moved(moves)})
+        self._append("ended", {"trial": trial, "ending": ending.value, **write_moves(moves)})
         return moves
 
     def observe(self, trial: int, result: Scored | None, state: str, reason: str | None) -> None:
@@ -133,19 +142,39 @@ class Journal:
 
     def widen(self, limit: int) -> Moves:
         moves = self.search.widen(limit)
-        self._append("widened", {"limit": limit, **_moved(moves)})
+        self._append("widened", {"limit": limit, **write_moves(moves)})
         return moves
 
     def edit(self, edit: Edit) -> Moves:
         moves = self.search.edit(edit)
-        changes = {name: value for name, value in asdict(edit).items() if value is not None}
-        self._append("edited", {"changes": changes, **_moved(moves)})
+        changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
+        self._append("edited", {"changes": changes, **write_moves(moves)})
         return moves
 
     def tell(self, operations: Sequence[Operation]) -> Told:
         told = self.search.tell(operations)
-        self._append("told", {"operations": [_written(each) for each in operations], **_told(told)})
+        self._append(
+            "told", {"operations": [write_operation(each) for each in operations], **write_told(told)}
+        )
         return told
+
+    def hold(self, trial: int, run: int, holding: Holding) -> None:
+        """Count what a run holds, or has held; where there is no budget, or it is known, nothing is written."""
+        spending = self.search.spending
+        if spending is None or not spending.is_news(trial, run, holding):
+            return
+        spending.on_holding(trial, run, holding)
+        self._append(
+            "released" if holding.is_over else "granted", {"trial": trial, "run": run, **asdict(holding)}
+        )
+
+    def limit(self, is_stopping: bool) -> Limit | None:
+        """The limit of the budget because of which trials are to stop now, or to be ended if they are stopping."""
+        spending = self.search.spending
+        limit = None if spending is None else spending.reached(is_stopping)
+        if limit is not None:
+            self._append("limited", {"is_stopping": is_stopping, "limit": limit})
+        return limit
 
     def pause(self, kind: Literal["paused", "stopping"]) -> None:
         self.search.pause()
@@ -153,7 +182,7 @@ class Journal:
 
     def resume(self) -> Moves:
         moves = self.search.resume()
-        self._append("resumed", _moved(moves))
+        self._append("resumed", write_moves(moves))
         return moves
 
     def finish(self, outcome: str, reason: str | None) -> None:
@@ -165,45 +194,58 @@ class Journal:
 
     def _append(self, kind: Kind, facts: Facts) -> None:
         self.position += 1
+        if self.search.spending is not None:
+            facts = {**facts, "at_ms": self.search.spending.now_ms}
         self.entries.append(Entry(self.position, kind, facts))
 
 
 def recompute(search: Search, entry: Entry) -> Facts:
     """Tell `search` the event of `entry`, and return the decision that it makes now, given the points of the one before."""
     facts = entry.facts
-    search.remember(_suggestions(facts))
+    search.remember(read_suggestions(facts))
+    if search.spending is not None:
+        search.spending.tell_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
             search.warm(Warmth.read(facts))
         case "started":
-            return _moved(search.start(_whole(facts, "rules") if "rules" in facts else 0))
+            limits, price = read_opening(facts)
+            rules = read_whole(facts, "rules") if "rules" in facts else 0
+            return write_moves(search.start(limits, price, rules))
         case "judged":
             value = facts["value"]
             ruling = search.on_result(
-                _whole(facts, "trial"),
-                math.nan if value is None else _number(facts, "value"),
-                _number(facts, "time"),
+                read_whole(facts, "trial"),
+                math.nan if value is None else read_number(facts, "value"),
+                read_number(facts, "time"),
             )
-            return _ruled(ruling)
+            return write_ruling(ruling)
         case "parked":
-            return _moved(search.on_parked(_whole(facts, "trial")))
+            return write_moves(search.on_parked(read_whole(facts, "trial")))
         case "ended":
-            return _moved(search.on_ended(_whole(facts, "trial"), Ending(str(facts["ending"]))))
+            return write_moves(search.on_ended(read_whole(facts, "trial"), Ending(str(facts["ending"]))))
         case "observed":
-            search.observe(_whole(facts, "trial"), _result(facts))
+            search.observe(read_whole(facts, "trial"), read_result(facts))
         case "stored":
-            search.on_stored(_whole(facts, "trial"))
+            search.on_stored(read_whole(facts, "trial"))
         case "widened":
-            return _moved(search.widen(_whole(facts, "limit")))
+            return write_moves(search.widen(read_whole(facts, "limit")))
         case "edited":
             changes: Any = facts["changes"]
-            return _moved(search.edit(Edit(**changes)))
+            lifted = tuple(changes.get("lifted", ()))
+            return write_moves(search.edit(Edit(**{**changes, "lifted": lifted})))
         case "told":
-            return _told(search.tell(_operations(facts)))
+            return write_told(search.tell(read_operations(facts)))
+        case "granted" | "released":
+            _spending(search).on_holding(
+                read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)
+            )
+        case "limited":
+            return {"limit": _spending(search).reached(bool(facts["is_stopping"]))}
         case "paused" | "stopping":
             search.pause()
         case "resumed":
-            return _moved(search.resume())
+            return write_moves(search.resume())
         case "finished":
             pass
     return {}
@@ -233,70 +275,12 @@ def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Dif
     return next((found for entry in entries if (found := compare(search, entry)) is not None), None)
 
 
-def _moved(moves: Moves) -> Facts:
-    created: list[JsonValue] = [
-        {
-            "trial": each.number,
-            **({"key": each.key} if each.key is not None else {}),
-            "hyperparameters": each.point,
-            "seed": each.seed,
-            "decide_at": each.decide_at,
-            **({"memo": each.memo} if each.memo else {}),
-            **({"source": each.source} if each.source else {}),
-        }
-        for each in moves.created
-    ]
-    going_on: list[JsonValue] = [
-        {"trial": each.trial, "decide_at": each.decide_at} for each in moves.going_on
-    ]
-    return {"created": created, **({"going_on": going_on} if going_on else {})}
-
-
-def _told(told: Told) -> Facts:
-    """Only what there is: most tells are short."""
-    kept: list[JsonValue] = [{"trial": each.trial, "decide_at": each.decide_at} for each in told.kept]
-    found: Facts = {"kept": kept, "stopped": list(told.stopped), "dropped": list(told.dropped)}
-    return {**_moved(told.moves), **{key: value for key, value in found.items() if value}}
-
-
-def _written(operation: Operation) -> Facts:
-    return {name: value for name, value in asdict(operation).items() if value is not None and value != ""}
-
-
-def _operations(facts: Facts) -> list[Operation]:
-    written: Any = facts["operations"]
-    return [Operation(**{**each, "verb": Verb(each["verb"])}) for each in written]
-
-
-def _suggestions(facts: Facts) -> dict[int, Suggestion]:
-    created: Any = facts.get("created", ())
-    return {each["trial"]: Suggestion(each["hyperparameters"], each.get("memo", {})) for each in created}
-
-
-def _result(facts: Facts) -> Scores | None:
-    others: Any = facts.get("others", {})
-    return None if facts["value"] is None else Scores(_number(facts, "value"), others)
-
-
-def _ruled(ruling: Ruling) -> Facts:
-    ruled: Facts = {"stop": ruling.stop, "at_top": ruling.at_top, "decide_at": ruling.decide_at}
-    return {**ruled, "pause": True} if ruling.pause else ruled
-
-
 def _said(value: JsonValue) -> str:
     text = json.dumps(value)
     return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
 
 
-def _whole(facts: Facts, key: str) -> int:
-    value = facts[key]
-    if not isinstance(value, int):
-        raise Broken(f"the journal's '{key}' is no whole number")
-    return value
-
-
-def _number(facts: Facts, key: str) -> float:
-    value = facts[key]
-    if not isinstance(value, int | float):
-        raise Broken(f"the journal's '{key}' is no number")
-    return float(value)
+def _spending(search: Search) -> Spending:
+    if search.spending is None:
+        raise Broken("the journal counts runs of a search without a budget")
+    return search.spending

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from muster.config import Point
+from services.searcher.core.limits import Limit
 from services.searcher.core.methods.port import GoOn
 
 
@@ -29,10 +30,15 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What fills free places: trials to make, and paused ones to go on."""
+    """What fills free places: trials to make, and paused ones to go on.
+
+    Attributes:
+        closed: The limit of the budget because of which no more trials are made from here on.
+    """
 
     created: tuple[Proposal, ...] = ()
     going_on: tuple[GoOn, ...] = ()
+    closed: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,25 @@ their points.
 """
 
 import math
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 
-from muster.config import ExperimentConfig, Point, Single
-from services.searcher.core.editing import Edit, check_edit
+from muster.config import ExperimentConfig
+from services.searcher.core.budget import Spending
+from services.searcher.core.editing import Edit, check_edit, not_counted
+from services.searcher.core.fitting import fit
 from services.searcher.core.invalid import InvalidTrials
-from services.searcher.core.methods.choose import make_method
+from services.searcher.core.limits import Limit, Limits
+from services.searcher.core.methods.choose import make_method, places_of
 from services.searcher.core.methods.custom import Custom, Operation
 from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.moves import Moves, Proposal, Told
 from services.searcher.core.objectives import Objectives, Scored
 from services.searcher.core.observing import Reached, observation_of
+from services.searcher.core.points import Points
 from services.searcher.core.samplers import Suggestion, make_sampler
-from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.samplers.given import complete_point
+from services.searcher.core.samplers.given import completed
+from services.searcher.core.waiting import Waiting
 from services.searcher.core.warm import Warmth
 from shared.errors import Conflict
 
@@ -38,22 +40,23 @@ class Search:
         self._objectives = Objectives.of(config)
         self._seed = seed
         self._sampler = make_sampler(config, seed)
-        self._follow(RULES)
-        self._limit = self._concurrent = _concurrency(config)
-        self._waiting: deque[Step] = deque()
+        self._follow(config, RULES)
+        self.spending = Spending(config) if config.budget else None
+        self._limit = self._concurrent = places_of(config)
+        self._waiting = Waiting(self.spending)
+        self._fitted: Limit | None = None
         self._open: set[int] = set()
         self._held: set[int] = set()
         self._created = 0
         self._is_active = True
-        self._given: dict[int, Suggestion] = {}
         self._judged: dict[int, Reached] = {}
-        self._first = deque(config.first_points())
+        self._points = Points(self._sampler, config.first_points())
         self._invalid = InvalidTrials()
 
     @property
     def is_exhausted(self) -> bool:
         """Whether no trial is open and none will be made."""
-        is_closed = self._driven is None or self._driven.is_shut
+        is_closed = self._driven is None or self._driven.is_shut or self.closed is not None
         return is_closed and not self._open and not self._waiting
 
     @property
@@ -97,16 +100,34 @@ class Search:
 
     def warm(self, warmth: Warmth) -> None:
         """Take in what is known already; before `start`."""
-        self._first.extend(warmth.points)
+        self._points.try_first(warmth.points)
         for known in warmth.known:
             ranked, time = self._ranked(known.value), known.time
             reached = None if time is None else Reached(ranked, time, at_top=False)
             self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
 
-    def start(self, rules: int = RULES) -> Moves:
-        """Return the first trials. `rules` are older ones where the search was begun under them."""
-        if rules != RULES:
-            self._follow(rules)
+    @property
+    def ended_by(self) -> Limit | None:
+        """The limit of the budget because of which there are fewer trials than the config says; None: there are not."""
+        return self.closed or self._fitted
+
+    @property
+    def closed(self) -> Limit | None:
+        """The limit of the budget because of which no more trials are made; None: they are."""
+        return self._waiting.closed
+
+    def start(self, limits: Limits | None = None, price: float = 0.0, rules: int = RULES) -> Moves:
+        """Return the first trials.
+
+        `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
+        """
+        config = self._config
+        if self.spending is not None and limits is not None:
+            self.spending.begin(limits, price)
+            fitted = fit(config, limits, price, self.spending.now_ms)
+            config, self._fitted = fitted.config, fitted.limit
+        if rules != RULES or config is not self._config:
+            self._follow(config, rules)
         self._add(self._method.plan_start())
         return self._filled()
 
@@ -116,6 +137,8 @@ class Search:
         ruling = self._method.on_result(trial, ranked, time)
         if self.learns and ruling.counted:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
+        if self.spending is not None and ruling.counted:
+            self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
         return ruling
 
     def observe(self, trial: int, result: Scored | None) -> None:
@@ -125,7 +148,7 @@ class Search:
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Make these trials with the points that they were given once, as soon as it is their turn."""
-        self._given.update(suggestions)
+        self._points.remember(suggestions)
 
     def awaits_checkpoint(self, trial: int) -> bool:
         """Whether it is to be told that a checkpoint of this trial was stored."""
@@ -140,6 +163,8 @@ class Search:
         """Take in that a trial which the search has had pause is parked; return what takes its place."""
         self._open.remove(trial)
         self._held.add(trial)
+        if self.spending is not None:
+            self.spending.on_parked(trial)
         self._add(self._method.on_parked(trial))
         return self._filled()
 
@@ -147,6 +172,8 @@ class Search:
         """Take in that a trial's request closed for good; return what takes its place."""
         self._open.discard(trial)
         self._held.discard(trial)
+        if self.spending is not None:
+            self.spending.on_ended(trial, ending is Ending.FINISHED)
         if ending is Ending.INVALID:
             self._invalid.add(trial, self._method.planned())
         self._add(self._method.on_ended(trial, ending))
@@ -163,15 +190,14 @@ class Search:
             raise Conflict(
                 "not_driven", f"the searcher is '{name}': programs drive searchers that are 'custom'"
             )
-        answer = self._driven.tell(self._completed(operations))
+        answer = self._driven.tell(completed(self._config, operations))
         for start in answer.withdrawn:
             self._waiting.remove(start)
         self._waiting.extend(answer.starts)
         kept = [step for step in answer.going_on if step.trial not in self._held]
         for step in answer.going_on:
             if step.trial in self._held:
-                self._waiting = deque(each for each in self._waiting if _goes_on(each) != step.trial)
-                self._waiting.append(step)
+                self._waiting.put(step)
         return Told(self._filled(), tuple(kept), tuple(answer.stopped), tuple(answer.dropped))
 
     def widen(self, limit: int) -> Moves:
@@ -182,12 +208,14 @@ class Search:
 
     def edit(self, edit: Edit) -> Moves:
         """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed."""
-        check_edit(self._config, edit, self._created - self._invalid.count)
-        if edit.max_trials is not None:
-            waiting = [step for step in self._waiting if isinstance(step, Start)]
-            steps = self._method.resize(edit.max_trials, waiting)
-            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
-            self._add(steps)
+        check_edit(self._config, edit, self._made)
+        limits = self.spending.edited(edit) if self.spending is not None else None
+        if edit.is_of_budget and limits is None:
+            raise not_counted()
+        if edit.max_trials is not None or self.closed:
+            self._waiting.resize(self._method, edit.max_trials)
+        if self.spending is not None and limits is not None:
+            self.spending.limits = limits
         if edit.max_concurrent_trials is not None:
             self._limit = self._concurrent = edit.max_concurrent_trials
         self._plan_more()
@@ -206,10 +234,15 @@ class Search:
         return self._method.progress()
 
     def planned(self) -> int:
-        return self._method.planned()
+        return self._made if self.closed else self._method.planned()
 
-    def _follow(self, rules: int) -> None:
-        self._method = make_method(self._config, self._sampler, self._seed, rules)
+    @property
+    def _made(self) -> int:
+        """Trials that count."""
+        return self._created - self._invalid.count
+
+    def _follow(self, config: ExperimentConfig, rules: int) -> None:
+        self._method = make_method(config, self._sampler, self._seed, rules)
         self._driven = self._method if isinstance(self._method, Custom) else None
         self._copying = self._method if isinstance(self._method, Copying) else None
 
@@ -223,67 +256,41 @@ class Search:
         """Take in what to do with free places; where the search has given up, nothing begins any more."""
         self._waiting.extend(steps)
         if self.gave_up is not None:
-            self._waiting = deque(step for step in self._waiting if isinstance(step, GoOn))
-
-    def _completed(self, operations: Iterable[Operation]) -> Iterator[Operation]:
-        domain = Domain.of(self._config)
-        for index, each in enumerate(operations):
-            if each.point is None:
-                yield each
-            else:
-                place = f"operations[{index}].hyperparameters"
-                yield replace(each, point=complete_point(domain, each.point, place))
+            self._waiting.forget_starts()
 
     def _filled(self) -> Moves:
         created: list[Proposal] = []
         going_on: list[GoOn] = []
-        while self._is_active and self._waiting and len(self._open) < self._limit:
-            step = self._waiting.popleft()
+        was_closed = self.closed
+        while self._is_active and len(self._open) < self._limit:
+            step = self._waiting.take(self._method, is_idle=not self._open)
+            if step is None:
+                break
             if not isinstance(step, GoOn):
                 created.append(self._proposed(step))
             elif step.trial in self._held:
                 self._held.remove(step.trial)
                 self._open.add(step.trial)
+                if self.spending is not None:
+                    self.spending.on_going_on(step.trial, step.decide_at)
                 going_on.append(step)
-        return Moves(tuple(created), tuple(going_on))
+        return Moves(tuple(created), tuple(going_on), None if was_closed else self.closed)
 
     def _proposed(self, start: Start) -> Proposal:
         self._created += 1
         number = self._created
         self._open.add(number)
         decide_at = self._method.on_created(number, start.branch)
-        suggestion = self._suggested(number, self._point(start))
+        if self.spending is not None:
+            self.spending.on_created(number, start.branch, decide_at, start.source)
+        suggestion = self._points.choose(number, start)
         if self._copying is not None:
             self._copying.on_point(number, suggestion.point)
         seed = Stream(self._seed, number).seed()
         memo, key = suggestion.memo, self.key_of(number)
         return Proposal(number, suggestion.point, seed, decide_at, memo, start.source, key)
 
-    def _point(self, start: Start) -> Point | None:
-        """A point that is given, or of those to try first; None: the sampler is asked."""
-        is_given = start.point is not None or start.source is not None
-        return start.point if is_given or not self._first else self._first.popleft()
-
-    def _suggested(self, trial: int, point: Point | None) -> Suggestion:
-        given = self._given.pop(trial, None)
-        if point is not None:
-            given = Suggestion(point)
-        elif given is None or not self._sampler.remembers:
-            return self._sampler.propose(trial)
-        self._sampler.take(trial, given)
-        return given
-
     def _ranked(self, value: float) -> float:
         if not math.isfinite(value):
             return math.inf
         return value if self._config.searcher.smaller_is_better else -value
-
-
-def _goes_on(step: Step) -> int | None:
-    return step.trial if isinstance(step, GoOn) else None
-
-
-def _concurrency(config: ExperimentConfig) -> float:
-    if isinstance(config.searcher, Single):
-        return 1
-    return config.searcher.max_concurrent_trials or math.inf

@@ -10,6 +10,7 @@ from typing import Literal
 from uuid import UUID
 
 from muster.config import ExperimentConfig
+from services.searcher.core.accounts import accounted
 from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
@@ -17,6 +18,8 @@ from services.searcher.core.driving import Driving
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
+from services.searcher.core.ledger import Holding
+from services.searcher.core.limits import end_said, limits_of, millis
 from services.searcher.core.machines import (
     EXPERIMENT,
     ExperimentState,
@@ -53,7 +56,7 @@ class Turn:
         self._config = config
         self._objectives = Objectives.of(config)
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
-        self._journal = Journal(search, experiment.position)
+        self._journal = Journal(search, experiment.position, millis(now))
         self._places = Places(self._changes)
         self._closing = Closing(config, self._changes, self._journal, self._places)
 
@@ -74,21 +77,30 @@ class Turn:
 
     def decide(self) -> Decision:
         """Return everything that the events amount to."""
+        self._changes.experiment = accounted(self.experiment, self._journal.search)
         return self._changes.decide(self._journal.position, self._journal.entries)
 
-    def begin(self, warmth: Warmth = COLD) -> None:
-        """Make the first trials of a new experiment that knows so much already."""
+    def begin(self, warmth: Warmth = COLD, submitted: datetime | None = None, price: float = 0.0) -> None:
+        """Make the first trials of a new experiment that knows so much already.
+
+        Its budget counts from its submission; `price`: of a slot for an hour, as things are.
+        """
         self._journal.warm(warmth)
         self._changes.is_announced = True
+        limits = limits_of(self._config, submitted or self._changes.now)
+        moves = self._journal.start(limits, price)
         self._changes.experiment = replace(
             self.experiment,
             planned=self._journal.search.planned() or None,
             priority=self._config.resources.priority,
         )
-        self._places.fill(self._journal.start())
+        self._places.fill(moves)
+        self._closing.end_rest(())
 
-    def on_granted(self, number: int, run: int) -> None:
+    def on_granted(self, number: int, run: int, holding: Holding | None = None) -> None:
         trial = self._changes[number]
+        if holding is not None:
+            self._journal.hold(number, run, holding)
         if trial.is_final or run <= trial.run:
             return
         trial = replace(trial, run=run)
@@ -132,8 +144,16 @@ class Turn:
             self._journal.store(number)
         self._closing.settle(trial)
 
-    def on_run_ended(self, number: int, ended: Ended, is_requeued: bool) -> None:
+    def on_resized(self, number: int, run: int, holding: Holding) -> None:
+        """Take in that a run has other slots."""
+        self._journal.hold(number, run, holding)
+
+    def on_run_ended(
+        self, number: int, ended: Ended, is_requeued: bool, holding: Holding | None = None
+    ) -> None:
         trial = self._changes[number]
+        if holding is not None:
+            self._journal.hold(number, ended.run, holding)
         if trial.is_final or (trial.ended is not None and trial.ended.run >= ended.run):
             return
         trial = replace(trial, ended=ended, run=max(trial.run, ended.run))
@@ -206,6 +226,23 @@ class Turn:
         """Carry out what the search's program says. Raises Conflict or Rejected; the turn is of no use then."""
         self._require(GOING, "told anything")
         Driving(self._changes, self._journal, self._places, self._closing).tell(operations)
+
+    def keep_budget(self) -> None:
+        """Stop the trials at a limit of the budget, and end those that have not stopped when the last of it is used."""
+        state = self.experiment.state
+        if state is not ExperimentState.STOPPING and state not in GOING:
+            return
+        limit, spending = (
+            self._journal.limit(state is ExperimentState.STOPPING),
+            self._journal.search.spending,
+        )
+        if limit is None or spending is None:
+            return
+        if state is ExperimentState.STOPPING:
+            self._closing.hurry(Wanted.KILL)
+        else:
+            said = end_said(limit, spending.limits, is_used_up=True)
+            self._closing.stop(ExperimentTrigger.COMPLETE, said, Wanted.STOP)
 
     def archive(self, archived: bool) -> None:
         """Raises Conflict while the search goes on."""

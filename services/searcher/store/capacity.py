@@ -1,7 +1,8 @@
-"""What the scheduler has told of pools, and which searches may be widened by it."""
+"""What the scheduler has told of pools, which searches may be widened by it, and whose budget is due."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -27,9 +28,13 @@ _WIDENING = text(
 )
 
 
+_PRICES = text("SELECT pool, price_per_slot_hour FROM searcher.pool WHERE price_per_slot_hour IS NOT NULL")
+_DUE = text("SELECT tenant, id FROM searcher.experiment WHERE due_at <= :now ORDER BY due_at LIMIT 100")
+
+
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """A search that asks to be widened."""
+    """A search that asks to be widened, or whose budget is to be looked at."""
 
     tenant: TenantId
     experiment: ExperimentId
@@ -52,4 +57,16 @@ async def take_news(connection: AsyncConnection) -> dict[PoolName, Idle]:
 async def load_widening(connection: AsyncConnection, pool: PoolName) -> Sequence[Searching]:
     """Active searches of a pool that may be widened, the most important first."""
     found = await connection.execute(_WIDENING, {"pool": pool})
+    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
+
+
+async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
+    """What a slot costs for an hour, of those pools whose price is known."""
+    found = await connection.execute(_PRICES)
+    return {PoolName(row.pool): row.price_per_slot_hour for row in found}
+
+
+async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[Searching]:
+    """Searches whose budget must be looked at by now, the longest due first."""
+    found = await connection.execute(_DUE, {"now": now})
     return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -51,6 +52,7 @@ def to_experiment(row: Columns) -> Experiment:
         counts=Counts(**row["counts"]),
         ended_at=row["ended_at"],
         terms=_to_terms(row["terms"]),
+        due_at=row["due_at"],
         dirty=row["dirty"],
     )
 
@@ -122,6 +124,7 @@ def of_experiment(experiment: Experiment) -> Row:
         "counts": of_counts(counts),
         "ended_at": _moment(experiment.ended_at),
         "terms": of_terms(experiment.terms),
+        "due_at": _moment(experiment.due_at),
         "dirty": experiment.dirty,
     }
 
@@ -132,10 +135,11 @@ def of_counts(counts: Counts) -> dict[str, JsonValue]:
 
 
 def of_terms(terms: Terms) -> dict[str, JsonValue] | None:
-    """Write what people have changed of a search; None where they have not."""
-    if terms.operation is None:
+    """Write what people have changed of a search, and its budget; None where there is neither."""
+    if terms == Terms():
         return None
-    return {"operation": str(terms.operation), "max_concurrent_trials": terms.max_concurrent_trials}
+    written = {**asdict(terms), "deadline": _moment(terms.deadline)}
+    return {**written, "operation": str(terms.operation) if terms.operation else None}
 
 
 def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
@@ -218,7 +222,14 @@ def _name(id: UUID | None) -> str | None:
 
 
 def _to_terms(row: Mapping[str, Any] | None) -> Terms:
-    return Terms(**{**row, "operation": UUID(row["operation"])}) if row else Terms()
+    if not row:
+        return Terms()
+    operation, deadline = row["operation"], row.get("deadline")
+    read = {
+        "operation": UUID(operation) if operation else None,
+        "deadline": datetime.fromisoformat(deadline) if deadline else None,
+    }
+    return Terms(**{**row, **read})
 
 
 def _moment(at: datetime | None) -> str | None:

@@ -49,6 +49,7 @@ experiment = Table(
     Column("counts", JSONB, nullable=False),
     Column("ended_at", _Moment),
     Column("terms", JSONB),
+    Column("due_at", _Moment),
     Column("dirty", Boolean, nullable=False),
     Column("told_at", _Moment),
 )

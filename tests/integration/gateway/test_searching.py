@@ -1,6 +1,7 @@
 """How far a running search goes, over the API: changed, shown as it now is, refused in the searcher's words."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -53,6 +54,30 @@ async def test_a_change_is_waited_for_and_shown_as_it_stands(api: httpx.AsyncCli
     answer = await asking
     for found in (answer.json(), (await api.get(path)).json()):
         assert (found["trials"]["planned"], found["max_concurrent_trials"]) == (50, 8)
+
+
+async def test_a_budget_is_changed_and_shown_with_what_is_used_of_it(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    made = await begun(api, others)
+    path = f"/v1/experiments/{made['number']}"
+    assert made["budget"] is None
+    body = {"slot_hours": 30, "deadline": "2026-12-24T18:00:00", "no_cost": True}
+    asking = asyncio.create_task(api.patch(f"{path}/search", json=body))
+    command = await edit_of(others, made)
+    assert (command.slot_hours, command.cost, command.lifted) == (30, None, ("cost",))
+    assert command.deadline == datetime(2026, 12, 24, 18, tzinfo=UTC)
+    budget = {"slot_hours": 30, "deadline": "2026-12-24T18:00:00Z", "used_slot_hours": 1.5}
+    told = changed(made, 2, terms={"operation_id": command.operation_id}, budget=budget)
+    await others.announce("searcher", DEFAULT_TENANT, told)
+    shown = (await asking).json()["budget"]
+    assert shown == {**budget, "cost": None, "used_cost": 0.0}
+
+
+async def test_a_limit_that_is_given_and_taken_away_is_refused(api: httpx.AsyncClient) -> None:
+    made = await create(api)
+    answer = await api.patch(f"/v1/experiments/{made['number']}/search", json={"cost": 3, "no_cost": True})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
 
 
 async def test_a_refusal_is_told_in_the_searchers_words(api: httpx.AsyncClient, others: Others) -> None:

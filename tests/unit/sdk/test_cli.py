@@ -326,3 +326,22 @@ def test_a_running_search_is_changed_and_what_holds_now_is_said(shell: Shell) ->
     shown = shell("experiment", "edit", "31", "--max-trials", "50", "--max-concurrent-trials", "8")
     assert shown.err.split() == "experiment 31 makes 50 trials, at most 8 at once".split()
     assert json.loads(shell.requests[-1].content) == {"max_trials": 50, "max_concurrent_trials": 8}
+
+
+def test_a_budget_is_changed_and_shown(shell: Shell) -> None:
+    budget = {"slot_hours": 30, "deadline": "2026-12-24T18:00:00Z", "used_slot_hours": 1.5, "used_cost": 0.0}
+    stands = EXPERIMENT | {"max_concurrent_trials": 8, "trials": {"planned": 50}, "budget": budget}
+    shell.answers["PATCH /v1/experiments/31/search"] = httpx.Response(200, json=stands)
+    shell.answers["GET /v1/experiments/31"] = httpx.Response(200, json=stands)
+    given = ("--slot-hours", "30", "--cost", "none", "--deadline", "2026-12-24T18:00Z")
+    said = "1.5 of 30 slot-hours, until 2026-12-24 18:00 UTC"
+    assert said in " ".join(shell("experiment", "edit", "31", *given).err.split())
+    sent = {"slot_hours": 30.0, "deadline": "2026-12-24T18:00:00+00:00", "no_cost": True}
+    assert json.loads(shell.requests[-1].content) == sent
+    assert said in " ".join(shell("experiment", "describe", "31").out.split())
+
+
+@pytest.mark.parametrize("given", [("--slot-hours", "many"), ("--deadline", "soon")])
+def test_what_is_no_limit_is_refused_before_anything_is_sent(shell: Shell, given: tuple[str, str]) -> None:
+    refused = shell("experiment", "edit", "31", *given)
+    assert refused.code == 3 and given[1] in refused.err and shell.requests == []

@@ -35,8 +35,9 @@ SEARCHERS: dict[str, dict[str, object]] = {
 every_searcher = pytest.mark.parametrize("name", SEARCHERS)
 
 
-def edited(world: World, **changes: int) -> None:
-    world.turn(lambda turn: turn.edit(Edit(**changes), OPERATION))
+def edited(world: World, max_trials: int | None = None, max_concurrent_trials: int | None = None) -> None:
+    edit = Edit(max_trials, max_concurrent_trials)
+    world.turn(lambda turn: turn.edit(edit, OPERATION))
 
 
 def loss(trial: int, step: int) -> float:

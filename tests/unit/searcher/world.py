@@ -28,12 +28,16 @@ EXPERIMENT = ExperimentId(UUID(int=7))
 SEED = 11
 
 
-def config(searcher: dict[str, object], space: dict[str, object] | None = None) -> ExperimentConfig:
+def config(
+    searcher: dict[str, object], space: dict[str, object] | None = None, **more: object
+) -> ExperimentConfig:
     space = {"lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1}} if space is None else space
     common = {"metric": "loss", "smaller_is_better": True}
     if searcher["name"] == "single":
         space = {"lr": 0.1}
-    return load_config({"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher})
+    return load_config(
+        {"entrypoint": "true", "hyperparameters": space, "searcher": common | searcher, **more}
+    )
 
 
 def asha(
@@ -114,6 +118,7 @@ class World:
     events: list[tuple[int, Callable[[Turn], None]]] = field(default_factory=list)
     """What was told of trials, so that it can be told again."""
     most_open: int = 0
+    now: datetime = NOW
 
     def __post_init__(self) -> None:
         self.experiment = Experiment(EXPERIMENT, 1, NOW)
@@ -123,7 +128,7 @@ class World:
         """One transaction; `number` is the trial that it is about, None: commands have all."""
         before = self.trials
         known = self.trials.values() if number is None else [self.trials[number]]
-        turn = Turn(self.config, self.experiment, known, self.search, NOW)
+        turn = Turn(self.config, self.experiment, known, self.search, self.now)
         act(turn)
         if number is not None:
             self.events.append((number, act))

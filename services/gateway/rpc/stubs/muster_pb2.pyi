@@ -468,14 +468,26 @@ class EditPoolRequest(_message.Message):
     def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
 class EditSearchRequest(_message.Message):
-    __slots__ = ("experiment", "max_trials", "max_concurrent_trials")
+    __slots__ = ("experiment", "max_trials", "max_concurrent_trials", "slot_hours", "no_slot_hours", "cost", "no_cost", "deadline", "no_deadline")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     MAX_TRIALS_FIELD_NUMBER: _ClassVar[int]
     MAX_CONCURRENT_TRIALS_FIELD_NUMBER: _ClassVar[int]
+    SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    NO_SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    NO_COST_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    NO_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     max_trials: int
     max_concurrent_trials: int
-    def __init__(self, experiment: _Optional[str] = ..., max_trials: _Optional[int] = ..., max_concurrent_trials: _Optional[int] = ...) -> None: ...
+    slot_hours: float
+    no_slot_hours: bool
+    cost: float
+    no_cost: bool
+    deadline: _timestamp_pb2.Timestamp
+    no_deadline: bool
+    def __init__(self, experiment: _Optional[str] = ..., max_trials: _Optional[int] = ..., max_concurrent_trials: _Optional[int] = ..., slot_hours: _Optional[float] = ..., no_slot_hours: _Optional[bool] = ..., cost: _Optional[float] = ..., no_cost: _Optional[bool] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., no_deadline: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -567,8 +579,22 @@ class Experiment(_message.Message):
     version: int
     def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
 
+class ExperimentBudget(_message.Message):
+    __slots__ = ("slot_hours", "cost", "deadline", "used_slot_hours", "used_cost")
+    SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    USED_SLOT_HOURS_FIELD_NUMBER: _ClassVar[int]
+    USED_COST_FIELD_NUMBER: _ClassVar[int]
+    slot_hours: float
+    cost: float
+    deadline: _timestamp_pb2.Timestamp
+    used_slot_hours: float
+    used_cost: float
+    def __init__(self, slot_hours: _Optional[float] = ..., cost: _Optional[float] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., used_slot_hours: _Optional[float] = ..., used_cost: _Optional[float] = ...) -> None: ...
+
 class ExperimentDetail(_message.Message):
-    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials")
+    __slots__ = ("id", "number", "name", "description", "workspace", "project", "labels", "owner", "state", "reason", "progress", "searcher", "metric", "smaller_is_better", "best", "trials", "priority", "code_sha256", "forked_from", "archived", "final", "created_at", "started_at", "ended_at", "version", "config", "config_yaml", "trace_id", "warnings", "weight", "max_slots", "max_trials", "pool", "max_concurrent_trials", "budget")
     ID_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -603,6 +629,7 @@ class ExperimentDetail(_message.Message):
     MAX_TRIALS_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     MAX_CONCURRENT_TRIALS_FIELD_NUMBER: _ClassVar[int]
+    BUDGET_FIELD_NUMBER: _ClassVar[int]
     id: str
     number: int
     name: str
@@ -637,7 +664,8 @@ class ExperimentDetail(_message.Message):
     max_trials: int
     pool: str
     max_concurrent_trials: int
-    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ...) -> None: ...
+    budget: ExperimentBudget
+    def __init__(self, id: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ..., owner: _Optional[str] = ..., state: _Optional[_Union[ExperimentState, str]] = ..., reason: _Optional[str] = ..., progress: _Optional[float] = ..., searcher: _Optional[str] = ..., metric: _Optional[str] = ..., smaller_is_better: _Optional[bool] = ..., best: _Optional[_Union[Best, _Mapping]] = ..., trials: _Optional[_Union[ExperimentTrialCounts, _Mapping]] = ..., priority: _Optional[int] = ..., code_sha256: _Optional[str] = ..., forked_from: _Optional[str] = ..., archived: _Optional[bool] = ..., final: _Optional[bool] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., trace_id: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., max_trials: _Optional[int] = ..., pool: _Optional[str] = ..., max_concurrent_trials: _Optional[int] = ..., budget: _Optional[_Union[ExperimentBudget, _Mapping]] = ...) -> None: ...
 
 class ExperimentMetrics(_message.Message):
     __slots__ = ("trials",)

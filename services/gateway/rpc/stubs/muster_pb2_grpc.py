@@ -485,7 +485,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def EditSearch(self, request, context):
-        """Changes how many trials a running search makes, and how many at once; what is left out stays.
+        """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays.
         REST: PATCH /v1/experiments/{experiment}/search
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -48,6 +48,7 @@ class Bracket(NeverPauses):
         self._initial = initial
         self._requested = min(initial, max_trials)
         self._ended = 0
+        self._is_hurried = False
 
     def plan_start(self) -> list[Step]:
         return [Start()] * self._requested
@@ -107,9 +108,15 @@ class Bracket(NeverPauses):
         self._initial -= 1
 
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
-        self._max_trials = max_trials
+        self._max_trials, self._is_hurried = max_trials, False
         self._requested -= len(waiting)
         return [*self.plan_more(max(0, self._initial - (self._requested - self._ended)))]
+
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        """From now on the better half goes on at each rung, where the rule has fewer go on."""
+        self._requested -= len(waiting)
+        self._max_trials, self._is_hurried = max(1, self._requested), True
+        return []
 
     def progress(self) -> float:
         """Return Determined's measure: bottom-rung results of 1.2 times the trials, then ended trials."""
@@ -127,11 +134,12 @@ class Bracket(NeverPauses):
         return [list(rung) for rung in self._rungs]
 
     def _insert(self, rung: int, value: float) -> bool:
-        """Place `value` before its equals; return whether it is among the best 1/divisor there."""
+        """Place `value` before its equals; return whether it is among those that go on there."""
         values = self._rungs[rung]
         place = bisect_left(values, value)
         values.insert(place, value)
-        return place < max(self._ladder.kept(len(values)), 1)
+        kept = max(self._ladder.kept(len(values)), 1)
+        return place < (max(kept, len(values) // 2) if self._is_hurried else kept)
 
 
 class Tournament:
@@ -195,6 +203,13 @@ class Tournament:
             for step in _of(
                 branch, bracket.resize(share, [start for start in waiting if start.branch == branch])
             )
+        ]
+
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        return [
+            step
+            for branch, bracket in enumerate(self._brackets)
+            for step in _of(branch, bracket.close([start for start in waiting if start.branch == branch]))
         ]
 
     def progress(self) -> float:

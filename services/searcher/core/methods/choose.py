@@ -1,5 +1,7 @@
 """From the config's words to a method at its beginning."""
 
+import math
+
 from muster.config import (
     AdaptiveAsha,
     AsyncHalving,
@@ -68,3 +70,9 @@ def _bracket(
 ) -> Bracket | PromotionBracket:
     kind = Bracket if searcher.stop_once else PromotionBracket
     return kind(targets, max_trials, places, searcher.divisor)
+
+
+def places_of(config: ExperimentConfig) -> float:
+    """Return how many trials may be open at once."""
+    searcher = config.searcher
+    return 1 if isinstance(searcher, Single) else searcher.max_concurrent_trials or math.inf

@@ -11,7 +11,16 @@ from enum import StrEnum
 from typing import Literal
 
 from muster.config import Point
-from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    GoOn,
+    KeepsItsTotal,
+    Ruling,
+    Start,
+    Step,
+)
 from shared.errors import Conflict, Rejected
 
 
@@ -78,7 +87,7 @@ class _Runner:
     is_over: bool = False
 
 
-class Custom:
+class Custom(KeepsItsTotal):
     """Trials by their keys, and what was told of each."""
 
     def __init__(self, undecided: Literal["park", "train"]) -> None:
@@ -142,8 +151,8 @@ class Custom:
     def plan_more(self, count: int) -> list[Start]:
         return []
 
-    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
-        raise AssertionError("its program decides how many trials there are")
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        return []
 
     def progress(self) -> float:
         """Return what the program has said."""

@@ -134,6 +134,11 @@ class _Bracket:
             return Start(branch)
         return None
 
+    def close(self, unmade: int) -> None:
+        """Take in that trials which were asked for will not be made, nor those that were not: they are lost to the first rung."""
+        self._rungs[0].lost += self.trials - self._requested + unmade
+        self._requested = self.trials
+
     def units(self) -> tuple[float, float]:
         """Return what was trained of the time metric up to the rungs, or will never be, and what was planned."""
         done = planned = below = 0.0
@@ -205,6 +210,13 @@ class Hyperband(KeepsItsTotal):
 
     def plan_more(self, count: int) -> list[Step]:
         self._places = max(self._places, self._busy + count)
+        return self._filled()
+
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        """Who waits for trials that are not made is compared with those that are there."""
+        for branch, bracket in enumerate(self._brackets):
+            bracket.close(sum(start.branch == branch for start in waiting))
+        self._busy -= len(waiting)
         return self._filled()
 
     def progress(self) -> float:

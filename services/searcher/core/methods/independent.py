@@ -44,6 +44,11 @@ class Independent(NeverPauses):
         self._requested -= len(waiting)
         return [*self.plan_more(max(0, (self._places or max_trials) - (self._requested - self._ended)))]
 
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        self._requested -= len(waiting)
+        self._total = max(1, self._requested)
+        return []
+
     def progress(self) -> float:
         return self._ended / self._total
 

@@ -69,6 +69,9 @@ class MedianStopping(NeverPauses):
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
         return self._trials.resize(max_trials, waiting)
 
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        return self._trials.close(waiting)
+
     def progress(self) -> float:
         return self._trials.progress()
 

@@ -11,6 +11,7 @@ came there meanwhile before it goes on. If it gives way then, its trial stays pa
 
 import math
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -119,6 +120,7 @@ class Pbt(KeepsItsTotal):
         self._places = config.max_concurrent_trials or config.population_size
         self._busy = 0
         self._copies = 0
+        self._is_closed = False
 
     def plan_start(self) -> list[Step]:
         return self._filled()
@@ -186,12 +188,23 @@ class Pbt(KeepsItsTotal):
         elif member.copy is None and marks_left > (1 if ending is Ending.FINISHED else 0):
             insort(self._seen[member.passed], (WORST, trial))
             self._copy_one(member, max(member.passed, 1), WORST)
-        is_to_begin = member.copy is not None or (member.passed == 0 and member.trials < self._marks)
+        is_first = member.passed == 0 and member.trials < self._marks and not self._is_closed
+        is_to_begin = member.copy is not None or is_first
         member.state = _State.BEGINS if is_to_begin else _State.DONE
         return self._filled()
 
     def plan_more(self, count: int) -> list[Step]:
         self._places = max(self._places, self._busy + count)
+        return self._filled()
+
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        """Nobody gives way any more, and members that have not begun never do."""
+        self._is_closed = True
+        self._busy -= len(waiting)
+        for member in self._members:
+            member.copy = None
+            if member.state is _State.BEGINS or any(start.branch == member.place for start in waiting):
+                member.state = _State.DONE
         return self._filled()
 
     def progress(self) -> float:
@@ -248,7 +261,7 @@ class Pbt(KeepsItsTotal):
             if source.passed < self._marks and source.state is not _State.DONE and source.copy is None
             if source is not member and value < value_of_member
         ]
-        if not found or member.trials >= self._marks:
+        if not found or member.trials >= self._marks or self._is_closed:
             return False
         chance = self._chance()
         chosen = found[int(chance.random() * len(found))]

@@ -132,6 +132,13 @@ class SearchMethod(Protocol):
         """
         ...
 
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        """Make no more trials, and not those that are `waiting`; return what to do with free places.
+
+        What is left is for those that are there: more of them may go on than the rule says, the best first.
+        """
+        ...
+
     def progress(self) -> float:
         """Return the share of the search that is done, 0 to 1, counting trials not made yet."""
         ...

@@ -47,6 +47,7 @@ class PromotionBracket:
         self._places = places
         self._requested = self._busy = min(places, max_trials)
         self._ended = 0
+        self._is_hurried = False
 
     def plan_start(self) -> list[Step]:
         return [Start()] * self._requested
@@ -120,9 +121,16 @@ class PromotionBracket:
         self._places -= 1
 
     def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
-        self._max_trials = max_trials
+        self._max_trials, self._is_hurried = max_trials, False
         self._requested -= len(waiting)
         self._busy -= len(waiting)
+        return self._filled()
+
+    def close(self, waiting: Sequence[Start]) -> list[Step]:
+        """From now on a free place goes to the best that waits furthest up, where the rule has none go on."""
+        self._requested -= len(waiting)
+        self._busy -= len(waiting)
+        self._max_trials, self._is_hurried = max(1, self._requested), True
         return self._filled()
 
     def progress(self) -> float:
@@ -162,6 +170,9 @@ class PromotionBracket:
                 value, trial = rung.waiting[0]
                 if bisect_left(rung.values, value) < self._ladder.kept(len(rung.values)):
                     return trial
+        if self._is_hurried:
+            waiting = (rung.waiting[0][1] for rung in reversed(self._rungs[:-1]) if rung.waiting)
+            return next(waiting, None)
         return None
 
     def _promote(self, trial: int) -> None:

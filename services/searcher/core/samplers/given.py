@@ -1,7 +1,9 @@
 """Points that no sampler proposed: completed, and held against the space like any other."""
 
 import math
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -9,6 +11,7 @@ from muster.config import (
     Categorical,
     Const,
     Double,
+    ExperimentConfig,
     Int,
     Log,
     Parameter,
@@ -19,6 +22,7 @@ from muster.config import (
     put,
 )
 from muster.config.conditions import has_value, value_at
+from services.searcher.core.methods.custom import Operation
 from services.searcher.core.samplers.domain import Domain
 from shared.errors import Rejected
 
@@ -94,3 +98,14 @@ def _put(point: Point, path: Path, value: JsonValue, where: str) -> None:
         put(point, path, value)
     except AssertionError:
         raise Rejected("invalid_value", "a mapping is needed above this parameter", where) from None
+
+
+def completed(config: ExperimentConfig, operations: Iterable[Operation]) -> Iterator[Operation]:
+    """Yield what a program tells, with whole points. Raises Rejected with the place of one that is none of the space."""
+    domain = Domain.of(config)
+    for index, each in enumerate(operations):
+        if each.point is None:
+            yield each
+        else:
+            place = f"operations[{index}].hyperparameters"
+            yield replace(each, point=complete_point(domain, each.point, place))

@@ -1,0 +1,93 @@
+"""`budget` of the config: what a search may use in all."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from pydantic import Field, field_validator, model_validator
+
+from muster.config.section import Section, refusal
+
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
+_UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_MOST_S = 10 * 366 * 86_400
+
+When = datetime | timedelta
+"""A deadline: a time, or how long after the submission."""
+
+
+class Budget(Section):
+    """What a search may use in all: it fits itself to it, never passes it, and ends with the best so far when it is used up.
+
+    Attributes:
+        slot_hours: Slots times the hours for which its runs hold them.
+        cost: What these cost by the price of a slot of the pool; slots without a price are free.
+        deadline: A time with its zone (`2026-12-24T18:00Z`), or how long after the submission (`90m`, `36h`, `2d`).
+        trial_s: How long a trial that is trained to its end takes, in seconds, where you know it; else it is measured.
+    """
+
+    slot_hours: float | None = Field(default=None, gt=0, le=1e9)
+    cost: float | None = Field(default=None, gt=0, le=1e12)
+    deadline: str | None = Field(default=None, max_length=64)
+    trial_s: float | None = Field(default=None, gt=0, le=_MOST_S)
+
+    @field_validator("deadline")
+    @classmethod
+    def _is_a_deadline(cls, deadline: str | None) -> str | None:
+        if deadline is not None:
+            read_deadline(deadline)
+        return deadline
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> "Budget":
+        if self.slot_hours is None and self.cost is None and self.deadline is None:
+            raise refusal("a budget names at least one of slot_hours, cost and deadline")
+        return self
+
+    def deadline_at(self, submitted: datetime) -> datetime | None:
+        """Return when a search that was submitted then must have ended; None: there is no such time."""
+        return None if self.deadline is None else deadline_at(self.deadline, submitted)
+
+    def check_trial(self, slots: float) -> None:
+        """Raise the refusal of a budget that one trial with so many slots passes, where that is known."""
+        if self.trial_s is None:
+            return
+        hours = self.trial_s * slots / 3600
+        if self.slot_hours is not None and hours > self.slot_hours:
+            raise refusal(
+                f"one trial takes {hours:g} slot-hours, more than the budget's {self.slot_hours:g}",
+                "budget", "slot_hours",
+            )  # fmt: skip
+        when = None if self.deadline is None else read_deadline(self.deadline)
+        if isinstance(when, timedelta) and self.trial_s > when.total_seconds():
+            raise refusal(
+                f"one trial takes {self.trial_s:g} s, longer than the deadline's {self.deadline}",
+                "budget", "deadline",
+            )  # fmt: skip
+
+
+def deadline_at(text: str, submitted: datetime) -> datetime:
+    """Return the time that a deadline means for what was submitted then."""
+    when = read_deadline(text)
+    return submitted + when if isinstance(when, timedelta) else when
+
+
+def read_deadline(text: str) -> When:
+    """Return what a deadline says; raise the section's refusal for what is none."""
+    if (span := _SPAN.fullmatch(text)) is not None:
+        seconds = float(span[1]) * _UNITS_S[span[2]]
+        if not 0 < seconds <= _MOST_S:
+            raise refusal("a deadline lies within the next ten years")
+        return timedelta(seconds=seconds)
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None:
+        raise refusal(
+            f"{text!r} is no deadline",
+            hint="give a time with its zone (2026-12-24T18:00Z), or a duration (90m, 36h, 2d)",
+        )
+    try:
+        return at.astimezone(UTC)
+    except OverflowError:
+        raise refusal("a deadline lies within the next ten years") from None

@@ -1,0 +1,108 @@
+"""The searcher keeps budgets by the clock and by what the scheduler says, and a new process goes on counting."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from deploy.embedded.servers import NatsServer
+from shared.errors import Rejected, Transient
+from shared.ids import SITE, PoolName, RunId
+from shared.messages.experiments import EditSearch, ValidateConfig
+from shared.messages.pools import PoolCapacity
+from shared.messages.specs import Wanted
+from tests.integration.searcher.neighbours import (
+    Neighbours,
+    closed,
+    run_ended,
+    run_granted,
+    searcher,
+    validation,
+)
+from tests.integration.searcher.test_searcher import agree_with_the_rule, document, wishes
+from tests.integration.servers import TestDatabase
+from tests.support.waiting import eventually
+
+RANDOM = {"name": "random", "max_trials": 8, "max_concurrent_trials": 1}
+HURRIED = {"MUSTER_SEARCHER__BUDGET_EVERY_S": "0.2"}
+
+
+@pytest.fixture
+async def neighbours(
+    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
+) -> AsyncIterator[Neighbours]:
+    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
+        yield joined
+
+
+async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    asked = document(RANDOM) | {"budget": {"slot_hours": 1}}
+    async with searcher(settings("searcher") | HURRIED):
+        experiment = await neighbours.submit(asked)
+        wish = (await wishes(neighbours, experiment, 1))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        hour = timedelta(hours=1)
+        granted = granted.model_copy(update={"granted_at": granted.granted_at - hour + timedelta(minutes=5)})
+        await neighbours.publish(granted)
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+        operation = uuid4()
+        edit = EditSearch(operation_id=operation, experiment_id=experiment, slot_hours=0.93)
+        await neighbours.publish(edit)
+
+        def is_edited() -> bool:
+            told = neighbours.heard.experiment(experiment)
+            return bool(told and told.terms and told.terms.operation_id == operation)
+
+        await eventually(is_edited)
+        told = neighbours.heard.experiment(experiment)
+        assert told and told.budget and told.budget.slot_hours == 0.93
+        assert told.budget.used_slot_hours == pytest.approx(55 / 60, abs=0.01)
+    async with searcher(settings("searcher") | HURRIED):
+        await neighbours.wait_state(experiment, "stopping")
+        await eventually(lambda: neighbours.heard.wishes(experiment)[wish.trial_id].wanted is Wanted.STOP)
+        await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
+        await neighbours.publish(closed(wish, "stopped"))
+        over = await neighbours.wait_state(experiment, "completed")
+        assert over.reason == "budget.slot_hours: 0.93 slot-hours are used up"
+        assert over.best is not None
+        assert await agree_with_the_rule(neighbours, experiment, asked) > 0
+
+
+async def test_cost_is_counted_at_the_price_that_the_pool_told(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    dear = document(RANDOM) | {"budget": {"cost": 3, "trial_s": 3600}, "resources": {"resource_pool": "dear"}}
+    capacity = PoolCapacity(
+        pool=PoolName("dear"), version=1, slots=4, used_slots=0, waiting_slots=0, price_per_slot_hour=4.0
+    )
+    async with searcher(settings("searcher") | HURRIED):
+        await neighbours.publish(capacity, tenant=SITE)
+
+        async def is_refused() -> bool:
+            try:
+                await neighbours.bus.ask(ValidateConfig(config=dear), neighbours.tenant)
+            except Rejected as error:
+                return "one trial costs 4" in error.message
+            except Transient:
+                return False
+            return False
+
+        await eventually(is_refused)
+        experiment = await neighbours.submit(dear | {"budget": {"cost": 3}})
+        wish = (await wishes(neighbours, experiment, 1))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        began = granted.granted_at - timedelta(minutes=30)
+        granted = granted.model_copy(update={"granted_at": began, "pool": PoolName("dear")})
+        await neighbours.publish(granted)
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await neighbours.publish(run_ended(granted, 1))
+        await neighbours.publish(closed(wish, "completed"))
+        over = await neighbours.wait_state(experiment, "completed")
+        assert over.reason == "budget.cost: 3 leaves nothing for another trial"
+        assert over.budget and over.budget.used_cost == pytest.approx(2.0, abs=0.05)
+        assert over.trials.planned == 1
