@@ -10,6 +10,7 @@ from services.scheduler.core.placement.capacity import Ask
 from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line, ask_of
 from services.scheduler.core.shares import Node
+from services.scheduler.core.trial import Needs
 from shared.ids import TenantId
 from shared.messages.specs import Thousandths
 
@@ -32,6 +33,9 @@ class Hopes:
         self._known: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}
         self._worst: int | None = None
+        waiting, shapes = pool.shares.root.mask, pool.queue.shapes.items()
+        self._anywhere: dict[tuple[int, int], int] = {}
+        self._choosy = [(needs, bit) for needs, bit in shapes if needs.where is not None and waiting & bit]
 
     def decide(self) -> None:
         """Something was granted, kept or asked for: what was found before may have changed."""
@@ -96,14 +100,14 @@ class Hopes:
 
     def _within(self, ask: Ask) -> int:
         gang, single = self._room(ask)
-        mask, waiting = 0, self._pool.shares.root.mask
-        for needs, bit in self._pool.queue.shapes.items():
-            most = single if needs.single_node else gang
-            if needs.where is not None and needs.min_slots <= most and waiting & bit:
-                there = self._room(ask_of(ask.tenant, needs))
-                most = there[1] if needs.single_node else there[0]
-            if needs.min_slots <= most:
-                mask |= bit
+        mask = self._anywhere.get((gang, single))
+        if mask is None:
+            shapes = self._pool.queue.shapes.items()
+            fitting = [bit for needs, bit in shapes if needs.min_slots <= _most(needs, gang, single)]
+            mask = self._anywhere[gang, single] = sum(fitting)
+        for needs, bit in self._choosy:
+            if mask & bit and needs.min_slots > _most(needs, *self._room(ask_of(ask.tenant, needs))):
+                mask &= ~bit
         return mask
 
     def _room(self, ask: Ask) -> tuple[int, int]:
@@ -122,3 +126,8 @@ class Hopes:
             is_ranked = self._pool.policy.order == "priority" and self._pool.later is not None
             self._worst = self._pool.standing.worst() if is_ranked else 0
         return self._worst
+
+
+def _most(needs: Needs, gang: int, single: int) -> int:
+    """Slots that such a request could be given, of so many for a gang and so many on one machine."""
+    return single if needs.single_node else gang

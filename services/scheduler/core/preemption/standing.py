@@ -149,7 +149,7 @@ class Standing:
         found = self._turns.pop(worker, None)
         if found is not None:
             del self._in_turn[bisect_left(self._in_turn, found)]
-        first_ms = min((one.turn_ms for one in standers), default=NEVER)
+        first_ms = min([one.turn_ms for one in standers], default=NEVER)
         if first_ms != NEVER:
             turn = (-max(one.leaf.priority for one in standers), first_ms, worker)
             self._turns[worker] = turn
