@@ -15,6 +15,7 @@ from services.searcher.core.entities import Experiment, Trial, trial_id
 from services.searcher.core.turn import Turn
 from services.searcher.searches import Loaded, Searches
 from services.searcher.store import entities
+from services.searcher.store.front import load_bests
 from shared import faults
 from shared.bus import Bus, Delivery, Unit
 from shared.errors import Broken
@@ -84,6 +85,8 @@ class Desk:
         """End a turn; trials that go on though nothing was heard of them are told, and where the whole search ends, all others."""
         if turn.missing:
             turn.go_on(await entities.lock_trials(unit.connection, turn.experiment.id, turn.missing))
+        if turn.needs_bests:
+            turn.choose_best(await load_bests(unit.connection, turn.experiment.id))
         if turn.needs_rest:
             turn.end_rest(await entities.lock_live_trials(unit.connection, turn.experiment.id))
         return turn.decide()

@@ -1,6 +1,6 @@
 """What one turn changes: experiment, trials and wishes in hand, kept consistent with their counts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -112,6 +112,23 @@ class Changes:
                 best = Best(trial.number, mark.step, mark.value, mark.others)
                 self.experiment = replace(self.experiment, best=best)
         return self.put(replace(trial, latest=mark))
+
+    def is_best(self, trial: Trial) -> bool:
+        """Whether the experiment's best result is of this trial."""
+        return self.experiment.best is not None and self.experiment.best.trial == trial.number
+
+    def forget_best(self) -> None:
+        """The best result counts no more."""
+        self.experiment = replace(self.experiment, best=None)
+
+    def choose_best(self, objectives: Objectives, bests: Mapping[int, Mark]) -> None:
+        """Take the best of the trials' bests as they were before this turn, and as they are by now; of equals the lower number's."""
+        now = {number: trial.best for number, trial in self._known.items()}
+        found: list[tuple[int, Mark | None]] = sorted({**bests, **now}.items())
+        for number, mark in found:
+            if mark is not None and objectives.is_better(mark, self.experiment.best):
+                best = Best(number, mark.step, mark.value, mark.others)
+                self.experiment = replace(self.experiment, best=best)
 
     def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
         """Answer a validation; without a word it is what is wanted of the trial now."""

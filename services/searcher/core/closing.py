@@ -1,14 +1,15 @@
 """How trials and searches end, carried out: requests closed, stored reports waited for, the last one out ends the search."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from muster.config import ExperimentConfig
 from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
-from services.searcher.core.entities import Closed, Experiment, Trial
+from services.searcher.core.entities import Closed, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.limits import end_said
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState, TrialTrigger
+from services.searcher.core.objectives import Objectives
 from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_of, result_of
 from services.searcher.core.places import Places
 from shared.messages.queue import RequestOutcome
@@ -26,6 +27,7 @@ class Closing:
         self._journal = journal
         self._places = places
         self._end_wanted: Wanted | None = None
+        self._dethroned: Trial | None = None
 
     @property
     def needs_rest(self) -> bool:
@@ -95,6 +97,17 @@ class Closing:
                 self._ask(trial, wanted)
         self._finish_if_over(None)
 
+    @property
+    def needs_bests(self) -> bool:
+        """Whether the best trial turned out to be invalid, so that the bests of all others must be given to `choose_best`."""
+        return self._dethroned is not None
+
+    def choose_best(self, bests: Mapping[int, Mark]) -> None:
+        """Find the best trial anew, then end the search if it is over."""
+        self._changes.choose_best(Objectives.of(self._config), bests)
+        last, self._dethroned = self._dethroned, None
+        self._finish_if_over(last)
+
     def measure(self) -> None:
         """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
         search = self._journal.search
@@ -133,8 +146,14 @@ class Closing:
 
     def _finalise(self, trial: Trial, closed: Closed) -> None:
         trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
+        if trial.state is TrialState.INVALID:
+            trial = replace(trial, best=None)
         self._changes.tell(trial)
-        self._finish_if_over(trial)
+        if trial.state is TrialState.INVALID and self._changes.is_best(trial):
+            self._changes.forget_best()
+            self._dethroned = trial
+        else:
+            self._finish_if_over(trial)
 
     def _end_of_budget(self) -> str | None:
         search = self._journal.search

@@ -4,7 +4,7 @@ A turn holds the experiment, those of its trials that the events concern, and th
 before `decide`; a turn whose transaction fails is thrown away together with its search.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -253,6 +253,15 @@ class Turn:
     def settle_anyway(self, number: int) -> None:
         """End a trial whose announced reports or checkpoints never came."""
         self._closing.settle_anyway(self._changes[number])
+
+    @property
+    def needs_bests(self) -> bool:
+        """Whether the bests of all trials must be given to `choose_best`."""
+        return self._closing.needs_bests
+
+    def choose_best(self, bests: Mapping[int, Mark]) -> None:
+        """Find the experiment's best anew: the one that was it turned out to be invalid."""
+        self._closing.choose_best(bests)
 
     def go_on(self, trials: Iterable[Trial]) -> None:
         """Have the trials that `missing` named go on, and make the copies of them."""

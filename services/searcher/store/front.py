@@ -35,8 +35,11 @@ class Shown:
 async def load_results(connection: AsyncConnection, experiment_id: ExperimentId) -> Results | None:
     """Return what the front is chosen from; None where the tenant has no such experiment."""
     config = await connection.scalar(select(experiment.c.config).where(experiment.c.id == experiment_id))
-    if config is None:
-        return None
+    return None if config is None else Results(config, await load_bests(connection, experiment_id))
+
+
+async def load_bests(connection: AsyncConnection, experiment_id: ExperimentId) -> dict[int, Mark]:
+    """Return the best result within its limits of every trial that has one and counts."""
     found = await connection.execute(
         select(trial.c.number, trial.c.best_step, trial.c.best_value, trial.c.best_others).where(
             trial.c.experiment == experiment_id,
@@ -45,7 +48,7 @@ async def load_results(connection: AsyncConnection, experiment_id: ExperimentId)
         )
     )
     marks = {row.number: rows.to_mark(row.best_step, row.best_value, row.best_others) for row in found}
-    return Results(config, {number: mark for number, mark in marks.items() if mark is not None})
+    return {number: mark for number, mark in marks.items() if mark is not None}
 
 
 async def load_shown(

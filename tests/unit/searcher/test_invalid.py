@@ -60,6 +60,35 @@ def test_a_search_that_gives_up_keeps_what_is_good() -> None:
     assert states(world)["invalid"] == len(world.trials) - 2
 
 
+@pytest.mark.parametrize("late", [1, 2])
+def test_a_best_that_turns_out_to_be_invalid_gives_way_to_the_next(late: int) -> None:
+    """Also where it is the last to end."""
+    world = World(config({"name": "random", "max_trials": 2, "max_concurrent_trials": 2}))
+    world.begin()
+    for number, value in ((1, 0.5), (2, 0.7)):
+        world.grant(number)
+        world.validate(number, 1, -1.0 if number == late else value)
+    assert world.experiment.best is not None and world.experiment.best.trial == late
+    other = 3 - late
+    world.close(other, "completed")
+    world.close(late, "invalid")
+    best = world.experiment.best
+    assert (best.trial, best.value) == (other, {1: 0.5, 2: 0.7}[other])
+    assert world.trials[late].best is None
+    world.close(3, "invalid")
+    assert world.experiment.best == best
+
+
+def test_a_search_whose_only_result_was_invalid_has_no_best_and_is_an_error() -> None:
+    world = World(config({"name": "single"}))
+    world.begin()
+    world.grant(1)
+    world.validate(1, 1, 0.5)
+    world.close(1, "invalid")
+    assert (world.experiment.state, world.experiment.best) == ("error", None)
+    assert (world.experiment.reason or "").startswith("every trial was called invalid")
+
+
 def test_a_grid_of_invalid_points_is_walked_once() -> None:
     world = World(config({"name": "grid", "max_concurrent_trials": 2}, GRID))
     run_search(world, loss, chaos=random.Random(2), fates=INVALID)

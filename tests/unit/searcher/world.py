@@ -134,6 +134,8 @@ class World:
             self.events.append((number, act))
         if turn.missing:
             turn.go_on([self.trials[each] for each in turn.missing])
+        if turn.needs_bests:
+            turn.choose_best({n: trial.best for n, trial in before.items() if trial.best})
         if turn.needs_rest:
             turn.end_rest([trial for trial in self.trials.values() if not trial.is_final])
         decision = turn.decide()
