@@ -125,6 +125,28 @@ def test_tpe_gives_the_very_points_of_optuna_driven_by_hand() -> None:
     assert searched(make_sampler(config("tpe"), 9), 30, bowl) == by_hand(9)
 
 
+@pytest.mark.parametrize(("at_once", "apart"), [(1, 0.0), (4, 1e-6)])
+def test_gp_gives_the_points_of_optuna_driven_by_hand(at_once: int, apart: float) -> None:
+    """Alone the very same; with pending trials, which it evaluates in another order, up to rounding."""
+    study = optuna.create_study()
+    asked: list[optuna.Trial] = []
+    for trial in range(1, 13):
+        seed = Stream(~9, trial).seed()
+        study.sampler = optuna.samplers.GPSampler(
+            seed=seed, n_startup_trials=6, warn_independent_sampling=False
+        )
+        asked.append(study.ask())
+        for name in ("x", "y"):
+            asked[-1].suggest_float(name, -3, 3)
+        if trial >= at_once:
+            study.tell(asked[trial - at_once], bowl(asked[trial - at_once].params))
+    ours: list[Any] = searched(
+        make_sampler(config({"name": "gp", "startup_trials": 6}), 9), 12, bowl, at_once
+    )
+    for point, trial_ in zip(ours, asked, strict=True):
+        assert all(abs(point[name] - trial_.params[name]) <= apart for name in ("x", "y"))
+
+
 def test_what_was_stopped_early_counts_by_how_far_it_came() -> None:
     """A trial that was judged bad at its first rung teaches TPE to look elsewhere."""
     sampler = make_sampler(config({"name": "tpe", "startup_trials": 5}), 1)

@@ -197,7 +197,7 @@ class Modelled:
                 warn_independent_sampling=False,
             ),
             "tpe": lambda: samplers.TPESampler(seed=seed, **_set(n_startup_trials=starting)),
-            "gp": lambda: samplers.GPSampler(
+            "gp": lambda: _gaussian(
                 seed=seed, warn_independent_sampling=False, **_set(n_startup_trials=starting)
             ),
             "cmaes": lambda: samplers.CmaEsSampler(
@@ -218,6 +218,13 @@ class Modelled:
             if isinstance(space := getattr(sampler, name, None), IntersectionSearchSpace):
                 setattr(sampler, name, self._spaces.setdefault(name, space))
         return sampler
+
+
+def _gaussian(**chosen: Any) -> samplers.BaseSampler:
+    """Imported with its torch by the searches that want it."""
+    from services.searcher.core.samplers.gaussian import Gaussian
+
+    return Gaussian(**chosen)
 
 
 def _ask(asked: Trial, name: str, parameter: Varied) -> JsonValue:
