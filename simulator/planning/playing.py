@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from muster.config import Custom, ExperimentConfig, Timed, load_config
+from muster.config import Custom, ExperimentConfig, Pbt, Timed, load_config
 from muster.errors import Rejected
 from services.searcher.core.changes import Decision
 from services.searcher.core.results import time_metric
@@ -17,7 +17,7 @@ from simulator.planning.memory import remember
 from simulator.planning.question import OWN_TENANT, OWN_WORKSPACE, Basics, Future, Question
 from simulator.planning.room import check_room
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
-from simulator.searching.earlier import Earlier, Seen, length_of
+from simulator.searching.earlier import Earlier, Seen, Terms, length_of
 from simulator.searching.learning import Learning
 from simulator.searching.submission import Submission
 from simulator.simulate import POOL, TEMPO, machines_of
@@ -28,7 +28,7 @@ from simulator.watching.watch import Watch
 
 NAME = "experiment"
 SPREAD = 0.1
-"""By how much trials differ in the time of a step, where no earlier ones show it."""
+"""By how much futures differ in the time that everything takes; and trials, where no earlier ones show it."""
 NOISE = 0.02
 """Of a validation, against what is learned in all."""
 LAUNCH_MS = 2000
@@ -48,9 +48,9 @@ class Play:
     steps: int
 
     @property
-    def is_timed(self) -> bool:
-        """Whether it is known how long a step takes."""
-        return bool(self.seen) or self.question.step_s is not None
+    def is_length_known(self) -> bool:
+        """Whether it was said how long a trial trains."""
+        return self.question.steps is not None or isinstance(self.config.searcher, Timed)
 
 
 def understand(question: Question) -> Play:
@@ -131,9 +131,10 @@ def _submission(play: Play, seed: int, chance: Random) -> Submission:
     question, config, steps = play.question, play.config, play.steps
     first, best = (1.0, 0.0) if config.searcher.smaller_is_better else (0.0, 1.0)
     said_ms = None if question.step_s is None else question.step_s * 1000
+    pace = chance.lognormvariate(0.0, SPREAD)
     learning = Learning(
         steps=steps,
-        step_ms=(said_ms or 1000.0) * chance.lognormvariate(0.0, SPREAD),
+        step_ms=(said_ms or 1000.0) * pace,
         spread=SPREAD,
         validate_every=max(1, steps // 100),
         first=first,
@@ -142,12 +143,15 @@ def _submission(play: Play, seed: int, chance: Random) -> Submission:
         halves_after=steps / 5 * 2.0 ** chance.uniform(-1.0, 1.0),
         noise=NOISE,
     )
-    earlier = Earlier(config, play.seen, seed, said_ms) if play.seen else None
-    # What ending took stands in the launch, where earlier runs show it.
-    ending: dict[str, Any] = {"stop_ms": 0} if earlier else {}
+    terms = Terms(said_ms, pace, play.is_length_known)
+    earlier = Earlier(config, play.seen, seed, terms) if play.seen else None
+    # What ending took stands in the launch, where earlier runs show it; copies are made of what was saved on the way.
+    more: dict[str, Any] = {"stop_ms": 0} if earlier else {}
+    if isinstance(config.searcher, Pbt):
+        more["checkpoint_ms"] = max(1, round(learning.step_ms))
     return Submission(
         NAME, config, learning, arrives_ms=NOW_MS, tenant=tenant_name(OWN_TENANT), seed=seed,
-        launch_ms=LAUNCH_MS, earlier=earlier, **ending,
+        launch_ms=LAUNCH_MS, earlier=earlier, **more,
     )  # fmt: skip
 
 

@@ -61,7 +61,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class EarlierCurve:
-    """What one trial reports, how long its steps take, and how long it takes beside them."""
+    """What one trial reports, how long its steps take, and how long it takes beside them. `steps`: it ends by itself after so many; None: as
+    the experiment says."""
 
     metric: str
     time_metric: str | None
@@ -70,6 +71,7 @@ class EarlierCurve:
     launch_ms: int | None
     value: Callable[[int], float]
     others: Mapping[str, float]
+    steps: int | None = None
 
     def time(self, step: int) -> float:
         """What the search counts as the time of this step."""
@@ -83,20 +85,35 @@ class EarlierCurve:
         return values
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is said beside what was seen.
+
+    Attributes:
+        step_ms: What a step takes; None: as it was.
+        pace: All takes so many times as long: no two days are alike.
+        is_length_known: Whether it is said how long a trial trains; else each trains as long, in steps as long, as the run that it goes as.
+    """
+
+    step_ms: float | None = None
+    pace: float = 1.0
+    is_length_known: bool = True
+
+
 class Earlier:
     """Makes curves for points of a search space.
 
     Args:
-        seen: At least one.
-        step_ms: What a step takes, where that is said; None: as it was.
+        seen: At least one; where the length is not known, one that is whole.
     """
 
     def __init__(
-        self, config: ExperimentConfig, seen: Sequence[Seen], seed: int, step_ms: float | None = None
+        self, config: ExperimentConfig, seen: Sequence[Seen], seed: int, terms: Terms = Terms()
     ) -> None:
         self._metric, self._time_metric = config.searcher.metric, time_metric(config)
         self._others = Objectives.of(config).others
-        self._seen, self._seed, self._said_ms = seen, seed, step_ms
+        self._seen, self._seed, self._terms = seen, seed, terms
+        self._whole = [one for one in seen if one.is_whole]
         self._axes = dict(searched(config.hyperparameters))
         self._launches = [one.launch_ms for one in seen if one.launch_ms is not None]
         ends = [one.values[-1] for one in seen]
@@ -105,21 +122,23 @@ class Earlier:
     def curve(self, point: Point, trial: int) -> EarlierCurve:
         """How the trial of this number, at this point, goes."""
         chance = Random(f"{self._seed}/trial {trial}")
-        near = sorted(self._seen, key=lambda one: _distance(self._axes, point, one.point))[:NEAREST]
+        known = self._seen if self._terms.is_length_known else self._whole
+        near = sorted(known, key=lambda one: _distance(self._axes, point, one.point))[:NEAREST]
         like = chance.choice(near)
         return EarlierCurve(
             self._metric,
             self._time_metric,
             _every(like),
-            step_ms=self._step_ms(near),
-            launch_ms=round(chance.choice(self._launches)) if self._launches else None,
+            step_ms=self._step_ms(near if self._terms.is_length_known else [like]) * self._terms.pace,
+            launch_ms=round(chance.choice(self._launches) * self._terms.pace) if self._launches else None,
             value=lambda step: self._value(like, trial, step),
             others={name: chance.random() for name in self._others},
+            steps=None if self._terms.is_length_known else max(1, round(like.end)),
         )
 
     def _step_ms(self, near: Sequence[Seen]) -> float:
-        if self._said_ms is not None:
-            return self._said_ms
+        if self._terms.step_ms is not None:
+            return self._terms.step_ms
         return math.exp(sum(math.log(max(one.step_ms, 0.01)) for one in near) / len(near))
 
     def _value(self, like: Seen, trial: int, step: int) -> float:

@@ -56,7 +56,8 @@ class Curve:
     step_ms: float
     others: Mapping[str, float] = field(default_factory=dict)
     launch_ms: int | None = None
-    """None: as the submission says."""
+    steps: int | None = None
+    """These two None: as the submission says."""
 
     @property
     def every(self) -> int:

@@ -66,10 +66,11 @@ class Submission:
     def item(self, trial: Trial, now_ms: int, source: Trial | None = None) -> Item:
         """What a trial that the search made now has to do; a copy goes on from where the newest checkpoint of `source` is."""
         resources, curve = self.config.resources, self.landscape.curve(trial.point, trial.number)
+        steps = curve.steps or self.learning.steps
         return Item(
             name=f"{self.name}.{trial.number}",
             arrives_ms=now_ms,
-            work=SteppedWork(self.learning.steps, curve.step_ms, self.needs.max_slots),
+            work=SteppedWork(steps, curve.step_ms, self.needs.max_slots),
             min_slots=self.needs.min_slots,
             max_slots=self.needs.max_slots,
             part=self.needs.part,
@@ -86,7 +87,7 @@ class Submission:
             stop_ms=self.stop_ms,
             max_restarts=self.config.max_restarts,
             experiment_max_slots=resources.max_slots,
-            steps=self.learning.steps,
+            steps=steps,
             begins_at=float(source.checkpoint.step) if source and source.checkpoint else 0.0,
             reports=curve,
         )

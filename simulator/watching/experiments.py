@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from muster.config import Point
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Experiment
-from shared.ids import ExperimentId
+from shared.ids import ExperimentId, TenantId, TrialId
 from simulator.searching.submission import Submission
+from simulator.trials import Item
 from simulator.watching.watch import Watch
 
 
@@ -18,7 +19,7 @@ class ExperimentResult:
     Attributes:
         trials: How many the search made: `full` of them had their whole time, `stopped` were ended by the search.
         best: The metric of the best validation; `best_point` the hyperparameters of its trial.
-        steps: Trained in all, work that was lost and repeated not counted twice.
+        steps: Trained in all, work that was lost and repeated not counted twice, nor what a copy begins with.
         took_s: From the submission to the end; None: it has not ended.
         slot_hours: Held by its runs.
     """
@@ -52,6 +53,10 @@ class Experiments(Watch):
 
     def __init__(self) -> None:
         self._seen: dict[ExperimentId, _Seen] = {}
+        self._begins_at: dict[TrialId, int] = {}
+
+    def on_arrived(self, trial: TrialId, tenant: TenantId, item: Item) -> None:
+        self._begins_at[trial] = int(item.begins_at)
 
     def on_decided(self, submission: Submission, decision: Decision) -> None:
         experiment = decision.experiment
@@ -59,9 +64,8 @@ class Experiments(Watch):
         seen.experiment = experiment
         for trial in decision.trials.values():
             seen.points.setdefault(trial.number, trial.point)
-            seen.steps[trial.number] = max(
-                trial.latest.step if trial.latest else 0, seen.steps.get(trial.number, 0)
-            )
+            came_to = trial.latest.step - self._begins_at[trial.id] if trial.latest else 0
+            seen.steps[trial.number] = max(came_to, seen.steps.get(trial.number, 0))
 
     def results(self, slot_ms_of: Mapping[ExperimentId, float]) -> Iterator[ExperimentResult]:
         """`slot_ms_of`: slot time held by each experiment's runs."""

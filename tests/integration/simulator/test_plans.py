@@ -181,7 +181,7 @@ async def test_it_asks_the_owners_plays_and_tells_only_the_askers_own(
             2,
         )
         assert mine.on == "pool gpus, 2 slots on 1 machine"
-        assert mine.took_s and mine.took_s.middle == pytest.approx(9 + 12, abs=1), (
+        assert mine.took_s and mine.took_s.middle == pytest.approx(9 + 12, abs=3), (
             "no two tenants share a machine here"
         )
         assert mine.cost and mine.slot_hours and mine.cost.middle == pytest.approx(3 * mine.slot_hours.middle)
