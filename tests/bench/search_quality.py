@@ -67,10 +67,10 @@ def measure(report: Report) -> Figures:
         bars = {name: {slots: _bar(found[name, slots]) for slots in chosen.slots} for name in shown}
         bounds = {slots: _fastest(found, BOUNDS, slots).median_s for slots in chosen.slots}
         chosen.figure.write_text(draw(bars, bounds, {played.name for played in peers}))
-    medians = {
-        played.name: {str(slots): found[played.name, slots].median_s for slots in chosen.slots}
-        for played in (*OURS, *BOUNDS, *peers)
-    }
+    medians: dict[str, dict[str, float]] = {played.name: {} for played in (*OURS, *BOUNDS, *peers)}
+    for (name, slots), times in found.items():
+        if math.isfinite(times.median_s):
+            medians[name][str(slots)] = times.median_s
     return {"median_s": medians, **(_judge(report, found, peers) if JUDGED in chosen.slots else {})}
 
 
