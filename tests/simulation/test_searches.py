@@ -44,6 +44,11 @@ def test_a_search_survives_one_thing_that_fails_again_and_again(fault):
         world(seed, [fault], count=8, searches=2).end(after_ms=12 * HOURS_MS)
 
 
+@pytest.mark.parametrize("seed", range(600, 606))
+def test_searches_whose_trials_wait_for_each_other_or_are_copied_end_whatever_fails(seed):
+    world(seed, EVERY_FAULT, count=12, searches=2, methods=("hyperband", "pbt")).end(after_ms=24 * HOURS_MS)
+
+
 def test_trials_of_a_random_search_run_two_at_a_time():
     random = {"name": "random", "max_trials": 4, "max_concurrent_trials": 2}
     asked = submission(random, Learning(steps=10, step_ms=10_000))
@@ -83,6 +88,33 @@ def test_a_search_with_several_metrics_and_limits_is_simulated_to_its_end():
     asked = submission({**halving, **aims, "sampler": "tpe"}, Learning(steps=9, step_ms=10_000))
     found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
     assert (found.state, found.trials) == ("completed", 8)
+
+
+def test_hyperband_trains_what_its_brackets_say():
+    """17 trials in brackets of 9, 5 and 3: nine steps of one, of three, and of nine."""
+    hyperband = {"name": "hyperband", "max_time": 9, "time_metric": "step", "max_concurrent_trials": 4}
+    asked = submission(hyperband, Learning(steps=9, step_ms=10_000))
+    found = simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
+    assert (found.state, found.trials, found.full) == ("completed", 17, 1 + 1 + 3)
+    assert found.steps == (9 + 3 * 2 + 6) + (5 * 3 + 6) + 3 * 9
+
+
+def test_a_population_trains_as_long_as_its_members_alone_and_comes_further():
+    """Copies begin where the checkpoint of their source is: a member has sixty steps in all, and those between a checkpoint and a mark."""
+    pbt = {"name": "pbt", "population_size": 6, "max_time": 60, "interval": 6, "time_metric": "step"}
+    pbt |= {"max_concurrent_trials": 2}
+    learning = Learning(steps=60, step_ms=10_000, first=1.0, best=0.1, worst=0.9)
+    alone = {"name": "random", "max_trials": 6}
+    results = []
+    for searcher in (pbt, alone):
+        asked = replace(submission(searcher, learning), checkpoint_ms=20_000)
+        results.append(
+            simulate(Policy(), TWO_SLOTS, [], submissions=[asked], is_checked=True).result.experiments[0]
+        )
+    shared, single = results
+    assert shared.state == "completed" and shared.trials > 6
+    assert single.steps == 360 and 300 <= shared.steps <= 420 and shared.stopped > 5
+    assert shared.best < single.best
 
 
 def test_searches_of_equal_seeds_are_equal_and_of_others_are_not():

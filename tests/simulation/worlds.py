@@ -1,6 +1,6 @@
 """Small worlds drawn from a seed: machines, a workload, and faults to happen to them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
@@ -40,6 +40,9 @@ BOOKINGS = (Booking(("tenant-1",), 4, 30_000, 90_000), Booking(("tenant-0", "lab
 QUANTA = (None, None, timedelta(seconds=20))
 
 
+METHODS = ("single", "random", "async_halving", "adaptive_asha", "adaptive_asha")
+
+
 @dataclass
 class World:
     """A simulation under all invariants."""
@@ -69,6 +72,7 @@ def world(
     tempo: Tempo = REAL,
     searches: int = 0,
     rented: Rented | None = None,
+    methods: Sequence[str] = METHODS,
 ) -> World:
     """A world of five machines (or of rented ones), a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
     minutes."""
@@ -104,7 +108,9 @@ def world(
             ("tenant-0",): Quota(guaranteed=4, maximum=chance.choice([None, 8])),
             ("tenant-1", "lab"): Quota(maximum=chance.choice([None, 6]), weight=2.0),
         },
-        submissions=[_submission(Random(f"{seed}/search {number}"), number) for number in range(searches)],
+        submissions=[
+            _submission(Random(f"{seed}/search {number}"), number, methods) for number in range(searches)
+        ],
     )
     simulation = Simulation(setup, [*invariants, trace, *watches])
     trace.agenda = simulation.agenda
@@ -151,9 +157,9 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
     )
 
 
-def _submission(chance: Random, number: int) -> Submission:
+def _submission(chance: Random, number: int, methods: Sequence[str]) -> Submission:
     """A search of one to some dozen trials; its metric may be wrong, noisy or not finite now and then."""
-    name = chance.choice(["single", "random", "async_halving", "adaptive_asha", "adaptive_asha"])
+    name = chance.choice(methods)
     divisor, max_time = chance.choice([2, 3, 4]), chance.choice([8, 16, 27])
     halving = {
         "time_metric": chance.choice(["step", "epochs"]),
@@ -162,7 +168,11 @@ def _submission(chance: Random, number: int) -> Submission:
         "stop_once": chance.random() < 0.7,
     }
     many = {"max_trials": chance.randrange(2, 14), "max_concurrent_trials": chance.choice([0, 1, 2, 5])}
+    timed = {key: halving[key] for key in ("time_metric", "max_time")}
+    places = {"max_concurrent_trials": many["max_concurrent_trials"]}
     keys: dict[str, dict[str, object]] = {
+        "hyperband": {**places, **timed, "divisor": divisor, "min_time": max_time // 6},
+        "pbt": {**places, **timed, "population_size": 2 + many["max_trials"] // 3, "interval": max_time // 4},
         "single": {},
         "random": many,
         "async_halving": {**many, **halving, "num_rungs": chance.choice([1, 2, 3])},
