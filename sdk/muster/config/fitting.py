@@ -1,7 +1,6 @@
 """Points that did not come from a sampler: whether they are points of a space."""
 
 import json
-import math
 from collections.abc import Iterator
 
 from pydantic import JsonValue
@@ -31,6 +30,17 @@ def check_names(space: Space, given: Point) -> None:
             raise refusal(f"'{'.'.join(path)}' is no hyperparameter of this space", *path)
 
 
+def admitted(parameter: Parameter, value: JsonValue) -> tuple[JsonValue, ...]:
+    """Return the value as samplers would write it, or nothing where the parameter never has it."""
+    match parameter:
+        case Const():
+            return (parameter.val,) if _same(value, parameter.val) else ()
+        case Categorical():
+            return next(((one,) for one in parameter.vals if _same(value, one)), ())
+    number = _number(parameter, value)
+    return () if number is None else (number,)
+
+
 def _paths(node: JsonValue, known: set[Path], above: Path = ()) -> Iterator[Path]:
     """The places of values; a mapping is one where the space takes it for a value."""
     if isinstance(node, dict) and above not in known:
@@ -46,26 +56,15 @@ def _value(parameter: Parameter, given: Point, path: Path) -> JsonValue:
             return parameter.val
         raise refusal(f"'{'.'.join(path)}' has no value", *path)
     value = value_at(given, path)
-    match parameter:
-        case Const():
-            found = [one for one in (parameter.val,) if _same(value, one)]
-        case Categorical():
-            found = [one for one in parameter.vals if _same(value, one)]
-        case _:
-            found = _numbers(parameter, value)
+    found = admitted(parameter, value)
     if not found:
         raise refusal(f"{json.dumps(value)} is no value of '{'.'.join(path)}'", *path)
     return found[0]
 
 
-def _numbers(parameter: Int | Double | Log, value: JsonValue) -> list[JsonValue]:
-    number = _number(parameter, value)
-    return [] if number is None else [number]
-
-
 def _number(parameter: Int | Double | Log, value: JsonValue) -> int | float | None:
     """The number in the range, on its steps and without what rounding did to it; None where there is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(parameter, Int):
         is_there = isinstance(value, int) and parameter.minval <= value <= parameter.maxval
@@ -75,7 +74,7 @@ def _number(parameter: Int | Double | Log, value: JsonValue) -> int | float | No
         ends = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
     low, high = min(ends), max(ends)
     room = _ROUNDING * max(abs(low), abs(high))
-    if not low - room <= value <= high + room:
+    if not low - room <= value <= high + room:  # Nor is NaN.
         return None
     if isinstance(parameter, Double) and parameter.step is not None:
         index = round((value - low) / parameter.step)
@@ -85,5 +84,5 @@ def _number(parameter: Int | Double | Log, value: JsonValue) -> int | float | No
 
 
 def _same(one: JsonValue, other: JsonValue) -> bool:
-    """As JSON has it: 1 and true are two."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    """To Python true is 1."""
+    return one == other and isinstance(one, bool) == isinstance(other, bool)

@@ -1,6 +1,5 @@
 """Points that no sampler proposed: completed, and held against the space like any other."""
 
-import math
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -22,11 +21,10 @@ from muster.config import (
     put,
 )
 from muster.config.conditions import has_value, value_at
+from muster.config.fitting import admitted
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.samplers.domain import Domain
 from shared.errors import Rejected
-
-_CLOSE = 1e-9
 
 
 def complete_point(domain: Domain, point: Point, place: str) -> Point:
@@ -43,7 +41,7 @@ def complete_point(domain: Domain, point: Point, place: str) -> Point:
             if has_value(complete, path):
                 raise Rejected("takes_no_part", "this parameter takes no part: its `when` is not met", where)
         elif has_value(complete, path):
-            if not _has(parameter, value_at(complete, path)):
+            if not admitted(parameter, value_at(complete, path)):
                 raise Rejected("out_of_range", f"it must be {_range(parameter)}", where)
         elif isinstance(parameter, Const):
             _put(complete, path, parameter.val, where)
@@ -53,30 +51,6 @@ def complete_point(domain: Domain, point: Point, place: str) -> Point:
         if not constraint.is_met(complete):
             raise Rejected("constraint_missed", f"the point misses the constraint '{constraint.text}'", place)
     return complete
-
-
-def _has(parameter: Parameter, value: JsonValue) -> bool:
-    match parameter:
-        case Const():
-            return value == parameter.val
-        case Categorical():
-            return value in parameter.vals
-        case _ if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return False
-        case Int():
-            return isinstance(value, int) and _is_step(parameter, value)
-        case Double():
-            return _is_step(parameter, value)
-        case Log():
-            ends = sorted((parameter.base**parameter.minval, parameter.base**parameter.maxval))
-            return bool(ends[0] * (1 - _CLOSE) <= value <= ends[1] * (1 + _CLOSE))
-
-
-def _is_step(parameter: Int | Double, value: float) -> bool:
-    if not parameter.minval <= value <= parameter.maxval:
-        return False
-    steps = (value - parameter.minval) / parameter.step if parameter.step else 0.0
-    return math.isclose(steps, round(steps), abs_tol=1e-6)
 
 
 def _range(parameter: Parameter) -> str:
