@@ -12,11 +12,10 @@ came there meanwhile before it goes on. If it gives way then, its trial stays pa
 import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import Enum, auto
 
 from muster.config import Pbt as Config, Point
 from services.searcher.core.methods.exploring import explore
+from services.searcher.core.methods.members import WAITING, WORST, Copy, Member, Standing, State
 from services.searcher.core.methods.port import (
     NEVER,
     Branch,
@@ -30,82 +29,8 @@ from services.searcher.core.methods.port import (
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream
 
-WORST = math.inf
 UNSAVED_MARKS = 2
 """A trial that has passed so many marks since a checkpoint of it was stored pauses once, which has its script save one."""
-
-
-class _State(Enum):
-    BEGINS = auto()
-    """As soon as there is a place."""
-    TRAINS = auto()
-    LEAVES = auto()
-    """Told to pause or to end."""
-    WAITS = auto()
-    """Paused, for a place to go on."""
-    DONE = auto()
-
-
-Standing = tuple[float, int]
-"""What a trial came to at a mark, and its number: of equal ones the earlier is better."""
-_WAITING = (_State.BEGINS, _State.WAITS)
-
-
-@dataclass(slots=True)
-class _Member:
-    """One of the population through all its trials.
-
-    Attributes:
-        trial: The present one, or the last; 0 before there is any, and once it gave way while it was paused.
-        trials: All that it has had.
-        point: With which hyperparameters it trains.
-        passed: Marks behind it, with those of the trial that it copies; `begun` of them when its present trial began.
-        furthest: The most that it ever had behind it.
-        values: What the present trial came to at the marks that it has passed itself.
-        unsaved: Marks passed since a checkpoint of the present trial was stored.
-        is_stored: Whether any was.
-        origin: What the present trial is a copy of.
-        copy: What its next trial is to be, decided upon; None: it begins from nothing.
-    """
-
-    place: int
-    state: _State = _State.BEGINS
-    trial: int = 0
-    trials: int = 0
-    point: Point = field(default_factory=dict)
-    passed: int = 0
-    begun: int = 0
-    furthest: int = 0
-    values: list[float] = field(default_factory=list)
-    unsaved: int = 0
-    is_stored: bool = False
-    origin: "_Copy | None" = None
-    copy: "_Copy | None" = None
-
-    @property
-    def standing(self) -> Standing:
-        """At its last mark."""
-        return self.values[-1], self.trial
-
-    def reach(self, passed: int) -> None:
-        self.passed = passed
-        self.furthest = max(self.furthest, passed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """Of a member's trial, which trained with `original`; the member may have another by the time that the copy begins."""
-
-    member: _Member
-    trial: int
-    original: Point
-    point: Point
-
-    @property
-    def passed(self) -> int | None:
-        """How far the trial is by now; None once it is over without having been the member's last."""
-        is_same = self.member.trial == self.trial and self.member.copy is None
-        return self.member.passed if is_same else None
 
 
 class Pbt(KeepsItsTotal):
@@ -113,8 +38,8 @@ class Pbt(KeepsItsTotal):
 
     def __init__(self, config: Config, domain: Domain, seed: int) -> None:
         self._config, self._domain, self._seed = config, domain, seed
-        self._members = [_Member(place) for place in range(config.population_size)]
-        self._by_trial: dict[int, _Member] = {}
+        self._members = [Member(place) for place in range(config.population_size)]
+        self._by_trial: dict[int, Member] = {}
         self._marks = -(-config.max_time // config.interval)
         self._seen: list[list[Standing]] = [[] for _ in range(self._marks)]
         self._places = config.max_concurrent_trials or config.population_size
@@ -152,7 +77,7 @@ class Pbt(KeepsItsTotal):
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         """Judge the member at the last of the marks that `time` reaches."""
         member = self._by_trial[trial]
-        if member.trial != trial or member.state is not _State.TRAINS:
+        if member.trial != trial or member.state is not State.TRAINS:
             return NEVER
         counted = False
         while member.passed < self._marks and time >= self._time_of(member.passed):
@@ -167,7 +92,7 @@ class Pbt(KeepsItsTotal):
 
     def on_parked(self, trial: int) -> list[Step]:
         """Fill the place that a paused trial has left."""
-        self._by_trial[trial].state = _State.WAITS
+        self._by_trial[trial].state = State.WAITS
         self._busy -= 1
         return self._filled()
 
@@ -180,7 +105,7 @@ class Pbt(KeepsItsTotal):
         member = self._by_trial[trial]
         if member.trial != trial:
             return []  # It gave way while it was paused.
-        if member.state is not _State.WAITS:
+        if member.state is not State.WAITS:
             self._busy -= 1
         marks_left = self._marks - member.passed
         if ending is Ending.INVALID and member.copy is None:
@@ -190,7 +115,7 @@ class Pbt(KeepsItsTotal):
             self._copy_one(member, max(member.passed, 1), WORST)
         is_first = member.passed == 0 and member.trials < self._marks and not self._is_closed
         is_to_begin = member.copy is not None or is_first
-        member.state = _State.BEGINS if is_to_begin else _State.DONE
+        member.state = State.BEGINS if is_to_begin else State.DONE
         return self._filled()
 
     def plan_more(self, count: int) -> list[Step]:
@@ -203,36 +128,36 @@ class Pbt(KeepsItsTotal):
         self._busy -= len(waiting)
         for member in self._members:
             member.copy = None
-            if member.state is _State.BEGINS or any(start.branch == member.place for start in waiting):
-                member.state = _State.DONE
+            if member.state is State.BEGINS or any(start.branch == member.place for start in waiting):
+                member.state = State.DONE
         return self._filled()
 
     def progress(self) -> float:
         """Return the share of the marks that are behind the members."""
         passed = sum(
-            self._marks if member.state is _State.DONE else member.furthest for member in self._members
+            self._marks if member.state is State.DONE else member.furthest for member in self._members
         )
         return passed / (self._marks * len(self._members))
 
     def planned(self) -> int:
         """Return how many trials there are so far, with those decided upon."""
         coming = sum(
-            member.state is _State.BEGINS or member.copy is not None or member.trials == 0
+            member.state is State.BEGINS or member.copy is not None or member.trials == 0
             for member in self._members
         )
         return coming + sum(member.trials for member in self._members)
 
-    def _judge(self, member: _Member) -> Ruling:
+    def _judge(self, member: Member) -> Ruling:
         is_at_top = member.passed == self._marks
         if is_at_top or self._gives_way(member):
-            member.state = _State.LEAVES
+            member.state = State.LEAVES
             return Ruling(counted=True, stop=True, at_top=is_at_top, decide_at=None)
         if member.unsaved == UNSAVED_MARKS or self._is_waited_for(member):
-            member.state = _State.LEAVES
+            member.state = State.LEAVES
             return Ruling(counted=True, stop=False, at_top=False, decide_at=None, pause=True)
         return Ruling(counted=True, stop=False, at_top=False, decide_at=self._time_of(member.passed))
 
-    def _gives_way(self, member: _Member) -> bool:
+    def _gives_way(self, member: Member) -> bool:
         """Decide upon a copy for a member that is among the worst at its mark, where one of the best there can be copied."""
         seen = self._seen[member.passed - 1]
         is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
@@ -242,23 +167,23 @@ class Pbt(KeepsItsTotal):
         """How many of so many are the best, and as many the worst."""
         return min(math.ceil(round(count * self._config.truncate_fraction, 9)), count // 2)
 
-    def _take_back(self, member: _Member) -> None:
+    def _take_back(self, member: Member) -> None:
         """Have it be as if the member's invalid trial had never been, and try another point."""
         for seen, value in zip(self._seen[member.begun :], member.values, strict=False):
             seen.remove((value, member.trial))
         member.trials -= 1
         member.passed = member.begun
-        if (origin := member.origin) is not None:
+        if (origin := member.origin) is not None and not self._is_closed:
             member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
-    def _copy_one(self, member: _Member, marks: int, value_of_member: float) -> bool:
+    def _copy_one(self, member: Member, marks: int, value_of_member: float) -> bool:
         """Choose by chance among the best after so many marks, if they are better: of those that train or wait to, and can be copied."""
         seen = self._seen[marks - 1]
         found = [
             source
             for value, trial in seen[: max(self._share(len(seen)), 1)]
             if (source := self._by_trial[trial]).trial == trial and source.is_stored
-            if source.passed < self._marks and source.state is not _State.DONE and source.copy is None
+            if source.passed < self._marks and source.state is not State.DONE and source.copy is None
             if source is not member and value < value_of_member
         ]
         if not found or member.trials >= self._marks or self._is_closed:
@@ -269,39 +194,39 @@ class Pbt(KeepsItsTotal):
         member.reach(chosen.passed)
         return True
 
-    def _copied(self, member: _Member, trial: int, original: Point, chance: Stream) -> _Copy:
-        return _Copy(member, trial, original, explore(self._config, self._domain, original, chance))
+    def _copied(self, member: Member, trial: int, original: Point, chance: Stream) -> Copy:
+        return Copy(member, trial, original, explore(self._config, self._domain, original, chance))
 
     def _chance(self) -> Stream:
         """Every copy draws from a stream of its own, apart from those of the trials."""
         self._copies += 1
         return Stream(self._seed, -self._copies)
 
-    def _is_waited_for(self, member: _Member) -> bool:
+    def _is_waited_for(self, member: Member) -> bool:
         """Whether more members that are behind this one wait than places are about to come free."""
-        waiting = sum(each.state in _WAITING and each.passed < member.passed for each in self._members)
-        return waiting > sum(each.state is _State.LEAVES for each in self._members)
+        waiting = sum(each.state in WAITING and each.passed < member.passed for each in self._members)
+        return waiting > sum(each.state is State.LEAVES for each in self._members)
 
     def _filled(self) -> list[Step]:
         """Give free places to the members that are least far."""
         steps: list[Step] = []
-        waiting = [member for member in self._members if member.state in _WAITING]
+        waiting = [member for member in self._members if member.state in WAITING]
         for member in sorted(waiting, key=lambda each: (each.passed, each.place)):
             if self._busy >= self._places:
                 break
             if member.copy is not None and member.copy.passed == self._marks:
                 # What it was to copy has come to its end: nothing is left to train.
-                member.state, member.copy = _State.DONE, None
+                member.state, member.copy = State.DONE, None
                 continue
             self._busy += 1
             steps.append(self._step(member))
-            member.state = _State.TRAINS
+            member.state = State.TRAINS
         return steps
 
-    def _step(self, member: _Member) -> Step:
-        if member.state is _State.WAITS and self._gives_way(member):
+    def _step(self, member: Member) -> Step:
+        if member.state is State.WAITS and self._gives_way(member):
             member.trial = 0
-        elif member.state is _State.WAITS:
+        elif member.state is State.WAITS:
             return GoOn(member.trial, self._time_of(member.passed))
         if member.copy is None:
             return Start(branch=member.place)
