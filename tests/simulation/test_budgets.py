@@ -41,10 +41,11 @@ BUDGETS = st.fixed_dictionaries(
     concurrent=st.integers(1, 6),
     slots=st.sampled_from([1, 2]),
     budget=BUDGETS,
+    step_s=st.sampled_from([20, 150]),
     seed=st.integers(0, 99),
 )
 def test_no_search_ever_passes_its_budget(
-    kind: str, concurrent: int, slots: int, budget: dict[str, object], seed: int
+    kind: str, concurrent: int, slots: int, budget: dict[str, object], step_s: int, seed: int
 ) -> None:
     trial_s = budget.get("trial_s")
     if isinstance(trial_s, int | float) and trial_s * slots / 3600 > float(
@@ -60,7 +61,7 @@ def test_no_search_ever_passes_its_budget(
         "resources": {"slots_per_trial": slots},
         "budget": budget,
     }  # fmt: skip
-    learning = Learning(steps=27, step_ms=20_000, spread=0.3, noise=0.02)
+    learning = Learning(steps=27, step_ms=step_s * 1000, spread=0.3, noise=0.02)
     asked = Submission("search", load_config(document), learning, seed=seed, launch_ms=5_000)
     found = simulate(Policy(), CLUSTER, [], seed, submissions=[asked], is_checked=True).result.experiments[0]
     assert found.state in ("completed", "cancelled")
