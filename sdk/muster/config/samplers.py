@@ -8,6 +8,7 @@ from muster.config.section import Section, refusal
 
 SamplerName = Literal["random", "quasi_random", "tpe", "gp", "cmaes", "nsga2"]
 _STARTING = ("tpe", "gp", "cmaes")
+MOST_METRICS_OF_GP = 4
 
 
 class Sampler(Section):
@@ -38,12 +39,18 @@ class Sampler(Section):
             raise refusal(f"the sampler '{self.name}' has no population_size", "population_size")
         return self
 
-    def check_serves(self, several: bool, limited: bool) -> None:
-        """Raise a refusal where the sampler cannot be told of several metrics, or of limits."""
-        if self.name == "cmaes" and (several or limited):
-            what = "several metrics" if several else "limits"
+    def check_serves(self, metrics: int, limited: bool) -> None:
+        """Raise a refusal where the sampler cannot be told of so many metrics, or of limits."""
+        if self.name == "cmaes" and (metrics > 1 or limited):
+            what = "several metrics" if metrics > 1 else "limits"
             hint = "tpe, gp and nsga2 learn from all metrics and limits; random and quasi_random need none"
             raise refusal(f"the sampler 'cmaes' cannot be told of {what}", "sampler", hint=hint)
+        if self.name == "gp" and metrics > MOST_METRICS_OF_GP:
+            raise refusal(
+                f"the sampler 'gp' takes {MOST_METRICS_OF_GP} metrics at most: of more, a proposal takes many seconds",
+                "sampler",
+                hint="tpe and nsga2 take as many as there are",
+            )
 
 
 RANDOM = Sampler()

@@ -81,7 +81,7 @@ class _Sampled(_Many):
 
     @model_validator(mode="after")
     def _sampler_serves(self) -> "_Sampled":
-        self.sampler.check_serves(several=len(self.aims) > 1, limited=bool(self.limits))
+        self.sampler.check_serves(metrics=len(self.aims), limited=bool(self.limits))
         return self
 
 

@@ -76,6 +76,12 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ("  metric: a\n  limits: [b < 5, b >= 5]\n", "invalid_value", "searcher.limits[1]", "no value keeps"),
     ("  metric: a\n  limits: b < 5\n", "invalid_type", "searcher.limits", "list"),
     (TWO + "  sampler: cmaes\n", "invalid_value", "searcher.sampler, line 7", "several metrics"),
+    (
+        "  metrics: [{name: a}, {name: b}, {name: c}, {name: d}, {name: e}]\n  sampler: gp\n",
+        "invalid_value",
+        "searcher.sampler, line 7",
+        "4 metrics at most",
+    ),
     ("  metric: a\n  limits: [b < 5]\n  sampler: cmaes\n", "invalid_value", "searcher.sampler", "limits"),
 ]
 
