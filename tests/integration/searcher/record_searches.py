@@ -3,6 +3,7 @@
 `pytest tests/integration/searcher/record_searches.py -k NAME`. What is there stays as it is: searches that were begun must go on as they were.
 """
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import GetJournal
 from shared.messages.reports import ValidationStored
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
+from tests.integration.searcher.test_driving import drive
 from tests.integration.searcher.test_searcher import ASHA
 from tests.integration.servers import TestDatabase
 
@@ -33,6 +35,7 @@ GRID: dict[str, Any] = SPACE | {
     "momentum": {"type": "double", "minval": 0, "maxval": 0.9, "count": 2, "when": {"optimizer": "sgd"}},
     "width": 8,
 }
+POINT: dict[str, Any] = {"lr": 0.01, "optimizer": "adam", "width": 16}
 TIMED = {"time_metric": "step", "max_time": 9, "max_trials": 12, "max_concurrent_trials": 4}
 SEARCHES: dict[str, dict[str, Any]] = {
     "random": {"name": "random", "max_trials": 8, "max_concurrent_trials": 3},
@@ -48,6 +51,7 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "cmaes": {**TIMED, "name": "median_stopping", "sampler": {"name": "cmaes", "startup_trials": 3}},
     "nsga2": {**TIMED, "name": "median_stopping", "sampler": {"name": "nsga2", "population_size": 4}},
     "quasi_random": {**ASHA, "sampler": "quasi_random"},
+    "custom": {"name": "custom", "max_concurrent_trials": 2},
 }  # fmt: skip
 
 
@@ -102,7 +106,10 @@ async def test_record(service: object, neighbours: Neighbours, postgres: TestDat
         "searcher": {"metric": "loss", **SEARCHES[name]},
     }
     experiment = await neighbours.submit(config)
+    driving = asyncio.create_task(drive(neighbours, experiment, POINT)) if name == "custom" else None
     await Saving(neighbours, experiment, loss).until_over()
+    if driving is not None:
+        await driving
     page = await neighbours.bus.ask(GetJournal(experiment_id=experiment, limit=1000), neighbours.tenant)
     assert page.next is None
     lines: list[object] = [{"config": config, "seed": experiment.int & 0x7FFFFFFF}]

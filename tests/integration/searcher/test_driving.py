@@ -60,7 +60,7 @@ async def tell(
     return found
 
 
-def answered(event: SearchEvent, ended: set[str]) -> list[SearchOperation]:
+def answered(event: SearchEvent, ended: set[str], point: dict[str, Any]) -> list[SearchOperation]:
     """Two validations each, then the next trial, as long as there are any."""
     if event.kind == "validation":
         again = SearchOperation(verb="go_on", key=event.key, until=2.0)
@@ -68,23 +68,29 @@ def answered(event: SearchEvent, ended: set[str]) -> list[SearchOperation]:
     if event.kind == "ended":
         ended.add(event.key)
         following = int(event.key) + 2
-        more = [create(str(following))] if following < TRIALS else []
+        more = [create(str(following), point=point)] if following < TRIALS else []
         return more if len(ended) < TRIALS else [SearchOperation(verb="shutdown", reason="enough")]
     return []
 
 
-async def drive(neighbours: Neighbours, experiment: ExperimentId, repeat: bool = False) -> list[SearchEvent]:
+async def drive(
+    neighbours: Neighbours,
+    experiment: ExperimentId,
+    point: dict[str, Any] | None = None,
+    repeat: bool = False,
+) -> list[SearchEvent]:
     """Answers one event after the other until the search is over; what it says, it may say twice."""
+    point = point or {"lr": 0.01}
     heard: list[SearchEvent] = []
     ended: set[str] = set()
-    await tell(neighbours, experiment, create("0"), create("1"))
+    await tell(neighbours, experiment, create("0", point=point), create("1", point=point))
     async with asyncio.timeout(3 * PATIENCE_S):
         while True:
             page = await ask(neighbours, GetSearchEvents(experiment_id=experiment, limit=1, driver="test"))
             assert isinstance(page, SearchEventPage)
             for event in page.events:
                 heard.append(event)
-                operations = answered(event, ended)
+                operations = answered(event, ended, point)
                 for _ in range(1 + repeat):
                     await tell_late(neighbours, experiment, operations, event.number)
             if page.is_over:

@@ -96,7 +96,8 @@ METHODS: dict[str, Case] = {
     "async_halving by promotion, one at a time": Case(asha(stop_once=False, concurrent=1), 16, 1),
     "adaptive_asha by promotion": Case(adaptive(max_time=16, stop_once=False), 16, 5),
     "median_stopping": Case(median()),
-    "custom": Case({"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=TOLD),
+    "custom": Case({"name": "custom", "max_concurrent_trials": 4}, program=TOLD),
+    "custom with tpe": Case({"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=TOLD),
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
@@ -198,10 +199,9 @@ def test_a_search_that_takes_up_its_saved_state_at_any_event_has_the_same_future
             world.search = Search(world.config, SEED)
             take_up(world.search, json.loads(json.dumps(state)))
 
-    chosen = METHODS[name].config()
-    broken = story.happen(World(chosen), take_up_state)
+    broken = story.happen(METHODS[name].world(), take_up_state)
     assert (state_of(broken.search) is None) == (name in LEARNING)
-    assert broken.journal == story.happen(World(chosen)).journal
+    assert broken.journal == story.happen(METHODS[name].world()).journal
 
 
 @every_method
