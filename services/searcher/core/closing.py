@@ -122,7 +122,7 @@ class Closing:
     def _leaves_behind(self) -> bool:
         """Whether only trials are left that the search has had pause, and that never go on."""
         search = self._journal.search
-        return search.is_exhausted and bool(search.held) and self._experiment.state in GOING
+        return search.is_exhausted and search.is_holding and self._experiment.state in GOING
 
     def _ask(self, trial: Trial, wanted: Wanted) -> None:
         """Have a trial end that way; one that never ran is not stopped, but cancelled."""

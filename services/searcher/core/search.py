@@ -89,9 +89,9 @@ class Search:
         return self._sampler.learns
 
     @property
-    def held(self) -> frozenset[int]:
-        """Trials that the search has had pause; when it is exhausted, they never go on."""
-        return frozenset(self._held)
+    def is_holding(self) -> bool:
+        """Whether it has had trials pause that have not gone on; when it is exhausted, they never do."""
+        return bool(self._held)
 
     @property
     def gave_up(self) -> str | None:

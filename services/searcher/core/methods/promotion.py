@@ -34,6 +34,10 @@ class _Rung:
     values: list[float] = field(default_factory=list)
     waiting: list[tuple[float, int]] = field(default_factory=list)
 
+    def leave(self, value: float, trial: int) -> None:
+        """A trial waits no longer; it is looked up by its place, since tens of thousands may wait and end together."""
+        del self.waiting[bisect_left(self.waiting, (value, trial))]
+
 
 class PromotionBracket:
     """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once."""
@@ -71,7 +75,7 @@ class PromotionBracket:
             runner.placed.append(value)
             insort(rung.waiting, (value, trial))
             if self._promotable() != trial:
-                rung.waiting.remove((value, trial))
+                rung.leave(value, trial)
                 runner.held = value
                 return Ruling(counted, stop=False, at_top=False, decide_at=None, pause=True)
             self._promote(trial)
@@ -92,7 +96,7 @@ class PromotionBracket:
         runner = self._runners[trial]
         rung = self._rungs[runner.rung]
         if runner.is_parked:
-            rung.waiting.remove((runner.held or 0.0, trial))
+            rung.leave(runner.held or 0.0, trial)
         else:
             self._busy -= 1
             is_worst = ending in (Ending.FAILED, Ending.CANCELLED)
