@@ -95,3 +95,22 @@ async def test_two_replicas_share_one_search(
         assert over.trials.completed + over.trials.stopped == 20
         await count_wishes(neighbours, experiment)
         await agree_with_the_rule(neighbours, experiment, config)
+
+
+async def test_brackets_of_hyperband_go_on_after_a_crash(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    hyperband = {"name": "hyperband", "max_time": 9, "time_metric": "step", "max_concurrent_trials": 4}
+    config = document(hyperband)
+    async with searcher(settings("searcher"), "unit.after_commit:25:kill") as first:
+        experiment = await neighbours.submit(config)
+        train = Patient(neighbours, experiment, loss)
+        ends = asyncio.create_task(train.until_over())
+        await asyncio.wait_for(first.wait(), PATIENCE_S)
+        async with searcher(settings("searcher")):
+            over = await ends
+            assert over.state == "completed" and train.most_running <= 4
+            assert (over.trials.completed, over.trials.stopped) == (1 + 1 + 3, 12)
+            await neighbours.wait_answering()
+            await count_wishes(neighbours, experiment)
+            await agree_with_the_rule(neighbours, experiment, config)
