@@ -78,6 +78,12 @@ class Case:
 
 
 TOLD = (*(Operation(Verb.CREATE, f"t{n}", until=5.0) for n in range(16)), Operation(Verb.SHUTDOWN))
+WARM: dict[str, object] = {
+    "points": [
+        {"lr": 0.01, "optimizer": "sgd", "momentum": 0.3, "net": {"width": 16}},
+        {"lr": 0.001, "optimizer": "adam", "net": {"width": 64}},
+    ]
+}
 METHODS: dict[str, Case] = {
     "single": Case({"name": "single"}, 1, 1),
     "random": Case({"name": "random", "max_trials": 13, "max_concurrent_trials": 4}, 13),
@@ -99,6 +105,8 @@ METHODS: dict[str, Case] = {
     "custom": Case({"name": "custom", "max_concurrent_trials": 4}, program=TOLD),
     "custom with tpe": Case({"name": "custom", "max_concurrent_trials": 4, "sampler": "tpe"}, program=TOLD),
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
+    "async_halving begun warm": Case(asha(warm_start=WARM, sampler="tpe")),
+    "async_halving by promotion, begun warm": Case(asha(stop_once=False, warm_start=WARM)),
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
     **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "tpe", "nsga2")},
