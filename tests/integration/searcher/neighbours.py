@@ -268,7 +268,7 @@ class Train:
         """The step of its own newest checkpoint, or of the one that it is given."""
         own = [step for (trial, step) in self.own if trial == wish.trial_id]
         start = wish.spec.start_checkpoint
-        return max(own, default=self.steps[CheckpointId(start)] if start else 0)
+        return max(own, default=self.steps.get(CheckpointId(start), 0) if start else 0)
 
     def _saved(self, granted: RunGranted, number: int, step: int) -> CheckpointSaved:
         checkpoint = CheckpointId(derived_id(granted.run_id, "checkpoint", number))
