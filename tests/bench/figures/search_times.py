@@ -13,7 +13,10 @@ OURS, PEER, BOUND = "#0072b2", "#d55e00", "#009e73"
 
 
 def draw(bars: Mapping[str, Mapping[int, Bar]], bounds: Mapping[int, float], peers: Set[str]) -> str:
-    """The drawing: `bars` by class and number of slots, `bounds` by number of slots; scales are logarithmic, one for each panel."""
+    """The drawing: `bars` by class and number of slots, `bounds` by number of slots; scales are logarithmic, one for each panel.
+
+    A class that did not play on some cluster has no bar there.
+    """
     bottom = TOP + LINE * len(bars)
     width = LEFT + (PANEL + GAP) * len(bounds) + 10
     parts = [
@@ -25,14 +28,16 @@ def draw(bars: Mapping[str, Mapping[int, Bar]], bounds: Mapping[int, float], pee
         y = TOP + LINE * (number + 0.5)
         parts.append(_text(LEFT - 12, y + 4, name, "end", PEER if name in peers else OURS))
     for column, slots in enumerate(bounds):
-        of_panel = {name: by_slots[slots] for name, by_slots in bars.items()}
+        of_panel = {name: by_slots.get(slots) for name, by_slots in bars.items()}
         parts += _panel(LEFT + column * (PANEL + GAP), slots, of_panel, bounds[slots], peers)
     parts += _legend(bottom + 48)
     return "\n".join([*parts, "</g></svg>"]) + "\n"
 
 
-def _panel(left: float, slots: int, bars: Mapping[str, Bar], bound: float, peers: Set[str]) -> list[str]:
-    finite = [value for bar in bars.values() for value in bar if math.isfinite(value)]
+def _panel(
+    left: float, slots: int, bars: Mapping[str, Bar | None], bound: float, peers: Set[str]
+) -> list[str]:
+    finite = [value for bar in bars.values() for value in bar or () if math.isfinite(value)]
     low, high = min(*finite, bound) / 1.15, max(finite) * 1.15
 
     def across(seconds: float) -> float:
@@ -44,7 +49,10 @@ def _panel(left: float, slots: int, bars: Mapping[str, Bar], bound: float, peers
         parts.append(_line(across(tick), TOP, across(tick), bottom, "#e4e4e4"))
         parts.append(_text(across(tick), bottom + 16, f"{tick:g}", "middle"))
     parts.append(_line(across(bound), TOP, across(bound), bottom, BOUND, 'stroke-dasharray="5 4"'))
-    for number, (name, (least, median, most)) in enumerate(bars.items()):
+    for number, (name, bar) in enumerate(bars.items()):
+        if bar is None:
+            continue
+        least, median, most = bar
         y, colour = TOP + LINE * (number + 0.5), PEER if name in peers else OURS
         parts.append(_line(across(least), y, across(most), y, colour, 'stroke-width="2"'))
         parts.append(f'<circle cx="{across(median):.1f}" cy="{y:.1f}" r="4" fill="{colour}"/>')
