@@ -12,6 +12,7 @@ from services.searcher.core.changes import Decision
 from services.searcher.core.results import time_metric
 from shared.messages.specs import WHOLE_SLOT
 from simulator.machines.local import Kind
+from simulator.planning.budgets import playable
 from simulator.planning.crowd import NOW_MS, are_unknown, items_of, marks_of, tenant_name, workspace_name
 from simulator.planning.memory import remember
 from simulator.planning.question import OWN_TENANT, OWN_WORKSPACE, Basics, Future, Question
@@ -40,12 +41,13 @@ MOST_RUNGS = 12
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A question, understood. `steps`: of one trial."""
+    """A question, understood. `steps`: of one trial; `notes`: on what is not played."""
 
     question: Question
     config: ExperimentConfig
     seen: list[Seen]
     steps: int
+    notes: tuple[str, ...] = ()
 
     @property
     def is_length_known(self) -> bool:
@@ -61,7 +63,9 @@ def understand(question: Question) -> Play:
     config = config.model_copy(update={"workspace": workspace_name(OWN_WORKSPACE), "resources": resources})
     check_room(config.resources, question.cluster)
     seen = remember(question.earlier, _slots(config))
-    return Play(question, config, seen, _steps(question, config, seen))
+    budget, notes = playable(config.budget, is_timed=question.step_s is not None or bool(seen))
+    config = config.model_copy(update={"budget": budget})
+    return Play(question, config, seen, _steps(question, config, seen), notes)
 
 
 def basics_of(play: Play) -> Basics:
@@ -82,7 +86,7 @@ def basics_of(play: Play) -> Basics:
         earlier_runs=len(seen),
         earlier_experiments=len({run.experiment_id for run in question.earlier}) if seen else 0,
         step_s=said if said is not None or not seen else sum(one.step_ms for one in seen) / len(seen) / 1000,
-        notes=tuple(notes),
+        notes=(*notes, *play.notes),
     )
 
 
