@@ -1,5 +1,6 @@
 """Population-based training: who gives way to whom, from which checkpoint, and that the end is reached whatever is lost."""
 
+import json
 import math
 import random
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from services.searcher.core.entities import Checkpoint, Outcome, Trial
 from services.searcher.core.journal import fold, recompute, replay
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.search import Search
+from services.searcher.core.state import state_of, take_up
 from shared.messages.specs import Wanted
 from tests.unit.searcher.world import SEED, World, config, pbt, run_search
 
@@ -99,6 +101,24 @@ def test_a_search_rebuilt_at_any_entry_has_the_same_future(
     for entry in world.journal[cut:]:
         decided = recompute(rebuilt, entry)
         assert decided == {key: entry.facts[key] for key in decided}
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), places=st.integers(0, 3), chance=Chaos)
+def test_a_search_that_takes_up_its_state_has_the_same_future(
+    seed: int, places: int, chance: random.Random
+) -> None:
+    def restart(world: World) -> None:
+        if chance.random() < 0.1:
+            state = json.loads(json.dumps(state_of(world.search)))
+            world.search = Search(world.config, SEED)
+            take_up(world.search, state)
+
+    chosen = config(pbt(concurrent=places), MIXED)
+    whole, broken = World(chosen), World(chosen)
+    run_search(whole, loss, chaos=random.Random(seed), max_step=20, saves_every=2)
+    run_search(broken, loss, chaos=random.Random(seed), max_step=20, saves_every=2, between=restart)
+    assert broken.journal == whole.journal and broken.trials == whole.trials
 
 
 def test_the_worst_gives_way_to_a_copy_of_the_best_from_its_newest_checkpoint() -> None:
