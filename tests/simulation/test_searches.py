@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from muster.config import load_config
+from services.searcher.core.judging import Judging
 from services.searcher.core.methods.asha import Bracket
 from services.searcher.core.samplers import make_sampler
 from services.searcher.core.samplers.drawing import Stream
-from services.searcher.core.turn import Turn
 from simulator.files.schema import Cluster, Policy
 from simulator.searching.learning import Learning
 from simulator.searching.submission import Submission
@@ -141,12 +141,12 @@ def test_a_search_without_a_limit_is_caught(monkeypatch):
 
 
 def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
-    judge = Turn._judge
+    judge = Judging._judge
 
     def eagerly(self, trial, result, reading):
         judge(self, replace(trial, decide_at=trial.decide_at and 0.0), result, reading)
 
-    monkeypatch.setattr(Turn, "_judge", eagerly)
+    monkeypatch.setattr(Judging, "_judge", eagerly)
     searches_fail("each verdict once")
 
 

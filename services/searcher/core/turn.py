@@ -18,19 +18,18 @@ from services.searcher.core.driving import Driving
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
+from services.searcher.core.judging import Judging
 from services.searcher.core.ledger import Holding
 from services.searcher.core.limits import end_said, limits_of, millis
 from services.searcher.core.machines import (
     EXPERIMENT,
     ExperimentState,
     ExperimentTrigger,
-    TrialState,
     TrialTrigger,
 )
 from services.searcher.core.methods.custom import Operation
-from services.searcher.core.objectives import Objectives
 from services.searcher.core.places import Places
-from services.searcher.core.results import Reading, Result, read_result
+from services.searcher.core.results import Result
 from services.searcher.core.search import Search
 from services.searcher.core.warm import COLD, Warmth
 from services.searcher.core.widening import Idle, choose_limit
@@ -54,11 +53,11 @@ class Turn:
         now: datetime,
     ) -> None:
         self._config = config
-        self._objectives = Objectives.of(config)
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position, millis(now))
         self._places = Places(self._changes)
         self._closing = Closing(config, self._changes, self._journal, self._places)
+        self._judging = Judging(config, self._changes, self._journal, self._places, self._closing)
 
     @property
     def experiment(self) -> Experiment:
@@ -109,23 +108,7 @@ class Turn:
 
     def on_validation(self, result: Result) -> None:
         """Take in a validation unless it is old; at or past `decide_at` it gets the one verdict."""
-        trial = self._changes[result.trial]
-        if trial.is_final or (result.run, result.number) <= trial.reported:
-            return
-        trial = replace(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
-        reading = None if result.is_stale else read_result(self._config, self._objectives, result)
-        if isinstance(reading, str):
-            self._changes.put(trial)
-            self._changes.answer(trial, result, "stop")
-            if self.experiment.state in GOING:
-                self._closing.stop(ExperimentTrigger.FAIL, reading, Wanted.KILL)
-        elif reading is not None:
-            mark = Mark(result.step, reading.value, reading.others)
-            trial = self._changes.mark(self._objectives, trial, mark)
-            self._judge(trial, result, reading)
-        else:
-            self._changes.put(trial)
-        self._closing.settle(self._changes[result.trial])
+        self._judging.on_validation(result)
 
     def on_checkpoint(self, number: int, found: Checkpoint) -> None:
         """Take in that an announced checkpoint is saved or given up, or that a saved one is no good after all."""
@@ -275,29 +258,6 @@ class Turn:
         if self.experiment.state not in states:
             state = self.experiment.state
             raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")
-
-    def _judge(self, trial: Trial, result: Result, reading: Reading) -> None:
-        if self.experiment.state not in GOING or trial.decide_at is None or reading.time < trial.decide_at:
-            return
-        ruling = self._journal.judge(result, reading)
-        trial = replace(
-            trial,
-            decide_at=ruling.decide_at,
-            is_stopped=ruling.stop,
-            is_at_top=ruling.at_top,
-            is_held=ruling.pause,
-        )
-        self._closing.measure()
-        if trial.state is TrialState.PARKED and ruling.stop:
-            self._closing.close_parked(trial)
-        elif not trial.is_open:
-            self._changes.put(trial)
-            if trial.state is TrialState.PARKED and ruling.pause:
-                self._places.fill(self._journal.park(trial.number))
-        else:
-            wanted = Wanted.STOP if ruling.stop else Wanted.PARK if ruling.pause else trial.wanted
-            trial = self._changes.want(trial, wanted)
-            self._changes.answer(trial, result)
 
     def _park(self, trial: Trial) -> None:
         if trial.wanted is Wanted.PARK:

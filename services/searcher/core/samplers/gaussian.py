@@ -1,4 +1,4 @@
-"""Optuna's Gaussian process in half of its time: a proposal is some two thousand evaluations of a few numbers each.
+"""Optuna's Gaussian process in half of its time: a proposal is some 280 evaluations of a few numbers each.
 
 Alone it gives the very points of Optuna; with pending trials the same up to rounding.
 """
