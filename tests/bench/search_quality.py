@@ -4,7 +4,7 @@ simulated clusters of 1, 4, 16 and 64 slots, under our searches and the peers' d
 The figure of a run is the time until a validation is as good as the 5th best configuration's after epoch 81. Beside each way to
 halve stands the same one ranked perfectly: told at every rung what trials come to in the end. The fastest of these is the bound.
 
-`python -m tests.bench.search_quality [--seeds N] [--slots N] [--figure FILE.svg]`; 30 seeds take some ten minutes on two cores.
+`python -m tests.bench.search_quality [--seeds N] [--slots N] [--figure FILE.svg]`; 30 seeds take ten to fifteen minutes on two cores.
 """
 
 import argparse

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PEERS = ROOT / ".peers" / "bin" / "python"
 AT_ONCE = {True: 10, False: 100}
 """Seeds that one process plays, of a class that learns or not: some of the peers learn for a second a run, and take three to import."""
-CHEAP = 10
+CHEAP = 5
 """So many times the seeds are played by a class that learns nothing: it takes no time, and the more the narrower."""
 LIMIT_S = 1800
 
