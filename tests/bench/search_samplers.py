@@ -4,7 +4,7 @@ One trial after the other, each sampler must propose the very points of Optuna's
 compared with a study as most people have it, with one sampler and its own random numbers: the ratio of the regrets, the mean over all
 tables (a table's mean configuration has 1), seeds, and numbers of evaluations. `random` is not Optuna's, and its points are not compared.
 
-`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …]`: all of it takes hours, `gp` even with few seeds.
+`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …]`: all of it takes hours; two seeds of all but `gp` some minutes.
 """
 
 import argparse
