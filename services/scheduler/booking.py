@@ -51,6 +51,7 @@ class Booking:
             self._give_up(unit, name)
 
     async def reservations(self, ask: Ask, query: GetReservations) -> ReservationList:
+        self.cycle.cluster.refresh()
         pools = self.cycle.cluster.pools.values()
         found = [(pool, one) for pool in pools for one in pool.reservations.values()]
         seen = [(pool, one) for pool, one in found if ask.tenant in (SITE, one.holder[0])]

@@ -63,6 +63,7 @@ class Editing:
 
     def _check_pool(self, experiment: ExperimentId, name: PoolName) -> None:
         cluster = self.cycle.cluster
+        cluster.refresh()
         pool = cluster.pools.get(name)
         if pool is None:
             there_is = ", ".join(sorted(cluster.pools))

@@ -68,6 +68,7 @@ class Queries:
 
     async def snapshot(self, ask: Ask, query: GetCluster) -> ClusterView:
         cluster = self.cycle.cluster
+        cluster.refresh()
         pools = tuple(_pool_view(name, pool) for name, pool in sorted(cluster.pools.items()))
         present = [
             worker for _, worker in sorted(cluster.workers.items()) if worker.liveness is not Liveness.GONE
@@ -76,6 +77,7 @@ class Queries:
 
     async def outlook(self, ask: Ask, query: GetOutlook) -> Outlook:
         cluster = self.cycle.cluster
+        cluster.refresh()
         found = cluster.pools.get(query.pool)
         if found is None:
             raise NotFound(f"pool {query.pool}")

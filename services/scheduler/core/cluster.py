@@ -163,7 +163,8 @@ class Cluster:
         self._put_worker(worker)
 
     def refresh(self) -> None:
-        """Brings the indexes of machines in line with what has changed there; a plan and an explanation begin with it."""
+        """Brings the indexes of machines in line with what has changed there. Whoever asks what is free begins with it: a plan, an
+        explanation, a view. Between turns nothing else looks, and what ends by the next turn need not be taken in twice."""
         touched, self._touched = self._touched, {}
         for name, runs in touched.items():
             worker = self.workers.get(name)
@@ -184,7 +185,6 @@ class Cluster:
             if worker is not None and share.worker not in run.released:
                 worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
                 self._touch_on(worker.id, run)
-                self._put_worker(worker)
 
     def release(self, worker: Worker, held: Run | AllocationId) -> None:
         """Frees what a run, or an allocation that belongs to none, held on one worker."""

@@ -10,6 +10,7 @@ from services.scheduler.core.placement.capacity import Ask
 from services.scheduler.core.preemption.rights import Rights, claim_of
 from services.scheduler.core.queue import Line, ask_of
 from services.scheduler.core.shares import Node
+from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Needs
 from shared.ids import TenantId
 from shared.messages.specs import Thousandths
@@ -35,6 +36,7 @@ class Hopes:
         self._worst: int | None = None
         waiting, shapes = pool.shares.root.mask, pool.queue.shapes.items()
         self._anywhere: dict[tuple[int, int], int] = {}
+        self._smaller: dict[SlotCount, int] = {}
         self._choosy = [(needs, bit) for needs, bit in shapes if needs.where is not None and waiting & bit]
 
     def decide(self) -> None:
@@ -119,7 +121,11 @@ class Hopes:
     def _claims(self, tenant: Node) -> int:
         """Shapes that this tenant may ask others for."""
         claim = claim_of(self._pool.policy, tenant) if self._pool.later is not None else 0
-        return self._pool.queue.smaller(claim) & ~self._vain.get(tenant.path[0], 0) if claim else 0
+        if not claim:
+            return 0
+        if claim not in self._smaller:
+            self._smaller[claim] = self._pool.queue.smaller(claim)
+        return self._smaller[claim] & ~self._vain.get(tenant.path[0], 0)
 
     def _worst_priority(self) -> int:
         if self._worst is None:

@@ -45,7 +45,7 @@ class Kept:
 
     def concerns(self, tenant: Node) -> bool:
         """Whether something is kept for this tenant, or a workspace of it."""
-        return any(holder[0] == tenant.path[0] for holder in self._booked)
+        return bool(self._booked) and any(holder[0] == tenant.path[0] for holder in self._booked)
 
     def keep(self) -> None:
         """Hides what is kept, for every holder."""

@@ -47,7 +47,6 @@ def take_turn(
     ends.on_tick(cluster, now)
     planned = plan(cluster, cluster.changes.pools)
     _carry_out(cluster, planned, next_token, now)
-    cluster.refresh()
     changes = cluster.take_changes()
     for worker in changes.holders:
         cluster.ledger.follow(cluster.workers[worker], now)

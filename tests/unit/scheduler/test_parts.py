@@ -28,6 +28,7 @@ def test_two_halves_of_one_tenant_run_on_one_slot_at_the_same_time():
         world.want(number, part=HALF)
     world.cycle()
     assert on(world, 1) == on(world, 2) != on(world, 3)
+    world.cluster.refresh()
     assert world.cluster.pools[POOL].capacity.free == 0
 
 
@@ -39,6 +40,7 @@ def test_a_part_joins_the_slot_that_is_left_with_the_least_before_another_is_ope
     world.cycle()
     assert on(world, 3) == on(world, 2)
     assert on(world, 4) == on(world, 1)
+    world.cluster.refresh()
     assert world.cluster.pools[POOL].capacity.free == 1
 
 

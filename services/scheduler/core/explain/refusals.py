@@ -46,6 +46,7 @@ def explain(
 
 def binding_of(cluster: Cluster, trial: Trial, reason: Reason | None = None) -> Reason:
     """What a waiting request waits for, as things stand. `reason` is what the last plan said of it."""
+    cluster.refresh()
     if trial.state is RequestState.AWAITING:
         return "uploads"
     pool, needs = cluster.pools[cluster.pool_of(trial)], trial.wish.needs

@@ -52,6 +52,7 @@ def forecast(cluster: Cluster, trial: Trial, reason: Reason, chance: np.random.G
         reason: what it waits for (`refusals.binding_of`).
         chance: the same state gives the same futures.
     """
+    cluster.refresh()
     needs, pool = trial.wish.needs, cluster.pools[cluster.pool_of(trial)]
     leaf = pool.shares.leaves.get(trial.wish.experiment)
     if (
