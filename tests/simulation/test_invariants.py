@@ -37,7 +37,7 @@ def test_a_sink_without_fencing_takes_stale_writes(monkeypatch):
 def test_a_plan_that_grants_what_there_is_breaks_gangs(monkeypatch):
     whole = plan.plan
 
-    def cut_short(cluster, pools):
+    def cut_short(cluster, pools, **how):
         planned = whole(cluster, pools)
         return replace(planned, grants=tuple(_less(grant) for grant in planned.grants))
 

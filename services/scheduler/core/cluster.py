@@ -24,6 +24,7 @@ from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 
 class Cluster:
@@ -271,4 +272,4 @@ def is_leaving(run: Run, trial: Trial | None) -> bool:
 
 def renewed(run: Run, **changes: Any) -> Run:
     """The run with some fields changed and its public version risen."""
-    return run._replace(version=run.version + 1, **changes)
+    return changed(run, version=run.version + 1, **changes)

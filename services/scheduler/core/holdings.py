@@ -13,6 +13,7 @@ from services.scheduler.core.run import Run
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.worker import Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, TenantId, WorkerId
+from shared.tuples import changed
 
 
 class Holding(NamedTuple):
@@ -87,7 +88,7 @@ class Ledger:
         if not here:
             del self._open[holding.worker]
         # The clock of a leader that took over may be a little behind.
-        self._changed[holding.key] = holding._replace(until=max(now, holding.since))
+        self._changed[holding.key] = changed(holding, until=max(now, holding.since))
 
 
 def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Holding:

@@ -32,8 +32,9 @@ class Plan:
     resizes: tuple[Resize, ...] = ()
 
 
-def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
-    """Plans the given pools (those that changed), by name; the cluster is left as it was. One of which a worker that was there
+def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = False) -> Plan:
+    """Plans the given pools (those that changed), by name; the cluster is left as it was, unless the caller carries the plan out at once:
+    then machines with grants are left as they will be. One of which a worker that was there
     before this term is not heard yet has to wait until it is, or is given up: what seems to be missing may only be silent."""
     cluster.refresh()
     grants: list[Grant] = []
@@ -51,6 +52,8 @@ def plan(cluster: Cluster, pools: Iterable[PoolName]) -> Plan:
             planned.serve()
             demand[name] = planned.demand()
             planned.lend()
+            if is_carried_out:
+                planned.keep_granted()
         grants += planned.grants
         signals += planned.signals
         resizes += planned.resizes

@@ -104,6 +104,13 @@ class PoolPlan:
             price_per_slot_hour=pool.policy.price_per_slot_hour,
         )
 
+    def keep_granted(self) -> None:
+        """Leaves machines with grants as they will be, once all is decided."""
+        granted = [worker for grant in self.grants for worker, _ in grant.placement]
+        self.pool.capacity.keep(granted)
+        if self.pool.later is not None:
+            self.pool.later.keep(granted)
+
     def _keep_booked(self) -> None:
         self.kept.keep()
         later = self.pool.later

@@ -12,6 +12,7 @@ from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
+from shared.tuples import changed
 
 MAX_FRUITLESS = 10
 """Uncharged ends in a row without progress after which a trial is given up."""
@@ -179,7 +180,7 @@ class Run(NamedTuple):
 
     @property
     def workers(self) -> frozenset[WorkerId]:
-        return frozenset(share.worker for share in self.shares)
+        return frozenset([share.worker for share in self.shares])
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,8 @@ def combined(run: Run) -> Exit:
     acknowledged = next((exited.acknowledged for _, exited in run.exits if exited.acknowledged), None)
     if acknowledged is not None and chief.acknowledged is not None:
         cause = chief
-    return cause._replace(
+    return changed(
+        cause,
         acknowledged=acknowledged if cause.is_clean else None,
         validations=chief.validations,
         checkpoints=chief.checkpoints,

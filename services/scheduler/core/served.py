@@ -17,5 +17,5 @@ class Served:
         """What is smaller goes first, if it held so much: those below their guarantee, then those with the lesser share."""
         past = node.past or self._history.past_of(node)
         used = past.at(self._integral) if past else 0
-        share = (held * self._present + used) * 1000 // max(1, round(node.quota.weight * 1000))
+        share = (held * self._present + used) * 1000 // node.weight
         return (held >= node.quota.guaranteed, share)

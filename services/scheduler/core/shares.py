@@ -27,6 +27,7 @@ class Node:
     """One holder.
 
     Attributes:
+        weight: In thousandths.
         tenant, workspace: The nodes of these on the way down (itself, where there is none).
         held: Slots that its runs occupy; `leaving` of them are on their way back.
         runs: How many runs occupy something.
@@ -36,13 +37,25 @@ class Node:
     """
 
     __slots__ = (
-        *("path", "parent", "tenant", "workspace", "children", "quota", "priority", "max_runs", "past"),
+        *(
+            "path",
+            "parent",
+            "tenant",
+            "workspace",
+            "children",
+            "quota",
+            "weight",
+            "priority",
+            "max_runs",
+            "past",
+        ),
         *("held", "leaving", "runs"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
     def __init__(self, path: Path, parent: "Node | None", quota: Quota = NO_QUOTA) -> None:
-        self.path, self.parent, self.quota = path, parent, quota
+        self.path, self.parent = path, parent
+        self.limit(quota)
         self.tenant: Node = parent.tenant if parent and len(path) > 1 else self
         self.workspace: Node = parent.workspace if parent and len(path) > 2 else self
         self.children: dict[object, Node] = {}
@@ -86,6 +99,11 @@ class Node:
     @property
     def is_idle(self) -> bool:
         return not (self.children or self.lines or self.held or self.runs or self.leaving)
+
+    def limit(self, quota: Quota) -> None:
+        """Another quota. What could be used changes with it: `Shares.limit` sees to that."""
+        self.quota = quota
+        self.weight = max(1, round(quota.weight * 1000))
 
     def upwards(self) -> Iterator["Node"]:
         """This node and those above it, the tenant last; the root belongs to nobody."""
@@ -155,7 +173,7 @@ class Shares:
 
     def limit(self, node: Node, quota: Quota) -> None:
         """Gives a node another quota; what could be used changes with it."""
-        node.quota = quota
+        node.limit(quota)
         self._spread(node, 0, 0, 0)
 
     def change(self, leaf: Node, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:

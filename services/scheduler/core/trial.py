@@ -10,6 +10,7 @@ from services.scheduler.core.slots import SlotCount, count_of
 from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
+from shared.tuples import changed
 
 
 class RequestState(StrEnum):
@@ -154,7 +155,7 @@ class Trial(NamedTuple):
 
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
-        return self._replace(state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+        return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
@@ -170,5 +171,5 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = trial._replace(wish=wish, place=place, since=now, submitted_at=now)
-    return fresh._replace(state=REQUEST.initial, fruitless=0, turned_at=None)
+    fresh = changed(trial, wish=wish, place=place, since=now, submitted_at=now)
+    return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)

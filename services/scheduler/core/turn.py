@@ -45,7 +45,7 @@ def take_turn(
         event(cluster, now)
     wishes.on_tick(cluster, now)
     ends.on_tick(cluster, now)
-    planned = plan(cluster, cluster.changes.pools)
+    planned = plan(cluster, cluster.changes.pools, is_carried_out=True)
     _carry_out(cluster, planned, next_token, now)
     changes = cluster.take_changes()
     for worker in changes.holders:

@@ -10,6 +10,7 @@ from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, comb
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
 from shared.ids import WorkerId
+from shared.tuples import changed
 
 GANG_GRACE = timedelta(seconds=30)
 """How long the rest of a gang may take to end after its first member has ended well."""
@@ -20,7 +21,8 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     workers = run.workers
     if worker in run.released or worker not in workers:
         return
-    run = run._replace(
+    run = changed(
+        run,
         exits=(*run.exits, (worker, exited)),
         released=run.released | {worker},
         first_exit_at=run.first_exit_at or now,
@@ -39,7 +41,7 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
 
 def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
     """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
-    run = run._replace(released=run.released | {worker})
+    run = changed(run, released=run.released | {worker})
     if run.is_ended:
         cluster.put_run(run, lazily=True)
         return
@@ -54,13 +56,13 @@ def on_tick(cluster: Cluster, now: datetime) -> None:
     for run_id in list(cluster.partly_ended):
         run = cluster.runs[run_id]
         if not run.kill_rest and run.first_exit_at and now - run.first_exit_at >= GANG_GRACE:
-            cluster.put_run(run._replace(kill_rest=True), lazily=True)
+            cluster.put_run(changed(run, kill_rest=True), lazily=True)
             cluster.want(run.workers)
 
 
 def _conclude(cluster: Cluster, run: Run, exited: Exit, now: datetime) -> None:
     trial = cluster.trials[run.trial]
-    run = run._replace(step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
+    run = changed(run, step=exited.step, checkpoints=exited.checkpoints, announced=exited.checkpoints)
     _end(cluster, run, trial, judge_exit(trial, run, exited), exited, now)
 
 
@@ -78,7 +80,7 @@ def _end(
     trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)
-        trial = trial._replace(awaited=awaited)
+        trial = changed(trial, awaited=awaited)
     if ending.closes is not None:
         trial = trial.moved(RequestTrigger.CLOSED, now)
     else:
@@ -100,7 +102,8 @@ def _counted(trial: Trial, run: Run, ending: Ending, is_resized: bool) -> Trial:
     has_progress = run.step > trial.best_step or run.checkpoints > 0
     gave_way = ending.outcome == "preempted" and not is_resized
     fruitless = 0 if has_progress else trial.fruitless + ending.counts_as_fruitless
-    return trial._replace(
+    return changed(
+        trial,
         restarts=trial.restarts + ending.charged,
         fruitless=fruitless,
         preemptions=trial.preemptions + (gave_way and not run.yields),

@@ -26,7 +26,7 @@ class NewRun:
 def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: NewRun, now: datetime) -> Run:
     """Makes the run and occupies its slots."""
     trial = cluster.trials[trial_id]
-    shares = tuple(_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement)
+    shares = tuple([_share(cluster.workers[worker], slots, trial.wish) for worker, slots in placement])
     run = Run(
         id=new.run,
         allocation=new.allocation,

@@ -25,6 +25,7 @@ from services.scheduler.core.worker import (
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
 from shared.messages.allocations import Measured
 from shared.messages.specs import Signal, SlotKind
+from shared.tuples import changed
 
 VANISHED = "the worker no longer knows the run"
 
@@ -197,15 +198,16 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
 def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:
     followed = run
     if worker.id not in run.seen:
-        followed = followed._replace(seen=run.seen | {worker.id})
+        followed = changed(followed, seen=run.seen | {worker.id})
     if followed.seen >= run.workers and run.state == RUN.initial:
-        followed = followed._replace(state=RUN.next(run.state, RunTrigger.HEARD))
+        followed = changed(followed, state=RUN.next(run.state, RunTrigger.HEARD))
     if worker.id == run.chief and observed.rendezvous != run.rendezvous:
-        followed = followed._replace(rendezvous=observed.rendezvous)
+        followed = changed(followed, rendezvous=observed.rendezvous)
         cluster.want(run.workers)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
-        followed = followed._replace(
+        followed = changed(
+            followed,
             step=max(run.step, observed.step),
             checkpoints=max(run.checkpoints, observed.checkpoints),
             saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
@@ -221,7 +223,7 @@ def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> No
     if run.is_ended:
         cluster.release(worker, run)
         if worker.id not in run.released:
-            cluster.put_run(run._replace(released=run.released | {worker.id}), lazily=True)
+            cluster.put_run(changed(run, released=run.released | {worker.id}), lazily=True)
     elif worker.id in run.seen and worker.id not in run.released:
         cluster.release(worker, run)
         ends.on_loss(cluster, run, worker.id, VANISHED, now)

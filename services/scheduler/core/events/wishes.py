@@ -23,6 +23,7 @@ from services.scheduler.core.trial import (
 )
 from shared.ids import ExperimentId, PoolName, RunId
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 
 def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
@@ -37,7 +38,7 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
         trial = open_request(trial, wish, place, now)
         trial = _await_uploads(cluster, trial, now)
     else:
-        trial = trial._replace(wish=wish)
+        trial = changed(trial, wish=wish)
     if trial.state is RequestState.RUNNING:
         cluster.put_trial(trial, lazily=True)
         _pass_on(cluster, trial)
@@ -84,7 +85,7 @@ def on_settled(cluster: Cluster, run_id: RunId, now: datetime, settled: int = 1)
     run = cluster.runs.get(run_id)
     if run is None:
         return
-    cluster.put_run(run._replace(settled=run.settled + settled), lazily=True)
+    cluster.put_run(changed(run, settled=run.settled + settled), lazily=True)
     trial = cluster.trials.get(run.trial)
     if trial and trial.awaited and trial.awaited.run == run_id:
         _admit_when_settled(cluster, trial, now)
@@ -119,7 +120,7 @@ def _await_uploads(cluster: Cluster, trial: Trial, now: datetime) -> Trial:
     if trial.awaited is None:
         return trial
     if is_settled(cluster, trial.awaited, now):
-        return trial._replace(awaited=None)
+        return changed(trial, awaited=None)
     return trial.moved(RequestTrigger.AWAITED)
 
 
@@ -128,7 +129,7 @@ def _pass_on(cluster: Cluster, trial: Trial) -> None:
     if run is None or run.is_ended:
         return
     if trial.wish.wanted is Wanted.PARK and not run.pause_asked:
-        cluster.put_run(run._replace(pause_asked=True))
+        cluster.put_run(changed(run, pause_asked=True))
     cluster.want(run.workers)
 
 

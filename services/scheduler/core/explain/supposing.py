@@ -14,6 +14,7 @@ from services.scheduler.core.queue import Part
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import Needs, Trial
 from shared.ids import PoolName, TrialId
+from shared.tuples import changed
 
 LAST = 1 << 61
 """A place behind all that wait."""
@@ -84,7 +85,7 @@ def _with_needs(cluster: Cluster, trial: Trial, needs: Needs) -> Iterator[None]:
     shapes = len(queue.shapes)
     submitted_at = datetime.fromtimestamp(cluster.now_ms / 1000, tz=UTC)
     wish = replace(trial.wish, needs=needs)
-    cluster.put_trial(trial._replace(wish=wish, place=LAST, submitted_at=submitted_at))
+    cluster.put_trial(changed(trial, wish=wish, place=LAST, submitted_at=submitted_at))
     try:
         yield
     finally:

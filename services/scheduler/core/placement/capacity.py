@@ -182,6 +182,11 @@ class Capacity:
                 self.set(worker, spot)
             self._undo = levels
 
+    def keep(self, workers: Iterable[WorkerId]) -> None:
+        """What was tried on these machines stays: it is about to be true, and they are seen anew before anybody looks."""
+        for worker in workers:
+            self._undo[-1].pop(worker, None)
+
     def place(self, ask: Ask, slots: int) -> Placement | None:
         """All `slots` or None: on one machine where one will do; else as few as possible within one domain of the narrowest level that
         has room; else as few as possible anywhere. In each of these, machines with more of the preferred labels before others.
