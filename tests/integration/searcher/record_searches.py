@@ -5,20 +5,18 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.ids import CheckpointId, derived_id
 from shared.messages.base import Event
 from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import GetJournal
 from shared.messages.reports import ValidationStored
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
+from tests.integration.searcher.neighbours import Neighbours, Train
 from tests.integration.searcher.test_driving import drive
 from tests.integration.searcher.test_searcher import ASHA
 from tests.integration.servers import TestDatabase
@@ -79,20 +77,6 @@ class Saving(Train):
                 **{name: getattr(message, name) for name in same},
             )
             await super()._publish(saved)
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
-
-
-@pytest.fixture(scope="module")
-async def service(settings: Callable[[str], dict[str, str]], neighbours: Neighbours) -> AsyncIterator[object]:
-    async with searcher(settings("searcher")) as process:
-        yield process
 
 
 @pytest.mark.parametrize("name", SEARCHES)

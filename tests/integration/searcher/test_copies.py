@@ -2,20 +2,17 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.ids import CheckpointId
 from shared.messages.experiments import ExperimentChanged, GetReferences, TrialWanted
 from shared.messages.queue import RequestOutcome
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
 from tests.integration.searcher.test_crashes import Patient, count_wishes
 from tests.integration.searcher.test_searcher import agree_with_the_rule, document
-from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S, eventually
 
 PBT: dict[str, Any] = {
@@ -27,14 +24,6 @@ PBT: dict[str, Any] = {
     "truncate_fraction": 0.5,
     "time_metric": "step",
 }
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 def loss(trial: int, step: int) -> float:

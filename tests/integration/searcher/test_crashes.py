@@ -2,17 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.ids import ExperimentId
 from shared.messages.experiments import TrialWanted
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
 from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule, document
-from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S, eventually
 
 POINTS = [
@@ -25,14 +22,6 @@ POINTS = [
     "consumer.before_ack:9",
     "searcher.before_verdict:5",
 ]
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 def loss(trial: int, step: int) -> float:

@@ -1,13 +1,11 @@
 """A program drives a search of the real searcher: told over the bus, killed on both sides, and away for too long."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.errors import Conflict, Rejected, Transient
 from shared.ids import ExperimentId
 from shared.messages.searches import (
@@ -25,14 +23,6 @@ from tests.support.waiting import PATIENCE_S, eventually
 
 TRIALS = 6
 CUSTOM = {"name": "custom", "max_concurrent_trials": 2, "driver_timeout": None}
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 async def ask(neighbours: Neighbours, question: Any) -> Any:

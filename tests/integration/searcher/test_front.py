@@ -2,13 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from services.searcher.core.front import pareto_front
 from shared.errors import NotFound
 from shared.ids import ExperimentId, TenantId
@@ -18,7 +16,6 @@ from shared.messages.reports import ValidationStored
 from tests.integration.searcher.neighbours import Neighbours, Train, searcher
 from tests.integration.searcher.test_crashes import Patient
 from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule
-from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S, eventually
 
 CONFIG = {
@@ -33,14 +30,6 @@ CONFIG = {
         "limits": ["latency <= 20"],
     },
 }
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 def measured(trial: int, step: int) -> dict[str, float]:

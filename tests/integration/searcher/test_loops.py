@@ -1,12 +1,8 @@
 """What the searcher does by the clock."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from uuid import uuid4
 
-import pytest
-
-from deploy.embedded.servers import NatsServer
 from shared.ids import RunId
 from tests.integration.searcher.neighbours import (
     Neighbours,
@@ -17,16 +13,7 @@ from tests.integration.searcher.neighbours import (
     validation,
 )
 from tests.integration.searcher.test_searcher import document, wishes
-from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 async def test_a_trial_whose_machine_died_after_its_exit_is_given_up_with_the_reason(

@@ -1,13 +1,11 @@
 """A searcher that starts anew goes on from the state that was saved, and from the journal where none can be taken up."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from uuid import UUID
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.ids import ExperimentId
 from shared.messages.experiments import ReplayExperiment
 from tests.integration.searcher.neighbours import Neighbours, searcher
@@ -23,14 +21,6 @@ HIDE = (
     " WHERE s.experiment = :e AND j.experiment = :e AND j.position <= s.position RETURNING j.position"
 )
 SHOW = "UPDATE searcher.journal SET experiment = :e WHERE experiment = :other RETURNING position"
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import math
 import time
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -11,7 +9,6 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from deploy.embedded.servers import NatsServer
 from muster.config import load_config
 from services.searcher.core.journal import Entry, replay
 from shared.errors import NotFound, Rejected
@@ -40,7 +37,6 @@ from tests.integration.searcher.neighbours import (
     closed,
     run_ended,
     run_granted,
-    searcher,
     validation,
 )
 from tests.integration.servers import TestDatabase
@@ -68,20 +64,6 @@ ASHA = {
     "max_concurrent_trials": 4,
 }
 RANDOM = {"name": "random", "max_trials": 3, "max_concurrent_trials": 2}
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
-
-
-@pytest.fixture(scope="module")
-async def service(settings: Callable[[str], dict[str, str]], neighbours: Neighbours) -> AsyncIterator[object]:
-    async with searcher(settings("searcher")) as process:
-        yield process
 
 
 def loss(trial: int, step: int) -> float:

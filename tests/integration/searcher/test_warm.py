@@ -1,32 +1,15 @@
 """Searches that begin with what earlier ones of their workspace came to, read from the real tables."""
 
 import math
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.errors import Rejected
 from shared.messages.experiments import GetJournal, ValidateConfig
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
+from tests.integration.searcher.neighbours import Neighbours, Train
 from tests.integration.searcher.test_searcher import ASHA, RANDOM, agree_with_the_rule, document
 from tests.support.waiting import eventually
-
-
-@pytest.fixture(scope="module")
-async def neighbours(
-    nats_server: NatsServer, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
-
-
-@pytest.fixture(scope="module")
-async def service(settings: Callable[[str], dict[str, str]], neighbours: Neighbours) -> AsyncIterator[object]:
-    async with searcher(settings("searcher")) as process:
-        yield process
 
 
 def loss(trial: int, step: int) -> float:
