@@ -11,7 +11,6 @@ import traceback
 from muster.cli.output import console, out, printable
 from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Transient, to_problem
 
-FAILED_EXPERIMENT = 1
 _EXIT_CODES: tuple[tuple[type[MusterError], int], ...] = (
     (NotFound, 4),
     (Rejected, 3),

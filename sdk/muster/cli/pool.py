@@ -202,6 +202,10 @@ def _said(found: "Limit") -> str:
         if found.workspace
         else f"tenant {found.tenant}"
     )
-    most = "whatever is free" if found.maximum is None else f"at most {found.maximum} slots"
+    most = (
+        "whatever is free"
+        if found.maximum is None
+        else f"at most {found.maximum} slot{'s' * (found.maximum != 1)}"
+    )
     own = f"{found.guaranteed} guaranteed"
     return f"{who} may hold {most} in pool {found.pool}, {own}, weight {number(found.weight)}"
