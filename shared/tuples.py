@@ -1,6 +1,6 @@
 """`changed`: `_replace` for named tuples of many fields, in a third of its time.
 
-A grant and an end change records of thirty fields eight times, and `_replace` asks for each field by name whether it is to be another.
+Cores change records of thirty fields several times for each event, and `_replace` asks for every field by name whether it is to be another.
 """
 
 from functools import cache

@@ -144,7 +144,7 @@ def test_a_trial_that_is_judged_before_its_rung_is_caught(monkeypatch):
     judge = Judging._judge
 
     def eagerly(self, trial, result, reading):
-        judge(self, replace(trial, decide_at=trial.decide_at and 0.0), result, reading)
+        judge(self, trial._replace(decide_at=trial.decide_at and 0.0), result, reading)
 
     monkeypatch.setattr(Judging, "_judge", eagerly)
     searches_fail("each verdict once")

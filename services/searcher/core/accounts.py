@@ -1,12 +1,11 @@
 """What an experiment's row says of its budget, as the search has it."""
 
-from dataclasses import replace
-
 from services.searcher.core.entities import Experiment
 from services.searcher.core.ledger import HOUR_MS
 from services.searcher.core.limits import moment
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.search import Search
+from shared.tuples import changed
 
 
 def accounted(experiment: Experiment, search: Search) -> Experiment:
@@ -15,7 +14,7 @@ def accounted(experiment: Experiment, search: Search) -> Experiment:
     if spending is None:
         return experiment
     limits, used = spending.limits, spending.used
-    terms = replace(
+    terms = changed(
         experiment.terms,
         slot_hours=limits.slot_hours,
         cost=limits.cost,
@@ -27,4 +26,4 @@ def accounted(experiment: Experiment, search: Search) -> Experiment:
     due_ms = None if experiment.is_final else spending.due_ms(is_stopping)
     planned = search.planned() if search.closed else experiment.planned
     due_at = None if due_ms is None else moment(due_ms)
-    return replace(experiment, terms=terms, planned=planned, due_at=due_at)
+    return changed(experiment, terms=terms, planned=planned, due_at=due_at)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from services.searcher.core.altering import replace
 from services.searcher.core.entities import Best, Experiment, Mark, Trial, trial_id
 from services.searcher.core.journal import Entry
 from services.searcher.core.machines import ExperimentTrigger, TrialTrigger
@@ -13,6 +12,7 @@ from services.searcher.core.moves import Proposal
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.results import Result
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 VerdictWord = Literal["go_on", "stop", "pause"]
 
@@ -95,23 +95,23 @@ class Changes:
     def put(self, trial: Trial, is_dirty: bool = True) -> Trial:
         """Keep a trial; told with the next round where it is dirty."""
         before = self._known.get(trial.number)
-        trial = replace(trial, dirty=trial.dirty or is_dirty)
+        trial = changed(trial, dirty=trial.dirty or is_dirty)
         self._known[trial.number] = self._touched[trial.number] = trial
         state = before.state if before else None
         if trial.state is not state:
             counts = self.experiment.counts.moved(state, trial.state)
-            self.experiment = replace(self.experiment, counts=counts)
+            self.experiment = changed(self.experiment, counts=counts)
         return trial
 
     def mark(self, objectives: Objectives, trial: Trial, mark: Mark) -> Trial:
         """Keep a trial's newest result; the best of trial and experiment are admissible, and the first of equals."""
         if objectives.is_admissible(mark):
             if objectives.is_better(mark, trial.best):
-                trial = replace(trial, best=mark)
+                trial = changed(trial, best=mark)
             if objectives.is_better(mark, self.experiment.best):
                 best = Best(trial.number, mark.step, mark.value, mark.others)
-                self.experiment = replace(self.experiment, best=best)
-        return self.put(replace(trial, latest=mark))
+                self.experiment = changed(self.experiment, best=best)
+        return self.put(changed(trial, latest=mark))
 
     def is_best(self, trial: Trial) -> bool:
         """Whether the experiment's best result is of this trial."""
@@ -119,7 +119,7 @@ class Changes:
 
     def forget_best(self) -> None:
         """The best result counts no more."""
-        self.experiment = replace(self.experiment, best=None)
+        self.experiment = changed(self.experiment, best=None)
 
     def choose_best(self, objectives: Objectives, bests: Mapping[int, Mark]) -> None:
         """Take the best of the trials' bests as they were before this turn, and as they are by now; of equals the lower number's."""
@@ -128,7 +128,7 @@ class Changes:
         for number, mark in found:
             if mark is not None and objectives.is_better(mark, self.experiment.best):
                 best = Best(number, mark.step, mark.value, mark.others)
-                self.experiment = replace(self.experiment, best=best)
+                self.experiment = changed(self.experiment, best=best)
 
     def answer(self, trial: Trial, result: Result, verdict: VerdictWord | None = None) -> None:
         """Answer a validation; without a word it is what is wanted of the trial now."""
@@ -147,11 +147,11 @@ class Changes:
         if wanted in (Wanted.STOP, Wanted.CANCEL, Wanted.KILL):
             trial = trial.moved(TrialTrigger.TOLD)
         self._wanted[trial.number] = None
-        return self.put(replace(trial, wanted=wanted, wish=trial.wish + 1))
+        return self.put(changed(trial, wanted=wanted, wish=trial.wish + 1))
 
     def want_again(self, trial: Trial) -> None:
         """Open a new request for a trial that was parked."""
-        self.want(replace(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), Wanted.RUN)
+        self.want(changed(trial.moved(TrialTrigger.WANTED), request=trial.request + 1), Wanted.RUN)
 
     def create(self, proposal: Proposal, source: Trial | None) -> None:
         """Make the proposed trial and want it; one that copies another starts from that one's newest stored checkpoint."""
@@ -174,8 +174,8 @@ class Changes:
         """Return everything that has changed; `position` is the journal's new length."""
         for number in self._changed:
             trial = self._touched[number]
-            self._touched[number] = replace(trial, version=trial.version + 1, dirty=False)
-        experiment = replace(
+            self._touched[number] = changed(trial, version=trial.version + 1, dirty=False)
+        experiment = changed(
             self.experiment,
             position=position,
             version=self.experiment.version + self.is_announced,

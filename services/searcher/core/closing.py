@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 from muster.config import ExperimentConfig
-from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Closed, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
@@ -14,6 +13,7 @@ from services.searcher.core.outcomes import end_of_search, end_of_trial, ending_
 from services.searcher.core.places import Places
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 GOING = (ExperimentState.ACTIVE, ExperimentState.PAUSED)
 
@@ -41,7 +41,7 @@ class Closing:
         A sampler that learns is told first what the trial came to, if all of that has arrived: so of trials made one by one each is
         proposed knowing those before it.
         """
-        trial = replace(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
+        trial = changed(trial, closed=closed, reason=closed.reason, run=max(trial.run, closed.runs))
         trial = self._changes.put(trial.moved(TrialTrigger.TOLD))
         if closed.outcome == "rejected" and self._experiment.state in GOING:
             self.stop(ExperimentTrigger.REJECT, closed.reason, Wanted.KILL)
@@ -67,13 +67,13 @@ class Closing:
         """End a closed trial whose announced reports or checkpoints never came."""
         if trial.closed is not None and not trial.is_final:
             reason = trial.reason or "not everything that its last run announced was stored"
-            self._observe(replace(trial, reason=reason), trial.closed)
-            self._finalise(replace(trial, reason=reason), trial.closed)
+            self._observe(changed(trial, reason=reason), trial.closed)
+            self._finalise(changed(trial, reason=reason), trial.closed)
 
     def stop(self, outcome: ExperimentTrigger, reason: str | None, wanted: Wanted) -> None:
         """Begin the end of the whole search."""
         self._changes.move(ExperimentTrigger.STOP)
-        self._changes.experiment = replace(self._experiment, outcome=outcome, reason=reason)
+        self._changes.experiment = changed(self._experiment, outcome=outcome, reason=reason)
         self._journal.pause("stopping")
         self.hurry(wanted)
 
@@ -112,7 +112,7 @@ class Closing:
         """Keep how far the search is, and how many trials it comes to; what an invalid trial had reached is not taken back."""
         search = self._journal.search
         progress = max(self._experiment.progress, search.progress())
-        self._changes.experiment = replace(self._experiment, progress=progress, planned=search.planned())
+        self._changes.experiment = changed(self._experiment, progress=progress, planned=search.planned())
 
     @property
     def _experiment(self) -> Experiment:
@@ -133,7 +133,7 @@ class Closing:
 
     def _leave_behind(self, trial: Trial) -> None:
         """A trial that was not among the best of its rung and never will be ends there."""
-        trial = self._changes.put(replace(trial, is_stopped=True))
+        trial = self._changes.put(changed(trial, is_stopped=True))
         if trial.state is TrialState.PARKED:
             self.close_parked(trial)
 
@@ -145,9 +145,9 @@ class Closing:
             self._journal.observe(final.number, result_of(final), final.state.value, final.reason)
 
     def _finalise(self, trial: Trial, closed: Closed) -> None:
-        trial = replace(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
+        trial = changed(trial.moved(end_of_trial(trial, closed)), ended_at=self._changes.now)
         if trial.state is TrialState.INVALID:
-            trial = replace(trial, best=None)
+            trial = changed(trial, best=None)
         self._changes.tell(trial)
         if trial.state is TrialState.INVALID and self._changes.is_best(trial):
             self._changes.forget_best()
@@ -175,7 +175,7 @@ class Closing:
             trigger, reason = ExperimentTrigger.CANCEL, f"{reason}; no trial had reported by then"
         self._changes.move(trigger)
         progress = 1.0 if trigger is ExperimentTrigger.COMPLETE else experiment.progress
-        self._changes.experiment = replace(
+        self._changes.experiment = changed(
             self._experiment, reason=reason, progress=progress, ended_at=self._changes.now
         )
         self._journal.finish(self._experiment.state.value, reason)

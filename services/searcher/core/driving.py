@@ -4,7 +4,7 @@ An event's number is the position of its entry, so that nothing else counts them
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from muster.config import Point
@@ -15,6 +15,7 @@ from services.searcher.core.machines import ExperimentTrigger, TrialState
 from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.places import Places
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 GAVE_UP = "its program gave the search up"
 
@@ -83,14 +84,14 @@ class Driving:
             self.closing.stop(ExperimentTrigger.FAIL, last.reason or GAVE_UP, Wanted.KILL)
         elif last is not None:
             experiment = self.changes.experiment
-            self.changes.experiment = replace(experiment, reason=last.reason or experiment.reason)
+            self.changes.experiment = changed(experiment, reason=last.reason or experiment.reason)
         self.closing.end_rest(())
 
     def _stop(self, number: int) -> None:
         trial = self.changes[number]
         if trial.is_final or trial.closed is not None:
             return
-        trial = replace(trial, is_stopped=True, is_held=False, decide_at=None)
+        trial = changed(trial, is_stopped=True, is_held=False, decide_at=None)
         if trial.state is TrialState.PARKED:
             self.closing.close_parked(self.changes.put(trial))
         else:

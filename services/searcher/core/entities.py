@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from muster.config import Point
-from services.searcher.core.altering import replace
 from services.searcher.core.machines import (
     EXPERIMENT,
     TRIAL,
@@ -19,6 +18,7 @@ from services.searcher.core.machines import (
 from shared.ids import CheckpointId, ExperimentId, TrialId, derived_id
 from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 Outcome = RequestOutcome | Literal["invalid"]
 """Of a request: to the scheduler it failed where the script calls its hyperparameters invalid."""
@@ -53,8 +53,7 @@ class Checkpoint:
     is_good: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How many trials are in each state."""
 
     queued: int = 0
@@ -75,12 +74,11 @@ class Counts:
         """Return the counts after one trial went from `before` (None: it is new) to `after`."""
         counts = self
         if before is not None:
-            counts = replace(counts, **{before.value: getattr(counts, before.value) - 1})
-        return replace(counts, **{after.value: getattr(counts, after.value) + 1})
+            counts = changed(counts, **{before.value: getattr(counts, before.value) - 1})
+        return changed(counts, **{after.value: getattr(counts, after.value) + 1})
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """How far a search may go, where people have changed it since its config said so, and what it has used of its budget.
 
     Attributes:
@@ -98,8 +96,7 @@ class Terms:
     used_cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(NamedTuple):
     """An experiment's own state.
 
     Attributes:
@@ -138,7 +135,7 @@ class Experiment:
 
     def moved(self, trigger: ExperimentTrigger) -> "Experiment":
         """Return the experiment after `trigger`; a missing edge raises Broken."""
-        return replace(self, state=EXPERIMENT.next(self.state, trigger))
+        return changed(self, state=EXPERIMENT.next(self.state, trigger))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +160,7 @@ class Closed:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """A trial's own state.
 
     Attributes:
@@ -229,11 +225,11 @@ class Trial:
         newest = self.checkpoint
         if found.is_good and (newest is None or (found.run, found.step) >= (newest.run, newest.step)):
             newest = found
-        return replace(self, settled=settled, checkpoint=newest)
+        return changed(self, settled=settled, checkpoint=newest)
 
     def moved(self, trigger: TrialTrigger) -> "Trial":
         """Return the trial after `trigger`; a missing edge raises Broken."""
-        return replace(self, state=TRIAL.next(self.state, trigger))
+        return changed(self, state=TRIAL.next(self.state, trigger))
 
     def is_complete(self) -> bool:
         """Whether its request closed and everything that its last run announced has arrived."""

@@ -1,7 +1,6 @@
 """Verdicts: what a trial reports is read, kept and judged by the search, and its worker is answered."""
 
 from muster.config import ExperimentConfig
-from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.closing import GOING, Closing
 from services.searcher.core.entities import Mark, Trial
@@ -11,6 +10,7 @@ from services.searcher.core.objectives import Objectives
 from services.searcher.core.places import Places
 from services.searcher.core.results import Reading, Result, read_result
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 
 class Judging:
@@ -31,7 +31,7 @@ class Judging:
         trial = self._changes[result.trial]
         if trial.is_final or (result.run, result.number) <= trial.reported:
             return
-        trial = replace(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
+        trial = changed(trial, reported=(result.run, result.number), run=max(trial.run, result.run))
         reading = None if result.is_stale else read_result(self._config, self._objectives, result)
         if isinstance(reading, str):
             self._changes.put(trial)
@@ -54,7 +54,7 @@ class Judging:
         ):
             return
         ruling = self._journal.judge(result, reading)
-        trial = replace(
+        trial = changed(
             trial,
             decide_at=ruling.decide_at,
             is_stopped=ruling.stop,

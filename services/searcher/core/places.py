@@ -3,13 +3,13 @@ pause go on."""
 
 from collections.abc import Iterable
 
-from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes
 from services.searcher.core.entities import Trial
 from services.searcher.core.machines import ExperimentState, TrialState
 from services.searcher.core.methods.port import GoOn
 from services.searcher.core.moves import Moves, Proposal
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 
 class Places:
@@ -52,7 +52,7 @@ class Places:
         """Let a trial that has its place go on until another time; one that is about to pause stays."""
         trial = self._changes[step.trial]
         if trial.wanted is Wanted.RUN and trial.is_open:
-            self._changes.want(replace(trial, decide_at=step.decide_at), Wanted.RUN)
+            self._changes.want(changed(trial, decide_at=step.decide_at), Wanted.RUN)
         else:
             self._let_go_on(trial, step)
 
@@ -67,5 +67,5 @@ class Places:
 
     def _let_go_on(self, trial: Trial, step: GoOn) -> None:
         if not trial.is_final:
-            going = replace(trial, is_held=False, decide_at=step.decide_at)
+            going = changed(trial, is_held=False, decide_at=step.decide_at)
             self.want_to_run(self._changes.put(going, is_dirty=False))

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from muster.config import ExperimentConfig
 from services.searcher.core.accounts import accounted
-from services.searcher.core.altering import replace
 from services.searcher.core.changes import Changes, Decision
 from services.searcher.core.closing import GOING, Closing
 from services.searcher.core.driving import Driving
@@ -35,6 +34,7 @@ from services.searcher.core.warm import COLD, Warmth
 from services.searcher.core.widening import Idle, choose_limit
 from shared.errors import Conflict
 from shared.messages.specs import Wanted
+from shared.tuples import changed
 
 
 class Turn:
@@ -88,7 +88,7 @@ class Turn:
         self._changes.is_announced = True
         limits = limits_of(self._config, submitted or self._changes.now)
         moves = self._journal.start(limits, price)
-        self._changes.experiment = replace(
+        self._changes.experiment = changed(
             self.experiment,
             planned=self._journal.search.planned() or None,
             priority=self._config.resources.priority,
@@ -102,7 +102,7 @@ class Turn:
             self._journal.hold(number, run, holding)
         if trial.is_final or run <= trial.run:
             return
-        trial = replace(trial, run=run)
+        trial = changed(trial, run=run)
         has_ended = trial.closed is not None or (trial.ended is not None and trial.ended.run >= run)
         self._changes.put(trial if has_ended else trial.moved(TrialTrigger.GRANTED))
 
@@ -116,7 +116,7 @@ class Turn:
         if trial.is_final:
             return
         if trial.checkpoint is not None and trial.checkpoint.id == found.id:
-            self._changes.put(replace(trial, checkpoint=found if found.is_good else None), is_dirty=False)
+            self._changes.put(changed(trial, checkpoint=found if found.is_good else None), is_dirty=False)
             return
         trial = self._changes.put(trial.with_checkpoint(found), is_dirty=False)
         if (
@@ -139,7 +139,7 @@ class Turn:
             self._journal.hold(number, ended.run, holding)
         if trial.is_final or (trial.ended is not None and trial.ended.run >= ended.run):
             return
-        trial = replace(trial, ended=ended, run=max(trial.run, ended.run))
+        trial = changed(trial, ended=ended, run=max(trial.run, ended.run))
         if is_requeued and ended.run == trial.run and trial.closed is None:
             trial = trial.moved(TrialTrigger.REQUEUED)
         self._closing.settle(self._changes.put(trial))
@@ -150,7 +150,7 @@ class Turn:
         if request != trial.request or not trial.is_open:
             return
         if closed.outcome == "parked" and self.experiment.state in GOING and not trial.is_stopped:
-            self._park(replace(trial, run=max(trial.run, closed.runs)))
+            self._park(changed(trial, run=max(trial.run, closed.runs)))
         else:
             self._closing.close(trial, closed)
 
@@ -197,10 +197,10 @@ class Turn:
         """Let the search go so far from now on. Raises Conflict where it is over, Rejected where it cannot be changed so."""
         self._require(GOING, "edited")
         self._places.fill(self._journal.edit(edit))
-        search, terms = self._journal.search, replace(self.experiment.terms, operation=operation)
+        search, terms = self._journal.search, changed(self.experiment.terms, operation=operation)
         if edit.max_concurrent_trials is not None:
-            terms = replace(terms, max_concurrent_trials=edit.max_concurrent_trials)
-        self._changes.experiment = replace(self.experiment, planned=search.planned() or None, terms=terms)
+            terms = changed(terms, max_concurrent_trials=edit.max_concurrent_trials)
+        self._changes.experiment = changed(self.experiment, planned=search.planned() or None, terms=terms)
         self._changes.is_announced = True
         self._closing.measure()
         self._closing.end_rest(self._changes.live())
@@ -230,7 +230,7 @@ class Turn:
     def archive(self, archived: bool) -> None:
         """Raises Conflict while the search goes on."""
         self._require(tuple(EXPERIMENT.final), "archived")
-        self._changes.experiment = replace(self.experiment, archived=archived)
+        self._changes.experiment = changed(self.experiment, archived=archived)
         self._changes.is_announced = True
 
     def settle_anyway(self, number: int) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -131,14 +130,14 @@ def of_experiment(experiment: Experiment) -> Row:
 
 def of_counts(counts: Counts) -> dict[str, JsonValue]:
     """Write the states that any trial is in."""
-    return {name: count for name in Counts.__slots__ if (count := getattr(counts, name))}
+    return {name: count for name in Counts._fields if (count := getattr(counts, name))}
 
 
 def of_terms(terms: Terms) -> dict[str, JsonValue] | None:
     """Write what people have changed of a search, and its budget; None where there is neither."""
     if terms == Terms():
         return None
-    written = {**asdict(terms), "deadline": _moment(terms.deadline)}
+    written = {**terms._asdict(), "deadline": _moment(terms.deadline)}
     return {**written, "operation": str(terms.operation) if terms.operation else None}
 
 

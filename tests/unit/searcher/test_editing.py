@@ -4,7 +4,6 @@ import itertools
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -206,4 +205,4 @@ def test_a_change_is_told_at_once_with_its_operation() -> None:
     world.begin()
     decision = world.turn(lambda turn: turn.edit(Edit(max_trials=8), OPERATION))
     assert decision.is_announced
-    assert replace(decision.experiment.terms, operation=None) == type(decision.experiment.terms)()
+    assert decision.experiment.terms._replace(operation=None) == type(decision.experiment.terms)()

@@ -4,7 +4,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -233,8 +233,8 @@ def test_what_is_told_again_changes_nothing(name: str, story: Story, chance: ran
             world.events.pop()
             assert not (decision.wanted or decision.changed or decision.judged or decision.is_announced)
             assert (world.experiment, len(world.journal)) == (experiment, said)
-            assert {n: replace(t, dirty=False) for n, t in world.trials.items()} == {
-                n: replace(t, dirty=False) for n, t in trials.items()
+            assert {n: t._replace(dirty=False) for n, t in world.trials.items()} == {
+                n: t._replace(dirty=False) for n, t in trials.items()
             }
 
     story.happen(METHODS[name].world(), tell_again)

@@ -385,4 +385,4 @@ def test_a_final_trial_ignores_everything() -> None:
     world.turn(lambda turn: turn.on_validation(Result(1, 9, 1, 1, {"loss": 0.1})))
     world.turn(lambda turn: turn.on_run_ended(1, Ended(9, 0, 0), is_requeued=True))
     world.turn(lambda turn: turn.on_checkpoint(1, replace(CHECKPOINT, run=9)))
-    assert replace(world.trials[1], dirty=False) == replace(before, dirty=False)
+    assert world.trials[1]._replace(dirty=False) == before._replace(dirty=False)
