@@ -3,25 +3,19 @@
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
+from services.scheduler.core.forecast import rests
 from services.scheduler.core.placement.labels import Labels, Where, labels_of
 from shared.ids import WorkerId
 from shared.messages.plans import OutlookRequest
+from simulator.planning.question import tenant_name, workspace_name
 from simulator.trials import Item, PlainWork
 
-CASES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+CASES = (0.0, *rests.CASES)
 """The parts of all cases that a request's `rest_s` speaks of, after none."""
 LEAST_S, MOST_S = 60.0, 30 * 86_400.0
 """Of a rest that is drawn without any knowledge."""
 RUNNING_MS, WAITING_MS, NOW_MS = 0, 1000, 2000
 """First those that have slots get them again, then those that wait stand in line; whoever is planned for comes after both, and that is now."""
-
-
-def tenant_name(tenant: int) -> str:
-    return f"tenant {tenant}"
-
-
-def workspace_name(workspace: int) -> str:
-    return f"workspace {workspace}"
 
 
 def items_of(crowd: Sequence[OutlookRequest], chance: Random) -> list[Item]:

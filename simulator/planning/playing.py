@@ -13,9 +13,17 @@ from services.searcher.core.results import time_metric
 from shared.messages.specs import WHOLE_SLOT
 from simulator.machines.local import Kind
 from simulator.planning.budgets import playable
-from simulator.planning.crowd import NOW_MS, are_unknown, items_of, marks_of, tenant_name, workspace_name
+from simulator.planning.crowd import NOW_MS, are_unknown, items_of, marks_of
 from simulator.planning.memory import remember
-from simulator.planning.question import OWN_TENANT, OWN_WORKSPACE, Basics, Future, Question
+from simulator.planning.question import (
+    OWN_TENANT,
+    OWN_WORKSPACE,
+    Basics,
+    Future,
+    Question,
+    tenant_name,
+    workspace_name,
+)
 from simulator.planning.room import check_room
 from simulator.policies import bookings_of, policy_of, quotas_of, rented_of
 from simulator.searching.earlier import Earlier, Seen, Terms, length_of

@@ -64,3 +64,12 @@ class Line(Record):
     basics: Basics | None = None
     future: Future | None = None
     refused: Refused | None = None
+
+
+def tenant_name(tenant: int) -> str:
+    """Of the tenant of that number in an outlook; `workspace_name` likewise."""
+    return f"tenant {tenant}"
+
+
+def workspace_name(workspace: int) -> str:
+    return f"workspace {workspace}"

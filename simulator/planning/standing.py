@@ -8,7 +8,7 @@ from shared.messages.plans import Outlook, OutlookRequest, ProvidedPool
 from shared.messages.pools import PoolRules
 from shared.messages.workers import WorkerView
 from simulator.files.schema import Cluster, Limits, Machines, Policy, Provider, Window
-from simulator.planning.crowd import tenant_name, workspace_name
+from simulator.planning.question import tenant_name, workspace_name
 
 BOOT_S = 90.0
 """From an order to a machine that takes work, where none has come yet."""
