@@ -19,35 +19,31 @@ from shared.bus import Ask, Bus, Envelope, Responder
 from shared.clock import SystemClock
 from shared.ids import (
     DEFAULT_TENANT,
-    AllocationId,
     CheckpointId,
     ExperimentId,
-    PoolName,
     RunId,
     TenantId,
     TrialId,
     WorkerId,
+    derived_id,
     new_id,
 )
 from shared.messages.base import Command, Event
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Restore, Restored, Upload, UploadLinks
 from shared.messages.experiments import (
-    ExperimentChanged,
     GetReferences,
     Referenced,
-    TrialChanged,
-    TrialWanted,
 )
 from shared.messages.files import FileEntry
 from shared.messages.reports import LogBatch, LogLine, Mark, Report, ReportBatch, Validation
-from shared.messages.runs import AllocationFacts, GetAllocation, RunEnded, RunGranted, RunOutcome
-from shared.messages.specs import Member, Signal, TrialSpec, Wanted
+from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
 from tests.integration.servers import Servers, TestDatabase
 from tests.support.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 CLOCK = SystemClock()
+OTHER_TENANT = TenantId(derived_id(DEFAULT_TENANT, "other"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +246,11 @@ class Platform:
     async def count(self, sql: str, *arguments: object) -> int:
         return int((await self.rows(sql, *arguments))[0][0])
 
+    async def points(self, run: Run) -> int:
+        """How many are stored of this run, those that no longer count among them."""
+        joined = "registry.points p JOIN registry.series s ON s.id = p.series"
+        return await self.count(f"SELECT count(*) FROM {joined} WHERE s.run = $1", run.id)
+
     async def emitted(self, kind: str, **where: UUID) -> list[dict[str, Any]]:
         """The bodies of this type's events in the outbox, in order, that have these ids."""
         import json
@@ -288,96 +289,3 @@ async def platform(
     finally:
         for bus in buses.values():
             await bus.close()
-
-
-def granted(run: Run) -> RunGranted:
-    return RunGranted(**_state(run, 1))
-
-
-def ended(
-    run: Run,
-    outcome: RunOutcome = "completed",
-    checkpoints: int | None = 0,
-    ago_s: float = 0.0,
-    *,
-    forced: bool = False,
-) -> RunEnded:
-    return RunEnded(
-        **_state(run, 2),
-        ended_at=CLOCK.now() - timedelta(seconds=ago_s),
-        outcome=outcome,
-        forced=forced,
-        acknowledged=Signal.STOP if outcome == "stopped" else None,
-        checkpoints=checkpoints,
-        next="closed",
-    )
-
-
-def wanted(run: Run, **spec: Any) -> TrialWanted:
-    return TrialWanted(
-        trial_id=run.trial,
-        experiment_id=run.experiment,
-        version=1,
-        wanted=Wanted.RUN,
-        spec=TrialSpec(
-            **{
-                "experiment_number": 1,
-                "trial_number": 1,
-                "entrypoint": "python3 train.py",
-                "seed": 7,
-                "metric": "loss",
-                "hyperparameters": {"lr": 0.1},
-                **spec,
-            }
-        ),
-    )
-
-
-def finished_trial(run: Run) -> TrialChanged:
-    return TrialChanged(
-        trial_id=run.trial,
-        experiment_id=run.experiment,
-        version=9,
-        number=1,
-        state="completed",
-        hyperparameters={},
-        seed=7,
-        created_at=CLOCK.now(),
-        ended_at=CLOCK.now(),
-        final=True,
-    )
-
-
-def finished_experiment(run: Run) -> ExperimentChanged:
-    return ExperimentChanged(
-        experiment_id=run.experiment,
-        version=9,
-        number=1,
-        state="completed",
-        started_at=CLOCK.now(),
-        ended_at=CLOCK.now(),
-        final=True,
-    )
-
-
-def report(step: int, /, group: str = "training", **values: float) -> Report:
-    return Report(step=step, time_ms=1_000 + step, values=values, group=group)
-
-
-def validation(number: int, step: int, **values: float) -> Validation:
-    return Validation(number=number, step=step, time_ms=1_000 + step, values=values)
-
-
-def _state(run: Run, version: int) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "trial_id": run.trial,
-        "experiment_id": run.experiment,
-        "version": version,
-        "number": run.number,
-        "allocation_id": AllocationId(new_id(CLOCK)),
-        "token": run.token,
-        "pool": PoolName("default"),
-        "members": tuple(Member(worker=worker, slots=1) for worker in run.members),
-        "granted_at": CLOCK.now(),
-    }

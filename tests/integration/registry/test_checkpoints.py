@@ -1,18 +1,15 @@
-"""Checkpoints: nothing exists before its manifest is committed, and what is restored is what was saved."""
+"""Checkpoints: nothing exists before its manifest is committed, and then it stays as it was committed."""
 
 import asyncio
-import hashlib
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from uuid import UUID
 
 import pytest
-import urllib3
 
 from muster.errors import Conflict, NotFound, Rejected
-from shared.ids import DEFAULT_TENANT, CheckpointId, TenantId, WorkerId, derived_id, new_id
+from shared.ids import CheckpointId, WorkerId, derived_id, new_id
 from shared.messages.checkpoints import (
     CommitCheckpoint,
     Committed,
@@ -21,43 +18,14 @@ from shared.messages.checkpoints import (
     Upload,
     UploadLinks,
 )
-from shared.messages.files import ConfirmUpload, FileEntry, FileLink, GetCode, GetUploadUrl
-from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
-from tests.integration.registry.platform import (
-    CLOCK,
-    Platform,
-    Run,
-    ended,
-    granted,
-    report,
-    validation,
-    wanted,
-)
+from tests.integration.registry.messages import ended, granted, report, validation, wanted
+from tests.integration.registry.platform import CLOCK, Platform
+from tests.integration.registry.uploads import FILES, events, fetch, happened, manifest, save, send
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
-HTTP = urllib3.PoolManager(retries=False)
-FILES = {"model.pt": b"weights" * 1000, "optimizer/state.bin": b"moments" * 500, "empty": b""}
-
-
-def manifest(files: dict[str, bytes]) -> list[FileEntry]:
-    return [
-        FileEntry(path=path, size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-        for path, content in files.items()
-    ]
-
-
-async def send(links: tuple[FileLink, ...], files: dict[str, bytes]) -> None:
-    for link in links:
-        response = await asyncio.to_thread(HTTP.request, "PUT", link.url, body=files[link.path])
-        assert response.status == 200
-
-
-async def fetch(url: str) -> bytes:
-    response = await asyncio.to_thread(HTTP.request, "GET", url)
-    assert response.status == 200
-    return response.data
 
 
 @contextmanager
@@ -69,73 +37,6 @@ def frozen(pid: int | None) -> Iterator[None]:
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
-
-
-async def save(around: Platform, run: Run, number: int, step: int, after_report: int = 0) -> CheckpointId:
-    checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(run, checkpoint, number, step, manifest(FILES))
-    await send(links.files, FILES)
-    assert (await around.commit(run, checkpoint, after_report)).state == "saved"
-    return checkpoint
-
-
-async def events(around: Platform, kind: str, checkpoint: UUID) -> int:
-    return len(await around.emitted(f"checkpoint.{kind}", checkpoint_id=checkpoint))
-
-
-async def test_a_saved_checkpoint_is_what_the_next_run_goes_on_from(around: Platform) -> None:
-    run = around.scheduler.grant()
-    await around.reports(run, 1, [report(step, loss=1.0) for step in range(1, 30)])
-    await save(around, run, 1, 10)
-    newest = await save(around, run, 2, 20)
-    following = around.scheduler.grant(run)
-    restored = await around.restore(following)
-    assert (restored.checkpoint_id, restored.step) == (newest, 20)
-    assert {link.path: await fetch(link.url) for link in restored.files} == FILES
-    assert [link.sha256 for link in restored.files] == [
-        hashlib.sha256(FILES[link.path]).hexdigest() for link in restored.files
-    ]
-    assert await around.count("SELECT superseded_after FROM registry.runs WHERE id = $1", run.id) == 20
-    assert await events(around, "saved", newest) == 1
-
-
-async def test_a_step_that_a_later_run_reports_again_counts_once_as_the_later_says(around: Platform) -> None:
-    """As a script does that takes no notice of its `latest_checkpoint`."""
-    run = around.scheduler.grant()
-    await around.reports(run, 1, [report(step, loss=100.0 + step, lr=0.1) for step in range(1, 20)])
-    await save(around, run, 1, 14)
-    following = around.scheduler.grant(run)
-    assert (await around.restore(following)).step == 14
-    await around.reports(following, 1, [report(step, loss=float(step)) for step in range(1, 6)])
-    expected = [*((step, float(step), 2) for step in range(1, 6)), *((s, 100.0 + s, 1) for s in range(6, 15))]
-    series = {one.name: one for one in (await around.ask(GetSeries(trial_id=run.trial))).series}
-    assert [(p.step, p.value, p.run_number) for p in series["loss"].points] == expected
-    assert (series["loss"].count, series["lr"].count) == (14, 14)
-    compared = (await around.ask(CompareTrials(trials=(run.trial,), names=("loss",)))).trials[0].series[0]
-    assert compared == series["loss"]
-    summaries = {one.name: one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics}
-    loss, lr = summaries["loss"], summaries["lr"]
-    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (14, 1.0, 114.0, 114.0, 14)
-    assert loss.mean == pytest.approx(sum(value for _, value, _ in expected) / 14)
-    assert (lr.count, lr.last_step) == (14, 14)
-    await around.reports(following, 6, [report(step, loss=float(step)) for step in range(6, 31)])
-    loss = next(
-        one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics if one.name == "loss"
-    )
-    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (30, 1.0, 30.0, 30.0, 30)
-
-
-async def test_every_member_and_every_repeat_restores_the_same(around: Platform) -> None:
-    first = around.scheduler.grant()
-    checkpoint = await save(around, first, 1, 10)
-    run = around.scheduler.grant(first)
-    assert (await around.restore(run)).checkpoint_id == checkpoint
-    await save(around, run, 1, 20)
-    assert (await around.restore(run)).checkpoint_id == checkpoint
-    nothing = around.scheduler.grant()
-    assert (await around.restore(nothing)).checkpoint_id is None
-    await save(around, nothing, 1, 5)
-    assert (await around.restore(nothing)).checkpoint_id is None
 
 
 async def test_committing_again_commits_once(around: Platform) -> None:
@@ -253,7 +154,7 @@ async def test_a_lost_run_s_checkpoints_are_given_up_at_once(around: Platform) -
     checkpoint = CheckpointId(new_id(CLOCK))
     await around.upload(run, checkpoint, 1, 10, manifest(FILES))
     await around.publish("scheduler", ended(run, "lost", checkpoints=None))
-    await eventually(lambda: _happened(around, "abandoned", checkpoint))
+    await eventually(lambda: happened(around, "abandoned", checkpoint))
     assert (await around.commit(run, checkpoint)).state == "abandoned"
 
 
@@ -266,7 +167,7 @@ async def test_a_forced_run_s_late_commit_is_refused_whatever_its_end_is_called(
     links = await around.upload(run, late, 2, 20, manifest(FILES))
     await send(links.files, FILES)
     await around.publish("scheduler", ended(run, outcome, checkpoints=2, forced=True))
-    await eventually(lambda: _happened(around, "abandoned", late))
+    await eventually(lambda: happened(around, "abandoned", late))
     assert (await around.commit(run, late)).state == "abandoned"
     never_seen = await around.upload(run, CheckpointId(new_id(CLOCK)), 3, 30, manifest(FILES))
     assert (never_seen.files, never_seen.state) == ((), "abandoned")
@@ -280,39 +181,13 @@ async def test_what_was_announced_and_not_committed_is_abandoned_after_the_timeo
     await around.upload(run, announced, 2, 20, manifest(FILES))
     await around.publish("searcher", wanted(run, upload_timeout_s=5.0))
     await around.publish("scheduler", ended(run, checkpoints=3, ago_s=4.0))
-    await eventually(lambda: _happened(around, "abandoned", announced))
+    await eventually(lambda: happened(around, "abandoned", announced))
     never_heard_of = derived_id(run.id, "checkpoint", 3)
-    await eventually(lambda: _happened(around, "abandoned", never_heard_of))
+    await eventually(lambda: happened(around, "abandoned", never_heard_of))
     abandoned = await around.emitted("checkpoint.abandoned", run_id=run.id)
     assert sorted(event["number"] for event in abandoned) == [2, 3]
     assert await events(around, "abandoned", kept) == 0
     assert (await around.commit(run, announced)).state == "abandoned"
-
-
-async def test_a_trial_without_checkpoints_starts_from_the_one_it_was_given(around: Platform) -> None:
-    source = around.scheduler.grant()
-    checkpoint = await save(around, source, 1, 30)
-    run = around.scheduler.grant(start_checkpoint=checkpoint)
-    restored = await around.restore(run)
-    assert (restored.checkpoint_id, restored.step) == (checkpoint, 30)
-    lost = around.scheduler.grant(start_checkpoint=new_id(CLOCK))
-    with pytest.raises(Rejected) as error:
-        await around.restore(lost)
-    assert error.value.code == "start_checkpoint_gone"
-
-
-async def test_a_copy_starts_from_another_checkpoint_of_its_source_where_its_own_is_spoilt(
-    around: Platform,
-) -> None:
-    source = around.scheduler.grant()
-    good, spoilt = await save(around, source, 1, 30), await save(around, source, 2, 40)
-    await around.rows("UPDATE registry.checkpoints SET state = 'corrupt' WHERE id = $1", spoilt)
-    copy = around.scheduler.grant(start_checkpoint=spoilt, experiment=source.experiment)
-    restored = await around.restore(copy)
-    assert (restored.checkpoint_id, restored.step) == (good, 30)
-    elsewhere = around.scheduler.grant(start_checkpoint=spoilt)
-    with pytest.raises(Rejected, match="corrupt"):
-        await around.restore(elsewhere)
 
 
 async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> None:
@@ -377,48 +252,7 @@ async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platfo
     assert {link.path: await fetch(link.url) for link in links.files} == FILES
 
 
-async def test_code_is_kept_once_it_is_what_it_says(around: Platform) -> None:
-    content = b"archive" * 100
-    sha256, size_bytes = hashlib.sha256(content).hexdigest(), len(content)
-    query = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
-    confirm = ConfirmUpload(sha256=sha256, size_bytes=size_bytes)
-    target = await around.ask(query)
-    assert not target.known
-    with pytest.raises(Rejected) as missing:
-        await around.ask(confirm)
-    assert missing.value.code == "upload_missing"
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"something else")
-    with pytest.raises(Rejected) as mismatch:
-        await around.ask(confirm)
-    assert mismatch.value.code == "upload_mismatch"
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=content)
-    for _ in range(2):
-        assert (await around.ask(confirm)).sha256 == sha256
-    assert (await around.ask(query)).known
-    assert not (await around.ask(query, TenantId(derived_id(DEFAULT_TENANT, "other")))).known
-    link = await around.insist(GetCode(run_id=around.scheduler.grant(code_hash=sha256).id))
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"overwritten by a late client")
-    assert await fetch(link.url) == content
-    with pytest.raises(NotFound):
-        await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
-
-
-@pytest.mark.parametrize(
-    ("sha256", "size_bytes", "code"), [("zz", 1, "bad_hash"), ("0" * 64, 2**40, "too_large")]
-)
-async def test_code_that_cannot_be_is_refused(
-    around: Platform, sha256: str, size_bytes: int, code: str
-) -> None:
-    with pytest.raises(Rejected) as error:
-        await around.ask(GetUploadUrl(sha256=sha256, size_bytes=size_bytes))
-    assert error.value.code == code
-
-
 async def test_a_grant_known_by_its_event_needs_no_other(around: Platform) -> None:
     run = around.scheduler.grant()
     await around.publish("scheduler", granted(run))
     assert (await around.reports(run, 1, [report(1, loss=1.0)])).next == 2
-
-
-async def _happened(around: Platform, kind: str, checkpoint: UUID) -> bool:
-    return await events(around, kind, checkpoint) == 1

@@ -8,8 +8,9 @@ import pytest
 
 from shared.ids import CheckpointId, new_id
 from shared.messages.reports import Report, Validation
-from tests.integration.registry.platform import CLOCK, Platform, Run, granted, report, validation
-from tests.integration.registry.test_checkpoints import FILES, manifest, send
+from tests.integration.registry.messages import granted, report, validation
+from tests.integration.registry.platform import CLOCK, Platform, Run
+from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 
 QUICK = {"MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2", "MUSTER_REGISTRY__COLLECT_AFTER_S": "0"}

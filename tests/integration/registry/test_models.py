@@ -6,17 +6,9 @@ from muster.errors import Conflict
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.models import CreateModel, CreateVersion, GetLineage
-from tests.integration.registry.platform import (
-    CLOCK,
-    Platform,
-    Registry,
-    ended,
-    finished_experiment,
-    finished_trial,
-    validation,
-    wanted,
-)
-from tests.integration.registry.test_checkpoints import save
+from tests.integration.registry.messages import ended, finished_experiment, finished_trial, validation, wanted
+from tests.integration.registry.platform import CLOCK, Platform, Registry
+from tests.integration.registry.uploads import save
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")

@@ -6,8 +6,9 @@ import pytest
 
 from shared.ids import CheckpointId, new_id
 from shared.messages.reports import Mark
-from tests.integration.registry.platform import CLOCK, Platform, Registry, Run, report, validation
-from tests.integration.registry.test_checkpoints import FILES, manifest, send
+from tests.integration.registry.messages import report, validation
+from tests.integration.registry.platform import CLOCK, Platform, Registry, Run
+from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")

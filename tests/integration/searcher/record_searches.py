@@ -11,15 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from shared.ids import CheckpointId, derived_id
-from shared.messages.base import Event
-from shared.messages.checkpoints import CheckpointSaved
 from shared.messages.experiments import GetJournal
-from shared.messages.reports import ValidationStored
-from tests.integration.searcher.neighbours import Neighbours, Train
+from tests.integration.searcher.neighbours import Neighbours
+from tests.integration.searcher.searches import ASHA
 from tests.integration.searcher.test_driving import drive
-from tests.integration.searcher.test_searcher import ASHA
-from tests.integration.servers import TestDatabase
+from tests.integration.searcher.training import Train
 
 FOLDER = Path(__file__).parents[2] / "unit" / "searcher" / "recorded"
 SPACE: dict[str, Any] = {
@@ -60,27 +56,8 @@ def loss(trial: int, step: int) -> float:
     return math.sin(trial * 12.9898) + math.cos(step * trial) / step
 
 
-class Saving(Train):
-    """Every trial has a checkpoint stored with each validation, from which another may start."""
-
-    async def _publish(self, message: Event) -> None:
-        await super()._publish(message)
-        if isinstance(message, ValidationStored):
-            same = ("trial_id", "experiment_id", "run_id", "run_number", "token", "number", "step")
-            saved = CheckpointSaved(
-                checkpoint_id=CheckpointId(derived_id(message.run_id, "checkpoint", message.number)),
-                version=1,
-                state="saved",
-                files=1,
-                size_bytes=1,
-                created_at=self.neighbours.clock.now(),
-                **{name: getattr(message, name) for name in same},
-            )
-            await super()._publish(saved)
-
-
 @pytest.mark.parametrize("name", SEARCHES)
-async def test_record(service: object, neighbours: Neighbours, postgres: TestDatabase, name: str) -> None:
+async def test_record(service: object, neighbours: Neighbours, name: str) -> None:
     path = FOLDER / f"{name}.jsonl"
     if path.exists():
         pytest.skip(f"{path.name} is recorded")
@@ -91,7 +68,7 @@ async def test_record(service: object, neighbours: Neighbours, postgres: TestDat
     }
     experiment = await neighbours.submit(config)
     driving = asyncio.create_task(drive(neighbours, experiment, POINT)) if name == "custom" else None
-    await Saving(neighbours, experiment, loss).until_over()
+    await Train(neighbours, experiment, loss, saves_every=1).until_over()
     if driving is not None:
         await driving
     page = await neighbours.bus.ask(GetJournal(experiment_id=experiment, limit=1000), neighbours.tenant)

@@ -1,13 +1,11 @@
 """The searcher keeps budgets by the clock and by what the scheduler says, and a new process goes on counting."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from deploy.embedded.servers import NatsServer
 from shared.errors import Rejected, Transient
 from shared.ids import SITE, PoolName, RunId
 from shared.messages.experiments import EditSearch, ValidateConfig
@@ -21,20 +19,11 @@ from tests.integration.searcher.neighbours import (
     searcher,
     validation,
 )
-from tests.integration.searcher.test_searcher import agree_with_the_rule, document, wishes
-from tests.integration.servers import TestDatabase
+from tests.integration.searcher.searches import agree_with_the_rule, document, wishes
 from tests.support.waiting import eventually
 
 RANDOM = {"name": "random", "max_trials": 8, "max_concurrent_trials": 1}
 HURRIED = {"MUSTER_SEARCHER__BUDGET_EVERY_S": "0.2"}
-
-
-@pytest.fixture
-async def neighbours(
-    nats_server: NatsServer, postgres: TestDatabase, nats_credentials: Callable[[str], Path]
-) -> AsyncIterator[Neighbours]:
-    async with Neighbours.joined(nats_server.url, nats_credentials("admin")) as joined:
-        yield joined
 
 
 async def test_a_limit_is_kept_by_a_process_that_did_not_see_the_runs_begin(

@@ -10,9 +10,9 @@ import pytest
 from shared.ids import CheckpointId
 from shared.messages.experiments import ExperimentChanged, GetReferences, TrialWanted
 from shared.messages.queue import RequestOutcome
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
-from tests.integration.searcher.test_crashes import Patient, count_wishes
-from tests.integration.searcher.test_searcher import agree_with_the_rule, document
+from tests.integration.searcher.neighbours import Neighbours, searcher
+from tests.integration.searcher.searches import agree_with_the_rule, count_wishes, document
+from tests.integration.searcher.training import Patient, Train
 from tests.support.waiting import PATIENCE_S, eventually
 
 PBT: dict[str, Any] = {

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from shared.ids import ExperimentId
-from shared.messages.experiments import TrialWanted
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
-from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule, document
-from tests.support.waiting import PATIENCE_S, eventually
+from tests.integration.searcher.neighbours import Neighbours, searcher
+from tests.integration.searcher.searches import ASHA, agree_with_the_rule, count_wishes, document
+from tests.integration.searcher.training import Patient, Train
+from tests.support.waiting import PATIENCE_S
 
 POINTS = [
     "consumer.after_inbox:9",
@@ -26,26 +25,6 @@ POINTS = [
 
 def loss(trial: int, step: int) -> float:
     return math.cos(trial * 78.233) + 1 / step
-
-
-class Patient(Train):
-    """A trial whose verdict was lost in the crash goes on by the wish, as the desired set would tell it."""
-
-    async def _await_verdict(self, run: object, number: int, before: TrialWanted) -> None:
-        await eventually(lambda: self._wish(before.trial_id).version > before.version, every_s=0.005)
-
-
-async def count_wishes(neighbours: Neighbours, experiment: ExperimentId) -> None:
-    """Each trial's wishes count up from 1 without a gap, and each was told once."""
-
-    def is_whole() -> bool:
-        # What a killed process had committed and not published comes last.
-        versions: dict[object, list[int]] = {}
-        for wish in neighbours.heard.all(TrialWanted, experiment):
-            versions.setdefault(wish.trial_id, []).append(wish.version)
-        return all(sorted(found) == list(range(1, len(found) + 1)) for found in versions.values())
-
-    await eventually(is_whole)
 
 
 @pytest.mark.parametrize("point", POINTS)

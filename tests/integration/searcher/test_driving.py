@@ -17,8 +17,9 @@ from shared.messages.searches import (
     SearchOperation,
     TellSearch,
 )
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
-from tests.integration.searcher.test_searcher import agree_with_the_rule, document
+from tests.integration.searcher.neighbours import Neighbours, searcher
+from tests.integration.searcher.searches import agree_with_the_rule, document
+from tests.integration.searcher.training import Train
 from tests.support.waiting import PATIENCE_S, eventually
 
 TRIALS = 6

@@ -13,9 +13,9 @@ from shared.ids import ExperimentId, TenantId
 from shared.messages.base import Event
 from shared.messages.experiments import FrontTrial, GetFront
 from shared.messages.reports import ValidationStored
-from tests.integration.searcher.neighbours import Neighbours, Train, searcher
-from tests.integration.searcher.test_crashes import Patient
-from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule
+from tests.integration.searcher.neighbours import Neighbours, searcher
+from tests.integration.searcher.searches import ASHA, agree_with_the_rule
+from tests.integration.searcher.training import Patient, Train
 from tests.support.waiting import PATIENCE_S, eventually
 
 CONFIG = {

@@ -12,7 +12,7 @@ from tests.integration.searcher.neighbours import (
     searcher,
     validation,
 )
-from tests.integration.searcher.test_searcher import document, wishes
+from tests.integration.searcher.searches import document, wishes
 from tests.support.waiting import eventually
 
 

@@ -9,8 +9,8 @@ import pytest
 from shared.ids import ExperimentId
 from shared.messages.experiments import ReplayExperiment
 from tests.integration.searcher.neighbours import Neighbours, searcher
-from tests.integration.searcher.test_crashes import Patient, loss
-from tests.integration.searcher.test_searcher import ASHA, agree_with_the_rule, document, rows
+from tests.integration.searcher.searches import ASHA, agree_with_the_rule, document, loss, rows
+from tests.integration.searcher.training import Patient
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 

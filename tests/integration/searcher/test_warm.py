@@ -1,19 +1,15 @@
 """Searches that begin with what earlier ones of their workspace came to, read from the real tables."""
 
-import math
 from typing import Any
 
 import pytest
 
 from shared.errors import Rejected
 from shared.messages.experiments import GetJournal, ValidateConfig
-from tests.integration.searcher.neighbours import Neighbours, Train
-from tests.integration.searcher.test_searcher import ASHA, RANDOM, agree_with_the_rule, document
+from tests.integration.searcher.neighbours import Neighbours
+from tests.integration.searcher.searches import ASHA, RANDOM, agree_with_the_rule, document, loss
+from tests.integration.searcher.training import Train
 from tests.support.waiting import eventually
-
-
-def loss(trial: int, step: int) -> float:
-    return math.sin(trial * 12.9898) + 1 / step
 
 
 async def run(neighbours: Neighbours, config: dict[str, Any]) -> tuple[Any, int]:

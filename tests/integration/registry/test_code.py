@@ -1,0 +1,51 @@
+"""Code is kept under its hash once it is what it says, and stays so."""
+
+import asyncio
+import hashlib
+
+import pytest
+
+from muster.errors import NotFound, Rejected
+from shared.ids import DEFAULT_TENANT, TenantId, derived_id
+from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.uploads import HTTP, fetch
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+async def test_code_is_kept_once_it_is_what_it_says(around: Platform) -> None:
+    content = b"archive" * 100
+    sha256, size_bytes = hashlib.sha256(content).hexdigest(), len(content)
+    query = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
+    confirm = ConfirmUpload(sha256=sha256, size_bytes=size_bytes)
+    target = await around.ask(query)
+    assert not target.known
+    with pytest.raises(Rejected) as missing:
+        await around.ask(confirm)
+    assert missing.value.code == "upload_missing"
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"something else")
+    with pytest.raises(Rejected) as mismatch:
+        await around.ask(confirm)
+    assert mismatch.value.code == "upload_mismatch"
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=content)
+    for _ in range(2):
+        assert (await around.ask(confirm)).sha256 == sha256
+    assert (await around.ask(query)).known
+    assert not (await around.ask(query, TenantId(derived_id(DEFAULT_TENANT, "other")))).known
+    link = await around.insist(GetCode(run_id=around.scheduler.grant(code_hash=sha256).id))
+    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"overwritten by a late client")
+    assert await fetch(link.url) == content
+    with pytest.raises(NotFound):
+        await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
+
+
+@pytest.mark.parametrize(
+    ("sha256", "size_bytes", "code"), [("zz", 1, "bad_hash"), ("0" * 64, 2**40, "too_large")]
+)
+async def test_code_that_cannot_be_is_refused(
+    around: Platform, sha256: str, size_bytes: int, code: str
+) -> None:
+    with pytest.raises(Rejected) as error:
+        await around.ask(GetUploadUrl(sha256=sha256, size_bytes=size_bytes))
+    assert error.value.code == code

@@ -1,0 +1,95 @@
+"""What is restored is what was saved, and what later runs say counts from there."""
+
+import hashlib
+
+import pytest
+
+from muster.errors import Rejected
+from shared.ids import new_id
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+from tests.integration.registry.messages import report
+from tests.integration.registry.platform import CLOCK, Platform
+from tests.integration.registry.uploads import FILES, events, fetch, save
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+async def test_a_saved_checkpoint_is_what_the_next_run_goes_on_from(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, loss=1.0) for step in range(1, 30)])
+    await save(around, run, 1, 10)
+    newest = await save(around, run, 2, 20)
+    following = around.scheduler.grant(run)
+    restored = await around.restore(following)
+    assert (restored.checkpoint_id, restored.step) == (newest, 20)
+    assert {link.path: await fetch(link.url) for link in restored.files} == FILES
+    assert [link.sha256 for link in restored.files] == [
+        hashlib.sha256(FILES[link.path]).hexdigest() for link in restored.files
+    ]
+    assert await around.count("SELECT superseded_after FROM registry.runs WHERE id = $1", run.id) == 20
+    assert await events(around, "saved", newest) == 1
+
+
+async def test_a_step_that_a_later_run_reports_again_counts_once_as_the_later_says(around: Platform) -> None:
+    """As a script does that takes no notice of its `latest_checkpoint`."""
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, loss=100.0 + step, lr=0.1) for step in range(1, 20)])
+    await save(around, run, 1, 14)
+    following = around.scheduler.grant(run)
+    assert (await around.restore(following)).step == 14
+    await around.reports(following, 1, [report(step, loss=float(step)) for step in range(1, 6)])
+    expected = [*((step, float(step), 2) for step in range(1, 6)), *((s, 100.0 + s, 1) for s in range(6, 15))]
+    series = {one.name: one for one in (await around.ask(GetSeries(trial_id=run.trial))).series}
+    assert [(p.step, p.value, p.run_number) for p in series["loss"].points] == expected
+    assert (series["loss"].count, series["lr"].count) == (14, 14)
+    compared = (await around.ask(CompareTrials(trials=(run.trial,), names=("loss",)))).trials[0].series[0]
+    assert compared == series["loss"]
+    summaries = {one.name: one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics}
+    loss, lr = summaries["loss"], summaries["lr"]
+    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (14, 1.0, 114.0, 114.0, 14)
+    assert loss.mean == pytest.approx(sum(value for _, value, _ in expected) / 14)
+    assert (lr.count, lr.last_step) == (14, 14)
+    await around.reports(following, 6, [report(step, loss=float(step)) for step in range(6, 31)])
+    loss = next(
+        one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics if one.name == "loss"
+    )
+    assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (30, 1.0, 30.0, 30.0, 30)
+
+
+async def test_every_member_and_every_repeat_restores_the_same(around: Platform) -> None:
+    first = around.scheduler.grant()
+    checkpoint = await save(around, first, 1, 10)
+    run = around.scheduler.grant(first)
+    assert (await around.restore(run)).checkpoint_id == checkpoint
+    await save(around, run, 1, 20)
+    assert (await around.restore(run)).checkpoint_id == checkpoint
+    nothing = around.scheduler.grant()
+    assert (await around.restore(nothing)).checkpoint_id is None
+    await save(around, nothing, 1, 5)
+    assert (await around.restore(nothing)).checkpoint_id is None
+
+
+async def test_a_trial_without_checkpoints_starts_from_the_one_it_was_given(around: Platform) -> None:
+    source = around.scheduler.grant()
+    checkpoint = await save(around, source, 1, 30)
+    run = around.scheduler.grant(start_checkpoint=checkpoint)
+    restored = await around.restore(run)
+    assert (restored.checkpoint_id, restored.step) == (checkpoint, 30)
+    lost = around.scheduler.grant(start_checkpoint=new_id(CLOCK))
+    with pytest.raises(Rejected) as error:
+        await around.restore(lost)
+    assert error.value.code == "start_checkpoint_gone"
+
+
+async def test_a_copy_starts_from_another_checkpoint_of_its_source_where_its_own_is_spoilt(
+    around: Platform,
+) -> None:
+    source = around.scheduler.grant()
+    good, spoilt = await save(around, source, 1, 30), await save(around, source, 2, 40)
+    await around.rows("UPDATE registry.checkpoints SET state = 'corrupt' WHERE id = $1", spoilt)
+    copy = around.scheduler.grant(start_checkpoint=spoilt, experiment=source.experiment)
+    restored = await around.restore(copy)
+    assert (restored.checkpoint_id, restored.step) == (good, 30)
+    elsewhere = around.scheduler.grant(start_checkpoint=spoilt)
+    with pytest.raises(Rejected, match="corrupt"):
+        await around.restore(elsewhere)

@@ -1,0 +1,128 @@
+"""What the stored reports are read as: series, summaries, comparisons, and the curves of earlier runs."""
+
+import math
+
+import pytest
+
+from muster.errors import Rejected
+from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries, SeriesPage, TrialSummaries
+from shared.messages.plans import GetCurves
+from shared.messages.reports import Report, Validation
+from tests.integration.registry.messages import ended, report, validation
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+async def test_not_a_number_is_kept_as_such(around: Platform) -> None:
+    run = around.scheduler.grant()
+    values = [1.0, math.nan, math.inf, -math.inf, -0.0, 1e308]
+    await around.reports(run, 1, [validation(n + 1, n, loss=value) for n, value in enumerate(values)])
+    page = await around.ask(GetSeries(trial_id=run.trial))
+    assert isinstance(page, SeriesPage)
+    assert [repr(point.value) for point in page.series[0].points] == [repr(value) for value in values]
+    summaries = await around.ask(GetSummaries(trial_id=run.trial))
+    assert isinstance(summaries, TrialSummaries)
+    assert (summaries.metrics[0].count, summaries.metrics[0].min, summaries.metrics[0].max) == (
+        6,
+        -0.0,
+        1e308,
+    )
+    stored = await around.emitted("validation.stored", run_id=run.id)
+    assert [event["values"]["loss"] for event in stored] == [1.0, "NaN", "Infinity", "-Infinity", -0.0, 1e308]
+
+
+async def test_large_batches_go_by_copy_and_read_the_same(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, a=step, b=-step) for step in range(3000)])
+    await around.reports(run, 3001, [report(3000, a=3000.0, b=-3000.0)])
+    page = await around.ask(GetSeries(trial_id=run.trial, names=("a",), max_points=None))
+    assert [(point.step, point.value) for point in page.series[0].points] == [
+        (s, float(s)) for s in range(3001)
+    ]
+    thinned = await around.ask(GetSeries(trial_id=run.trial, max_points=50))
+    assert [(s.name, s.count, len(s.points)) for s in thinned.series] == [("a", 3001, 50), ("b", 3001, 50)]
+    summary = (await around.ask(GetSummaries(trial_id=run.trial))).metrics[0]
+    assert (summary.count, summary.min, summary.max, summary.mean, summary.last) == (
+        3001,
+        0.0,
+        3000.0,
+        1500.0,
+        3000.0,
+    )
+
+
+async def test_after_a_roll_back_older_points_beyond_it_do_not_count(around: Platform) -> None:
+    old = around.scheduler.grant()
+    await around.reports(old, 1, [report(step, loss=100.0 + step) for step in range(1, 6)])
+    new = around.scheduler.grant(old)
+    assert (await around.restore(new)).checkpoint_id is None
+    await around.reports(new, 1, [report(step, loss=float(step)) for step in range(1, 4)])
+    await around.reports(old, 6, [report(6, loss=106.0)])
+    page = await around.ask(GetSeries(trial_id=old.trial))
+    assert [(p.step, p.value, p.run_number) for p in page.series[0].points] == [
+        (1, 1.0, 2),
+        (2, 2.0, 2),
+        (3, 3.0, 2),
+    ]
+    summary = (await around.ask(GetSummaries(trial_id=old.trial))).metrics[0]
+    assert (summary.count, summary.max, summary.last, summary.last_step) == (3, 3.0, 3.0, 3)
+    assert await around.points(old) == 6
+
+
+async def test_trials_are_compared_side_by_side(around: Platform) -> None:
+    runs = [around.scheduler.grant() for _ in range(3)]
+    for number, run in enumerate(runs):
+        await around.reports(run, 1, [report(step, loss=float(number), other=9.0) for step in range(40)])
+    pages = await around.ask(
+        CompareTrials(trials=tuple(run.trial for run in runs), names=("loss",), max_points=10)
+    )
+    assert [(page.trial_id, len(page.series), len(page.series[0].points)) for page in pages.trials] == [
+        (run.trial, 1, 10) for run in runs
+    ]
+
+
+async def test_an_answer_that_would_not_fit_says_how_to_ask(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(step, a=1.0, b=2.0, c=3.0) for step in range(3000)])
+    with pytest.raises(Rejected) as refused:
+        await around.ask(GetSeries(trial_id=run.trial, max_points=None))
+    assert refused.value.code == "answer_too_large"
+    assert "max_points" in (refused.value.hint or "")
+
+
+async def test_runs_of_a_code_are_told_with_their_times_and_validations(around: Platform) -> None:
+    code = "c" * 64
+    runs = [around.scheduler.grant(code_hash=code), around.scheduler.grant(code_hash=code)]
+    silent, other = around.scheduler.grant(code_hash=code), around.scheduler.grant(code_hash="d" * 64)
+    for run in (*runs, other):
+        batch: list[Report | Validation] = [
+            validation(1, 10, loss=0.5, epochs=1.0),
+            validation(2, 20, loss=math.nan, epochs=2.0),
+            validation(3, 30, accuracy=0.5),
+        ]
+        await around.reports(run, 1, batch)
+    for run in (runs[0], silent, other, runs[1]):
+        await around.publish(
+            "scheduler", ended(run, "stopped", ago_s=60.0 if run is runs[0] else 0.0), run.tenant
+        )
+    question = GetCurves(code_hash=code, metric="loss", time_metric="epochs")
+
+    async def are_told() -> bool:
+        return len((await around.ask(question)).runs) == 2
+
+    await eventually(are_told)
+    found = (await around.ask(question)).runs
+    assert [one.trial_id for one in found] == [run.trial for run in runs], "oldest first"
+    first = found[0]
+    assert (first.times, first.at_ms, first.outcome, first.slots) == (
+        (1.0, 2.0),
+        (1010, 1020),
+        "stopped",
+        1.0,
+    )
+    assert first.values[0] == 0.5 and math.isnan(first.values[1])
+    by_step = (await around.ask(GetCurves(code_hash=code, metric="loss"))).runs[0]
+    assert by_step.times == (10.0, 20.0, 30.0) and math.isnan(by_step.values[2])
+    assert (await around.ask(question, OTHER_TENANT)).runs == ()
