@@ -2,7 +2,6 @@
 
 import atexit
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,15 +12,13 @@ from muster import _clock, wire
 from muster._output import outlive_full_disk
 from muster._trial import alone, devices
 from muster._trial.channel import Channel
+from muster._trial.checkpoints import Checkpoints
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.values import (
     Hyperparameters,
     check_metrics,
     check_step,
-    directory_size,
-    is_for_lack_of_room,
 )
-from muster.errors import Rejected
 from muster.wire import Json
 
 if TYPE_CHECKING:
@@ -87,6 +84,7 @@ class Trial:
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
+        self._checkpoints = Checkpoints(description, gang, channel, self._console)
         self._awaited: tuple[int, float] | None = None
         self._stopping = False
 
@@ -147,23 +145,8 @@ class Trial:
             OSError: A disk is full, here or where another rank wrote: nothing of the checkpoint is left. What let it
                 pass is started again without charge; what catches it may train on.
         """
-        number = self._counts.checkpoints + 1
-        if self._gang:
-            number = self._gang.number("checkpoint", number)
-        directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
-        failure = None
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
+        with self._checkpoints.write(step, metadata) as directory:
             yield directory
-        except BaseException as error:
-            if not is_for_lack_of_room(error, directory):
-                self._discard(directory)
-                raise
-            failure = error
-        self._complete(directory, failure)
-        if self.rank == 0:
-            self._announce(number, int(step), directory, metadata)
-        self._counts.checkpoints = number
 
     def invalid(self, reason: str) -> NoReturn:
         """Say that these hyperparameters make no sense, and end: the search tries another point instead and does not count this one.
@@ -190,30 +173,6 @@ class Trial:
         group = "validation" if validation else "training"
         point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
         self._channel.report(point, urgent=decision)
-
-    def _complete(self, directory: Path, failure: BaseException | None) -> None:
-        """Let a gang bring its files together; a lack of room on one rank is an error on all, so that they stay in step."""
-        is_whole = failure is None
-        if self._gang:
-            is_whole = self._gang.gather_files(directory, is_whole)
-        if not is_whole:
-            shutil.rmtree(directory, ignore_errors=True)
-            disk = self._description.disk or directory.parent
-            raise wire.disk_full(self._description.worker, disk) from failure
-
-    def _discard(self, directory: Path) -> None:
-        """Remove what a failed block wrote; in a gang, others may still be writing beside it."""
-        if self._gang is None:
-            shutil.rmtree(directory, ignore_errors=True)
-
-    def _announce(self, number: int, step: int, directory: Path, metadata: dict[str, Json]) -> None:
-        if not directory_size(str(directory)):
-            raise Rejected("checkpoint_empty", f"nothing was written into the checkpoint of step {step}")
-        if self._channel is None:
-            self._console.print_checkpoint(step, str(directory))
-            return
-        announced = wire.Checkpoint(number, step, str(directory), self._channel.reports, metadata)
-        self._channel.announce(announced)
 
     def _answer(self) -> bool:
         """Rank 0: what the worker asks for now, after the verdict that is due."""
