@@ -19,7 +19,7 @@ from worker.files.restore import CheckpointCache
 from worker.files.transfer import Transfer
 from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
 from worker.journal import Journal
-from worker.launch import Machine
+from worker.launch.machine import Machine
 from worker.line import Line
 from worker.logs import LogTail, Output, Stream
 from worker.places import Places, RunPlaces

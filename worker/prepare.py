@@ -7,7 +7,7 @@ from muster.errors import Transient
 from shared import telemetry
 from shared.outages import Outages
 from worker.context import RunContext
-from worker.launch import spec_of, write_trial_file
+from worker.launch.description import spec_of, write_trial_file
 
 MAX_RETRY_S = 5.0
 ROOM_AGAIN_S = 1.0

@@ -24,7 +24,8 @@ from worker.core.fleet import Gate, apply_desired, pass_gate
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.run import LocalRun
 from worker.core.state import RunState
-from worker.launch import RENDEZVOUS, part_of, spec_of
+from worker.launch.description import spec_of
+from worker.launch.frames import RENDEZVOUS, part_of
 from worker.parent import ParentLink
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession

@@ -21,7 +21,8 @@ from worker.files.transfer import Transfer, new_session
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
 from worker.identity import load_badge
-from worker.launch import Machine, find_account
+from worker.launch.accounts import find_account
+from worker.launch.machine import Machine
 from worker.line import Line
 from worker.parent import ParentEvents, ParentLink, parent_environment
 from worker.places import Places

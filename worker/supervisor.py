@@ -14,7 +14,7 @@ from worker.core import run as core
 from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
 from worker.core.run import LocalRun
 from worker.core.state import RunState, Trigger
-from worker.launch import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
+from worker.launch.frames import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.store import KeptRun, Store
 

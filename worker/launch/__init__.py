@@ -1,0 +1,1 @@
+"""From an allocation to the processes of one machine."""

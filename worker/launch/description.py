@@ -1,0 +1,39 @@
+"""What the processes of a run must know, as its allocation says it."""
+
+from pathlib import Path
+
+from muster import wire
+from muster.errors import Rejected
+from shared.messages.allocations import DesiredAllocation
+from shared.messages.specs import TrialSpec
+from worker.core.run import LocalRun
+from worker.launch.machine import Machine
+from worker.places import RunPlaces
+
+
+def spec_of(allocation: DesiredAllocation) -> TrialSpec:
+    """The allocation's spec: a kept allocation always has it."""
+    if allocation.spec is None:
+        raise Rejected("spec_missing", f"allocation {allocation.allocation_id} came without its spec")
+    return allocation.spec
+
+
+def write_trial_file(
+    places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Path | None
+) -> None:
+    """Write what ranks must know; it needs no daemon to be read."""
+    spec = spec_of(allocation)
+    description = wire.TrialFile(
+        socket=str(machine.socket),
+        size=run.seat.size,
+        hparams=dict(spec.hyperparameters),
+        seed=spec.seed,
+        checkpoints=str(places.checkpoints),
+        latest_checkpoint=str(latest) if latest else None,
+        time_metric=spec.time_metric,
+        data=dict(spec.data),
+        horovod=run.seat.size > 1,
+        worker=machine.worker,
+        disk=str(machine.disk),
+    )
+    places.trial_file.write_text(wire.trial_file_text(description))
