@@ -22,7 +22,7 @@ from muster._trial.values import (
 from muster.wire import Json
 
 if TYPE_CHECKING:
-    from muster._trial.horovod import Gang
+    from muster._trial.gang import Gang
 
 __all__ = ["Trial", "trial"]
 
@@ -232,6 +232,7 @@ def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Tr
 
 
 def _join_gang() -> "Gang":
-    from muster._trial.horovod import Gang
+    from muster._trial.gang import Gang
+    from muster._trial.horovod import HorovodExchange
 
-    return Gang()
+    return Gang(HorovodExchange())

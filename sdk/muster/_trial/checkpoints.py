@@ -14,7 +14,7 @@ from muster.errors import Rejected
 from muster.wire import Json
 
 if TYPE_CHECKING:
-    from muster._trial.horovod import Gang
+    from muster._trial.gang import Gang
 
 
 class Checkpoints:

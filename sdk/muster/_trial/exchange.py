@@ -1,0 +1,34 @@
+"""What a gang's ranks can exchange: the port that each way of training together implements. Imported only when there is more than one rank."""
+
+from typing import Protocol
+
+import torch
+
+
+class Exchange(Protocol):
+    """Ranks that have found each other. Every method is collective: all ranks call it, in the same order and with the same `name`."""
+
+    @property
+    def rank(self) -> int:
+        """This process's number, from 0."""
+
+    @property
+    def size(self) -> int:
+        """Number of ranks."""
+
+    @property
+    def local_rank(self) -> int:
+        """This process's number on its machine."""
+
+    @property
+    def local_size(self) -> int:
+        """Number of ranks on this machine."""
+
+    def broadcast(self, tensor: torch.Tensor, root: int, name: str) -> torch.Tensor:
+        """`root`'s tensor, on every rank. Shapes and types are alike on all; it lies in the machine's own memory."""
+
+    def total(self, tensor: torch.Tensor, name: str) -> torch.Tensor:
+        """The sum of the ranks' tensors. It lies in the machine's own memory."""
+
+    def gather(self, value: object, name: str) -> list[object]:
+        """Every rank's value, by rank. A value can be pickled."""

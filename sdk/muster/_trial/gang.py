@@ -1,0 +1,55 @@
+"""What the ranks of a gang do together, whatever carries their exchange. Imported only when there is more than one rank."""
+
+import time
+from pathlib import Path
+
+import torch
+
+from muster._trial.agreement import Cadence
+from muster._trial.exchange import Exchange
+from muster._trial.gathering import gather_files
+
+
+class Gang:
+    """The ranks of one run. Every method is collective unless it says otherwise: all ranks call it, in the same order."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.rank, self.size, self.local_rank = exchange.rank, exchange.size, exchange.local_rank
+        self._exchange = exchange
+        self._cadence = Cadence()
+        self._calls_left = 0
+
+    def asks_now(self) -> bool:
+        """Count a call of `should_stop`; True when this one is the collective one. No communication."""
+        self._cadence.on_call()
+        self._calls_left -= 1
+        return self._calls_left <= 0
+
+    def agree(self, stop: bool, decide_at: float | None) -> bool:
+        """Rank 0's answer, on every rank; also fixes when all ask again."""
+        calls = self._cadence.plan_calls(time.monotonic(), decide_at) if self.rank == 0 else 0
+        answer, self._calls_left = self._from_first("muster.should_stop", int(stop), calls)
+        return bool(answer)
+
+    def on_validation(self, at: float) -> None:
+        """Rank 0 reported a validation. No communication."""
+        self._cadence.on_validation(at)
+
+    def number(self, name: str, value: int) -> int:
+        """Rank 0's number, on every rank."""
+        return self._from_first(f"muster.{name}", value, 0)[0]
+
+    def mean(self, name: str, value: float) -> float:
+        """The ranks' mean of a number."""
+        mine = torch.tensor([value], dtype=torch.float64)
+        return float(self._exchange.total(mine, f"muster.{name}").item()) / self.size
+
+    def gather_files(self, folder: Path, is_written: bool) -> bool:
+        """As `gathering.gather_files`."""
+        return gather_files(self._exchange, folder, is_written)
+
+    def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
+        # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.
+        tensor = torch.tensor([first, second], dtype=torch.int64)
+        result = self._exchange.broadcast(tensor, 0, name).tolist()
+        return int(result[0]), int(result[1])
