@@ -21,7 +21,8 @@ from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads,
 from worker.journal import Journal
 from worker.launch.machine import Machine
 from worker.line import Line
-from worker.logs import LogTail, Output, Stream
+from worker.logs import LogTail
+from worker.outputs import Output, Stream
 from worker.places import Places, RunPlaces
 from worker.ranks.session import RankSession, SessionEvents
 from worker.sources import Source

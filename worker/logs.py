@@ -1,11 +1,10 @@
-"""Output files of ranks into the logs' journal, each line once, with rank, stream, time and level."""
+"""Output of ranks into the logs' journal, each line once, with rank, stream, time and level. Neighbour: `outputs` reads the files."""
 
 import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -14,12 +13,11 @@ from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.outages import Outages
-from worker.core.lines import Level, cut_lines, find_error, guess_level
+from worker.core.lines import Level, find_error, guess_level
 from worker.journal import Journal
+from worker.outputs import Output, OutputReader, Stream
 
 POLL_S = 0.25
-READ_BYTES = 128 * 1024
-LAST_BYTES = 16 * 1024
 READS_PER_POLL = 4
 """What a running trial prints beyond 2 MB/s waits in its file: logs must not starve reports."""
 WARNINGS = 20
@@ -28,22 +26,6 @@ REMARK_EVERY = timedelta(minutes=10)
 SAID = 200
 """So many lines of the platform's own wait for room on a full disk."""
 _KEEPING = "keeping the trial's output; it waits in its files"
-
-Stream = Literal["stdout", "stderr"]
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """One file that a rank writes."""
-
-    path: Path
-    rank: int
-    stream: Stream
-
-    @property
-    def key(self) -> str:
-        """Its name among the offsets."""
-        return f"{self.rank}.{self.stream}"
 
 
 class LogTail:
@@ -59,10 +41,10 @@ class LogTail:
     ) -> None:
         self._journal = journal
         self._offsets_path = offsets_path
-        self._outputs = outputs
         self._clock = clock
         self._on_lines = on_lines
-        self._offsets = self._load_offsets()
+        offsets = self._load_offsets()
+        self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
         self._outages = Outages()
         self._said: deque[bytes] = deque(maxlen=SAID)
         self._ending = asyncio.Event()
@@ -73,8 +55,8 @@ class LogTail:
 
     def make_files(self) -> None:
         """Make the outputs, so that a rank finds its own also when the disk has no room for a new file."""
-        for output in self._outputs:
-            output.path.touch()
+        for reader in self._readers:
+            reader.output.path.touch()
 
     def last_error(self, rank: int) -> str:
         """The error that a rank's last traceback names; empty without one."""
@@ -90,7 +72,7 @@ class LogTail:
             is_last = self._ending.is_set()
             try:
                 self._write_said()
-                more = [self._read_some(output, is_last) for output in self._outputs]
+                more = [self._read_some(reader, is_last) for reader in self._readers]
                 self._outages.worked(_KEEPING)
             except OSError as error:
                 self._outages.failed(_KEEPING, error)
@@ -130,12 +112,8 @@ class LogTail:
 
     def _end_of(self, rank: int) -> bytes:
         """The last that a rank wrote to stderr."""
-        for output in self._outputs:
-            if (output.rank, output.stream) == (rank, "stderr"):
-                with suppress(OSError), output.path.open("rb") as source:
-                    source.seek(max(0, output.path.stat().st_size - LAST_BYTES))
-                    return source.read()
-        return b""
+        ends = (reader.last() for reader in self._readers if reader.output.key == f"{rank}.stderr")
+        return next(ends, b"")
 
     def _finish(self) -> None:
         """The last lines; done when they are written too."""
@@ -157,35 +135,29 @@ class LogTail:
             self._append(self._said)
             self._said.clear()
 
-    def _read_some(self, output: Output, is_last: bool) -> bool:
+    def _read_some(self, reader: OutputReader, is_last: bool) -> bool:
         """Whether there is more to read."""
-        return all(self._read_output(output, is_last) for _ in range(READS_PER_POLL))
+        return all(self._read(reader, is_last) for _ in range(READS_PER_POLL))
 
-    def _read_output(self, output: Output, is_last: bool) -> bool:
+    def _read(self, reader: OutputReader, is_last: bool) -> bool:
         """Whether there may be more."""
-        offset = self._offsets.get(output.key, 0)
-        try:
-            if output.path.stat().st_size <= offset:
-                return False
-            with output.path.open("rb") as source:
-                source.seek(offset)
-                data = source.read(READ_BYTES)
-        except OSError:
-            return False
-        cut = cut_lines(data, is_last and len(data) < READ_BYTES)
-        if not cut.lines:
-            return False
-        after = offset + cut.consumed
-        records = [self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines]
-        # The newest record of a read says how far it went: the offsets' file may be older by one read.
-        records[-1] = records[-1][:-1] + b',"at":' + json.dumps([output.key, after]).encode() + b"}"
-        self._append(records)
-        self._offsets[output.key] = after
-        self._save_offsets()
-        return len(data) == READ_BYTES
+        now, output = self._clock.monotonic(), reader.output
+        cut, has_more = reader.read(now, is_last)
+        if cut.lines:
+            records = [
+                self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines
+            ]
+            # The newest record of a read says how far it went: the offsets' file may be older by one read.
+            at = json.dumps([output.key, reader.offset + cut.consumed]).encode()
+            records[-1] = records[-1][:-1] + b',"at":' + at + b"}"
+            self._append(records)
+        reader.take(cut, now)
+        if cut.lines:
+            self._save_offsets()
+        return has_more and cut.consumed > 0
 
     def _record(
-        self, rank: int, stream: Literal["stdout", "stderr", "platform"], level: Level | None, text: str
+        self, rank: int, stream: Stream | Literal["platform"], level: Level | None, text: str
     ) -> bytes:
         now_ms = int(self._clock.now().timestamp() * 1000)
         line = LogLine(rank=rank, stream=stream, level=level, time_ms=now_ms, text=text)
@@ -209,6 +181,7 @@ class LogTail:
 
     def _save_offsets(self) -> None:
         temporary = self._offsets_path.with_suffix(".new")
+        offsets = {reader.output.key: reader.offset for reader in self._readers}
         with suppress(OSError):
-            temporary.write_text(json.dumps({"offsets": self._offsets, "number": self._journal.last}))
+            temporary.write_text(json.dumps({"offsets": offsets, "number": self._journal.last}))
             temporary.replace(self._offsets_path)

@@ -2,13 +2,20 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Level = Literal["debug", "info", "warning", "error"]
 
 MAX_LINE_BYTES = 16 * 1024
 MAX_ERROR_CHARACTERS = 200
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-_]")
+_ANSI = re.compile(
+    r"\x1b\[[0-9;:?<=>]*[ -/]*[@-~]"  # colours, movements
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)"  # titles, links, and other strings
+    r"|\x1b[ -/]+[0-~]|\x1b[0-~]|\x08+"  # character sets, and what goes back
+)
+_END = re.compile(rb"\r*\n|\r+")
+_UP = re.compile(rb"\x1b\[[0-9]*A")
+"""To the line above: what several progress bars below each other do after each state."""
 _LEVEL = re.compile(r"\b(DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
 _TRACEBACK = b"Traceback (most recent call last):"
 _NAMES: dict[str, Level] = {
@@ -24,40 +31,85 @@ _NAMES: dict[str, Level] = {
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Whole lines, and how many bytes they took."""
+    """Lines, and how many bytes they took. `is_open`: the last of them was still being written."""
 
     lines: tuple[str, ...]
     consumed: int
+    is_open: bool = False
 
 
-def cut_lines(data: bytes, is_last: bool) -> Cut:
-    """Cut `data` into lines. A line without its end waits for it, unless it is too long or the output has ended.
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """What may still be waited for: a newer state of a line that is written over, and the end of a line that has none."""
 
-    Of a progress bar, which returns to the line's start again and again, the newest state is kept; colours go.
+    waits_for_state: bool = True
+    waits_for_end: bool = True
+
+
+class _State(NamedTuple):
+    """What a line that is written over shows, and where this stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+def cut_lines(data: bytes, is_last: bool, patience: Patience = Patience()) -> Cut:
+    """Cut `data` into lines, as a terminal would show them. What is waited for is not consumed; colours go.
+
+    Of a line that is written over again and again, as progress bars do, older states are dropped; the newest waits for the line's end
+    or for `patience`. A line without its end waits too, unless it is too long or the output has ended.
     """
     lines: list[str] = []
     position = 0
+    state: _State | None = None
     while position < len(data):
-        end = data.find(b"\n", position, position + MAX_LINE_BYTES + 1)
-        if end >= 0:
-            lines.append(clean_line(data[position:end]))
-            position = end + 1
-        elif len(data) - position > MAX_LINE_BYTES:
-            lines.append(clean_line(data[position : position + MAX_LINE_BYTES]))
-            position += MAX_LINE_BYTES
-        elif is_last:
-            lines.append(clean_line(data[position:]))
-            position = len(data)
-        else:
+        found = _END.search(data, position, position + MAX_LINE_BYTES + 1)
+        if found is None and len(data) - position <= MAX_LINE_BYTES:
             break
+        piece = _whole(data, position, MAX_LINE_BYTES) if found is None else 0
+        end, after = found.span() if found else (piece, piece)
+        text = clean_line(data[position:end])
+        if found and (found[0][-1:] == b"\r" or _UP.search(data, position, end)):
+            state = _State(text, position, after) if text.strip() else state
+        else:
+            lines.append(text if state is None or text.strip() else state.text)
+            state = None
+        position = after
+    return _finish(data, lines, position, state, patience if not is_last else None)
+
+
+def _finish(
+    data: bytes, lines: list[str], position: int, state: _State | None, patience: Patience | None
+) -> Cut:
+    """What follows the last whole line: shown or left."""
+    rest = clean_line(data[position:])
+    if patience is None:
+        last = rest if rest.strip() or state is None else state.text
+        return Cut((*lines, last) if last else tuple(lines), len(data))
+    if state is not None:
+        if patience.waits_for_state and position - state.start <= MAX_LINE_BYTES:
+            return Cut(tuple(lines), state.start)
+        return Cut((*lines, state.text), state.end, is_open=True)
+    if rest.strip() and not patience.waits_for_end:
+        return Cut((*lines, rest), len(data), is_open=True)
     return Cut(tuple(lines), position)
 
 
+def _whole(data: bytes, start: int, size: int) -> int:
+    """Where a piece of about `size` bytes ends that cuts no character."""
+    end = start + size
+    while end > start + size - 4 and data[end] & 0xC0 == 0x80:
+        end -= 1
+    return end
+
+
 def clean_line(raw: bytes) -> str:
-    """One line as text: what a terminal would show in the end, without NUL."""
-    text = raw.decode("utf-8", errors="replace").rstrip("\r")
-    shown = text.rsplit("\r", 1)[-1]
-    return _ANSI.sub("", shown).replace("\x00", "\ufffd")
+    """What was written between two ends of lines, as text: no escapes, no NUL."""
+    text = raw.decode("utf-8", errors="replace")
+    if "\x1b" in text or "\x08" in text:
+        text = _ANSI.sub("", text)
+    return text.replace("\x00", "\ufffd")
 
 
 def find_error(output: bytes) -> str:

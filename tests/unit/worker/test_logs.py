@@ -1,5 +1,6 @@
 """What the worker itself says in a trial's log."""
 
+import asyncio
 import errno
 import json
 import os
@@ -8,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.waiting import eventually
 from worker.journal import Journal
 from worker.logs import REMARK_EVERY, LogTail
+from worker.outputs import END_WAIT_S, STATE_EVERY_S, Output
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -27,9 +30,9 @@ class Clock:
         return (self.at - START).total_seconds()
 
 
-def _tail(folder: Path) -> tuple[LogTail, Journal, Clock]:
+def _tail(folder: Path, *outputs: Output) -> tuple[LogTail, Journal, Clock]:
     journal, clock = Journal(folder / "journal"), Clock()
-    return LogTail(journal, folder / "offsets.json", (), clock, lambda: None), journal, clock
+    return LogTail(journal, folder / "offsets.json", outputs, clock, lambda: None), journal, clock
 
 
 def _texts(journal: Journal) -> list[str]:
@@ -61,3 +64,39 @@ async def test_what_is_said_on_a_full_disk_is_written_when_there_is_room(
     await tail.run()
     assert _texts(journal) == ["the disk is full", "a checkpoint was not kept", "the last words"]
     assert tail.is_done
+
+
+async def test_a_progress_bar_is_in_the_log_now_and_then_and_at_its_end(tmp_path: Path) -> None:
+    output = Output(tmp_path / "0.stderr", 0, "stderr")
+    tail, journal, clock = _tail(tmp_path, output)
+    running = asyncio.create_task(tail.run())
+    with output.path.open("a") as bar:
+        for percent in range(0, 60, 20):
+            bar.write(f"\r{percent}%")
+        bar.flush()
+        await eventually(lambda: _texts(journal) == ["20%"])
+        bar.write("\r60%\r80%")
+        bar.flush()
+        clock.at += timedelta(seconds=STATE_EVERY_S / 2)
+        await asyncio.sleep(0)
+        clock.at += timedelta(seconds=STATE_EVERY_S)
+        await eventually(lambda: _texts(journal) == ["20%", "60%"])
+        bar.write("\r100%")
+    tail.end()
+    await running
+    assert _texts(journal) == ["20%", "60%", "100%"]
+
+
+async def test_a_line_that_gets_no_end_is_shown_after_a_while(tmp_path: Path) -> None:
+    output = Output(tmp_path / "0.stdout", 0, "stdout")
+    tail, journal, clock = _tail(tmp_path, output)
+    running = asyncio.create_task(tail.run())
+    output.path.write_text("whole\nloading the data ... ")
+    await eventually(lambda: _texts(journal) == ["whole"])
+    clock.at += timedelta(seconds=END_WAIT_S)
+    await eventually(lambda: _texts(journal) == ["whole", "loading the data ... "])
+    with output.path.open("a") as more:
+        more.write("done\n")
+    tail.end()
+    await running
+    assert _texts(journal) == ["whole", "loading the data ... ", "done"]

@@ -1,0 +1,79 @@
+"""What one rank writes to stdout or stderr, read on as lines. Neighbour: `logs` puts them into the journal."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from worker.core.lines import Cut, Patience, cut_lines
+
+READ_BYTES = 128 * 1024
+LAST_BYTES = 16 * 1024
+STATE_EVERY_S = 5.0
+"""A progress bar's state is in the log so often, and once more when its line ends."""
+END_WAIT_S = 10.0
+"""A line that has had no end for so long, and does not grow, is shown as it stands."""
+
+Stream = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One file that a rank writes."""
+
+    path: Path
+    rank: int
+    stream: Stream
+
+    @property
+    def key(self) -> str:
+        """Its name among the offsets."""
+        return f"{self.rank}.{self.stream}"
+
+
+class OutputReader:
+    """Reads an output. `offset` is how far its lines have been taken; what is not read stays in the file, not in memory."""
+
+    def __init__(self, output: Output, offset: int) -> None:
+        self.output = output
+        self.offset = offset
+        self._shown_at = -STATE_EVERY_S
+        self._size = 0
+        self._grown_at = 0.0
+
+    def read(self, now: float, is_last: bool) -> tuple[Cut, bool]:
+        """Return the next lines and whether there may be more at once; `now` in monotonic seconds. Take them with `take`."""
+        try:
+            size = self.output.path.stat().st_size
+            if size <= self.offset:
+                return Cut((), 0), False
+            if size != self._size:
+                self._size, self._grown_at = size, now
+            with self.output.path.open("rb") as source:
+                source.seek(self.offset)
+                data = source.read(READ_BYTES)
+        except OSError:
+            return Cut((), 0), False
+        is_full = len(data) == READ_BYTES
+        cut = cut_lines(data, is_last and not is_full, self._patience(now))
+        return cut, is_full
+
+    def take(self, cut: Cut, now: float) -> None:
+        """Its lines are journaled: go on behind them."""
+        self.offset += cut.consumed
+        if cut.is_open:
+            self._shown_at = now
+
+    def last(self) -> bytes:
+        """The end of the file."""
+        try:
+            with self.output.path.open("rb") as source:
+                source.seek(max(0, self.output.path.stat().st_size - LAST_BYTES))
+                return source.read()
+        except OSError:
+            return b""
+
+    def _patience(self, now: float) -> Patience:
+        return Patience(
+            waits_for_state=now - self._shown_at < STATE_EVERY_S,
+            waits_for_end=now - self._grown_at < END_WAIT_S,
+        )
