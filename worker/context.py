@@ -158,6 +158,7 @@ def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
         directory=folder,
         after_report=frame.after_report,
         metadata=dict(frame.metadata),
+        parts=tuple(map(WorkerId, frame.parts)),
     )
     context.uploads.add(record)
 

@@ -86,7 +86,7 @@ class Supervisor:
         if process.exit_code is None:
             return
         rank = context.run.seat.first_rank + int(part_of(process.name))
-        if rank == 0 and not self._has_kept_all(context, process):
+        if rank == context.run.seat.first_rank and not self._has_kept_all(context, process):
             return
         said = context.tail.last_error(rank) if process.exit_code else ""
         if fault := self._fault_of(context.run, process, said):
@@ -138,14 +138,14 @@ class Supervisor:
                 self.on_disk_fault(context, error)
 
     def _has_kept_all(self, context: RunContext, process: wire.Process) -> bool:
-        """Whether the reports of a rank 0 that has ended are journaled; if not, its end is looked at again when they are.
+        """Whether what a machine's first rank said is kept, now that it has ended; if not, its end is looked at again when it is.
 
         The run's end names its validations, and those are waited for: none may be named that a crash could still lose.
         """
         if context.run.asked is Signal.KILL or context.run.dropped:
             context.session.close()
         elif not context.session.finish(context.places.unsent):
-            context.start(self._look_again(context, process), "end of rank 0")
+            context.start(self._look_again(context, process), "end of the first rank")
             return False
         return True
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from services.registry.commits import Commits
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import Links
@@ -52,13 +53,15 @@ async def compose(settings: Settings, process: Process) -> None:
     facts, hints = AskedFacts(bus, clock), Hints(bus)
     verifier = Verifier(objects, clock, wanted.hash_up_to_bytes)
     reports = Reports(units, facts, hints, wanted.lanes)
-    requests = Requests(units, facts, links, verifier)
+    requests = Requests(units, facts, links)
+    commits = Commits(units, facts, links, verifier)
     queries = Queries(units, links)
     uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
     upkeep = Upkeep(
         units, bus, objects, clock, timedelta(seconds=wanted.collect_after_s), is_dry=wanted.collect_dry
     )
-    answers = {**reports.answers(), **requests.answers(), **queries.answers(), **uploads.answers()}
+    parts = (reports, requests, commits, queries, uploads)
+    answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (verifier.close, hints.close, reports.close):
         process.on_close(close)
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, JsonValue
 
-from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
+from shared.ids import CheckpointId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.base import Event, Query, Record, WorkerRequest
 from shared.messages.files import FileEntry, FileLink
 
@@ -30,13 +30,18 @@ class UploadLinks(BaseModel):
 
 
 class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
-    """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures."""
+    """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures.
+
+    Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
+    committed with the last part.
+    """
 
     run_id: RunId
     checkpoint_id: CheckpointId
     number: int
     step: int
     files: tuple[FileEntry, ...]
+    parts: tuple[WorkerId, ...] = ()
 
 
 class Committed(BaseModel):

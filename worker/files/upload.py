@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -14,7 +14,7 @@ from pydantic import BaseModel, JsonValue
 from muster import wire
 from muster.errors import MusterError, Rejected, Transient
 from shared import faults
-from shared.ids import CheckpointId, RunId
+from shared.ids import CheckpointId, RunId, WorkerId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.files import FileEntry, FileLink
 from shared.outages import Outages
@@ -23,6 +23,7 @@ from worker.files.transfer import hash_file
 
 AFTER_PUT = faults.register("worker.after_put")
 AFTER_COMMIT = faults.register("worker.after_commit")
+AT_ONCE = 4
 MAX_RETRY_S = 10.0
 ROOM_AGAIN_S = 1.0
 _KEEPING = "keeping what became of a checkpoint; it waits in memory"
@@ -40,6 +41,7 @@ class Announced(BaseModel):
     directory: Path
     after_report: int
     metadata: dict[str, JsonValue] = {}
+    parts: tuple[WorkerId, ...] = ()
     files: tuple[FileEntry, ...] | None = None
     state: str = "announced"
 
@@ -110,9 +112,7 @@ class Uploads:
         while True:
             try:
                 if record.files is None:
-                    record = record.model_copy(
-                        update={"files": await asyncio.to_thread(list_files, record.directory)}
-                    )
+                    record = record.model_copy(update={"files": await asyncio.to_thread(_list_part, record)})
                     await self._keep(record)
                 state = await self._attempt(record)
                 if state in _ENDED:
@@ -135,15 +135,30 @@ class Uploads:
             number=record.number,
             step=record.step,
             files=files,
+            parts=record.parts,
         )
         links = await self._registry.announce(request)
         if links.state in _ENDED:
             return links.state
-        for link in links.files:
-            await self._put(record, link)
+        await self._put_all(record, links.files)
         faults.point(AFTER_PUT)
         self._events.flush()
         return await self._commit(record)
+
+    async def _put_all(self, record: Announced, links: Sequence[FileLink]) -> None:
+        """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
+        waiting = iter(links)
+
+        async def send() -> None:
+            for link in waiting:
+                await self._put(record, link)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(AT_ONCE):
+                    group.create_task(send())
+        except ExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
 
     async def _put(self, record: Announced, link: FileLink) -> None:
         check_path(link.path)
@@ -208,6 +223,13 @@ def list_files(folder: Path) -> tuple[FileEntry, ...]:
     if not entries:
         raise Rejected("checkpoint_empty", f"{folder} holds no file")
     return tuple(entries)
+
+
+def _list_part(record: Announced) -> tuple[FileEntry, ...]:
+    """As `list_files`; where others hold files too, a worker may have none."""
+    if record.parts and not any(record.directory.iterdir()):
+        return ()
+    return list_files(record.directory)
 
 
 def drop_folder(folder: Path) -> None:

@@ -57,7 +57,7 @@ def _rank_frame(
         stdout=str(places.output(rank, "stdout")),
         stderr=str(places.output(rank, "stderr")),
         environment=rank_environment(local, run, allocation, places, machine)
-        | {wire.ENV_TRIAL: str(places.trial_file), wire.ENV_TOKEN: token if rank == 0 else ""},
+        | {wire.ENV_TRIAL: str(places.trial_file), wire.ENV_TOKEN: token if local == 0 else ""},
         token=token,
         threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else 1,
         user=account.user if account else None,

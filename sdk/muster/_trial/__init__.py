@@ -84,7 +84,13 @@ class Trial:
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
-        self._checkpoints = Checkpoints(description, gang, channel, self._console)
+        self._checkpoints = Checkpoints(
+            description,
+            gang,
+            channel,
+            self._console,
+            lambda: Channel(description, surroundings.trial_path, surroundings.token),
+        )
         self._awaited: tuple[int, float] | None = None
         self._stopping = False
 
@@ -136,8 +142,8 @@ class Trial:
     def checkpoint(self, step: int, **metadata: Json) -> Iterator[Path]:
         """Yield a directory to write a checkpoint of `step` into; at the end of the block it is announced.
 
-        Every rank enters it; ranks on one machine share the directory, and what ranks on other machines write is
-        gathered. It is uploaded while training goes on.
+        Every rank enters it, and any of them may write: ranks on one machine share the directory, and each machine uploads
+        what its ranks wrote while training goes on. Of files of equal name the lowest rank's counts.
         An exception in the block discards it.
 
         Raises:
@@ -162,6 +168,7 @@ class Trial:
 
     def close(self) -> None:
         """Hand over everything that was reported; called by itself when the process ends."""
+        self._checkpoints.close()
         if self._channel and not self._channel.closed:
             self._channel.close()
 

@@ -1,7 +1,7 @@
 """How a trial writes a checkpoint: a folder for each, whole on every rank or not there, announced by rank 0."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,11 +21,18 @@ class Checkpoints:
     """The checkpoints that this process takes part in."""
 
     def __init__(
-        self, description: wire.TrialFile, gang: "Gang | None", channel: Channel | None, console: Console
+        self,
+        description: wire.TrialFile,
+        gang: "Gang | None",
+        channel: Channel | None,
+        console: Console,
+        reach_worker: Callable[[], Channel],
     ) -> None:
+        """`reach_worker` joins this process to its worker: what the first rank on another machine than rank 0's needs."""
         self._description = description
         self._gang = gang
         self._channel = channel
+        self._reach_worker = reach_worker
         self._console = console
         self._counts = channel or console
 
@@ -45,31 +52,60 @@ class Checkpoints:
                 self._discard(directory)
                 raise
             failure = error
-        self._complete(directory, failure)
+        parts = self._complete(directory, failure)
         if self._gang is None or self._gang.rank == 0:
-            self._announce(number, int(step), directory, metadata)
+            self._announce(number, int(step), directory, metadata, parts)
+        elif self._gang.local_rank == 0:
+            self._announce_part(number, int(step), directory, parts)
         self._counts.checkpoints = number
+
+    def close(self) -> None:
+        """Hand over what was announced."""
+        if self._channel and not self._channel.closed:
+            self._channel.close()
 
     def _discard(self, directory: Path) -> None:
         """Remove what a failed block wrote; in a gang, others may still be writing beside it."""
         if self._gang is None:
             shutil.rmtree(directory, ignore_errors=True)
 
-    def _complete(self, directory: Path, failure: BaseException | None) -> None:
-        """Let a gang bring its files together; a lack of room on one rank is an error on all, so that they stay in step."""
-        is_whole = failure is None
+    def _complete(self, directory: Path, failure: BaseException | None) -> tuple[str, ...]:
+        """The workers that hold its files; a lack of room on one rank is an error on all, so that they stay in step."""
+        worker = self._description.worker
+        parts: tuple[str, ...] | None = (worker,) if failure is None else None
         if self._gang:
-            is_whole = self._gang.gather_files(directory, is_whole)
-        if not is_whole:
+            parts = self._gang.share_out_files(directory, failure is None, worker)
+        if parts is None:
             shutil.rmtree(directory, ignore_errors=True)
-            disk = self._description.disk or directory.parent
-            raise wire.disk_full(self._description.worker, disk) from failure
+            raise wire.disk_full(worker, self._description.disk or directory.parent) from failure
+        return parts
 
-    def _announce(self, number: int, step: int, directory: Path, metadata: Mapping[str, Json]) -> None:
-        if not directory_size(str(directory)):
+    def _announce(
+        self, number: int, step: int, directory: Path, metadata: Mapping[str, Json], parts: tuple[str, ...]
+    ) -> None:
+        if not parts or (len(parts) == 1 and not directory_size(str(directory))):
             raise Rejected("checkpoint_empty", f"nothing was written into the checkpoint of step {step}")
         if self._channel is None:
             self._console.print_checkpoint(step, str(directory))
             return
-        announced = wire.Checkpoint(number, step, str(directory), self._channel.reports, dict(metadata))
-        self._channel.announce(announced)
+        self._channel.announce(
+            wire.Checkpoint(
+                number, step, str(directory), self._channel.reports, dict(metadata), _if_several(parts)
+            )
+        )
+
+    def _announce_part(self, number: int, step: int, directory: Path, parts: tuple[str, ...]) -> None:
+        """What lies on this machine goes from here; its reports are rank 0's."""
+        if not self._description.socket:
+            return
+        if self._description.worker not in parts:
+            shutil.rmtree(directory, ignore_errors=True)
+            return
+        if self._channel is None:
+            self._channel = self._reach_worker()
+        self._channel.poll()
+        self._channel.announce(wire.Checkpoint(number, step, str(directory), 0, {}, _if_several(parts)))
+
+
+def _if_several(parts: tuple[str, ...]) -> list[str]:
+    return list(parts) if len(parts) > 1 else []

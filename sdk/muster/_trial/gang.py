@@ -7,7 +7,7 @@ import torch
 
 from muster._trial.agreement import Cadence
 from muster._trial.exchange import Exchange
-from muster._trial.gathering import gather_files
+from muster._trial.gathering import share_out_files
 
 
 class Gang:
@@ -44,9 +44,9 @@ class Gang:
         mine = torch.tensor([value], dtype=torch.float64)
         return float(self._exchange.total(mine, f"muster.{name}").item()) / self.size
 
-    def gather_files(self, folder: Path, is_written: bool) -> bool:
-        """As `gathering.gather_files`."""
-        return gather_files(self._exchange, folder, is_written)
+    def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
+        """As `gathering.share_out_files`."""
+        return share_out_files(self._exchange, folder, is_written, worker)
 
     def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
         # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.

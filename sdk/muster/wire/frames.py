@@ -53,7 +53,10 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The files in `directory` are complete; `after_report` is the last report before it."""
+    """The files in `directory` are complete; `after_report` is the last report before it.
+
+    The first rank of each machine that holds files says it to its own worker; `parts` names all these workers, and rank 0's.
+    """
 
     TAG: ClassVar[str] = "checkpoint"
     number: int
@@ -61,6 +64,7 @@ class Checkpoint:
     directory: str
     after_report: int
     metadata: dict[str, Json] = field(default_factory=dict)
+    parts: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.checkpoint import CHECKPOINT, Candidate, State, Trigger
 from services.registry.core.fencing import Ending
 from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
+from shared.errors import Rejected
 
 OPEN = (State.announced, State.uploading, State.committing)
 """Neither saved nor given up."""
@@ -156,7 +157,10 @@ async def save_files(
         }
         for file in files
     ]
-    await connection.execute(insert(checkpoint_files), rows)
+    if rows and await _insert_files(connection, rows) < len(rows):
+        raise Rejected(
+            "path_twice", "another worker of the gang has sent a file of the same path", place="files"
+        )
     size = select(func.count(), func.coalesce(func.sum(checkpoint_files.c.size_bytes), 0)).where(
         checkpoint_files.c.checkpoint == checkpoint
     )
@@ -166,6 +170,13 @@ async def save_files(
         .where(checkpoints.c.id == checkpoint)
         .values(files=count, size_bytes=int(size_bytes))
     )
+
+
+async def _insert_files(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> int:
+    made = await connection.execute(
+        insert(checkpoint_files).values(rows).on_conflict_do_nothing().returning(checkpoint_files.c.path)
+    )
+    return len(made.all())
 
 
 async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:

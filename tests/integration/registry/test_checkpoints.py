@@ -194,17 +194,22 @@ async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> Non
     run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
     checkpoint = CheckpointId(new_id(CLOCK))
     parts = {"w-1": {"rank0.pt": b"zero"}, "w-2": {"rank1.pt": b"one"}}
-    for worker, files in parts.items():
-        links = await around.insist(
-            Upload(run_id=run.id, checkpoint_id=checkpoint, number=1, step=10, files=tuple(manifest(files))),
-            worker,
-        )
-        await send(links.files, files)
     commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
-    first = await around.insist(commit, "w-1")
-    assert isinstance(first, Committed)
-    assert first.state == "uploading"
-    assert (await around.insist(commit, "w-2")).state == "saved"
+    for (worker, files), state in zip(parts.items(), ("uploading", "saved"), strict=True):
+        upload = Upload(
+            run_id=run.id,
+            checkpoint_id=checkpoint,
+            number=1,
+            step=10,
+            files=tuple(manifest(files)),
+            parts=(WorkerId("w-1"), WorkerId("w-2")),
+        )
+        links = await around.insist(upload, worker)
+        await send(links.files, files)
+        # The first is done before the second is heard of: the announcement said that there is one.
+        committed = await around.insist(commit, worker)
+        assert isinstance(committed, Committed)
+        assert committed.state == state
     assert (await around.insist(commit, "w-1")).state == "saved"
     page = await around.ask(ListCheckpoints(checkpoint_id=checkpoint))
     assert [file.path for file in page.checkpoints[0].files] == ["rank0.pt", "rank1.pt"]

@@ -49,7 +49,8 @@ class FakePlatform:
         self.decide_at: dict[UUID, list[float | None]] = {}
         self.objects: dict[str, bytes] = {}
         self.code: dict[UUID, str] = {}
-        self.uploads: dict[UUID, Upload] = {}
+        self.uploads: dict[UUID, dict[str, Upload]] = defaultdict(dict)
+        self.committed: set[tuple[UUID, str]] = set()
         self.saved: list[Upload] = []
         self.restores: list[UUID] = []
         self.verdicts: dict[tuple[UUID, int], str] = {}
@@ -223,19 +224,25 @@ class FakePlatform:
         return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files)
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
-        self.uploads[request.checkpoint_id] = request
+        self.uploads[request.checkpoint_id][str(ask.worker)] = request
         return UploadLinks(files=tuple(self._link(request, entry) for entry in request.files))
 
     async def _on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
-        upload = self.uploads[request.checkpoint_id]
+        parts = self.uploads[request.checkpoint_id]
+        upload = parts[str(ask.worker)]
         if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
             return Committed(state="uploading", retry_after_s=0.05)
         for entry in upload.files:
             content = self.objects.get(_key(upload.checkpoint_id, entry), b"")
             if hashlib.sha256(content).hexdigest() != entry.sha256:
                 return Committed(state="uploading", reason=f"{entry.path} is not what was announced")
-        if upload not in self.saved:
-            self.saved.append(upload)
+        self.committed.add((request.checkpoint_id, str(ask.worker)))
+        if any((request.checkpoint_id, str(part)) not in self.committed for part in upload.parts):
+            return Committed(state="uploading", retry_after_s=0.05)
+        if request.checkpoint_id not in {one.checkpoint_id for one in self.saved}:
+            files = [entry for part in parts.values() for entry in part.files]
+            whole = {"files": tuple(sorted(files, key=lambda entry: entry.path))}
+            self.saved.append(upload.model_copy(update=whole))
         return Committed(state="saved")
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:

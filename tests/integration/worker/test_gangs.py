@@ -24,7 +24,7 @@ for step in range(1, 1001):
         break
 with trial.checkpoint(step) as folder:
     (folder / f"shard-{trial.rank}").write_bytes(bytes([trial.rank]) * 100_000)
-    (folder / "empty").touch()
+    (folder / "alike").write_bytes(bytes([trial.rank]))
 print("rank", trial.rank, "stopped at", step)
 """
     for name in ("g1", "g2"):
@@ -47,8 +47,16 @@ print("rank", trial.rank, "stopped at", step)
         assert (ended.exit_code, ended.forced) == (0, False)
     assert platform.of("g1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
     await eventually(lambda: len(platform.saved_of(run)) == 1)
-    files = {entry.path: entry.size_bytes for entry in platform.saved_of(run)[0].files}
-    assert files == {"empty": 0, "shard-0": 100_000, "shard-1": 100_000}
+    saved = platform.saved_of(run)[0]
+    files = {entry.path: entry.size_bytes for entry in saved.files}
+    assert files == {"alike": 1, "shard-0": 100_000, "shard-1": 100_000}
+    sent_by = {
+        name: {entry.path for entry in part.files}
+        for name, part in platform.uploads[saved.checkpoint_id].items()
+    }
+    assert sent_by == {"g1": {"alike", "shard-0"}, "g2": {"shard-1"}}, (
+        "each machine sends what its ranks wrote"
+    )
     values = [record.values for record in platform.reports[run.run_id].values()]
     assert all(value == {"total": 1.0, "size": 2.0} for value in values)
     await eventually(lambda: all(f"rank {rank} stopped at" in platform.text(run) for rank in (0, 1)))
@@ -57,7 +65,7 @@ print("rank", trial.rank, "stopped at", step)
 async def test_a_gang_without_room_for_a_checkpoint_stays_in_step(
     platform: FakePlatform, daemons: Callable[[str], Daemon], tmp_path: Path
 ) -> None:
-    """Rank 1 has no room to write, then rank 0 none for what rank 1 wrote: both are told, and train on."""
+    """One rank has no room to write, then the other: both are told, and train on."""
     script = """
 import errno, os, muster
 trial = muster.trial()
@@ -69,14 +77,13 @@ def save(step, fail):
     except OSError as error:
         print("rank", trial.rank, "step", step, error)
         assert not folder.exists()
-def fail_to_write(folder):
-    if trial.rank == 1:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-def fail_to_gather(folder):
-    if trial.rank == 0:
-        (folder / "shard-1").symlink_to("/dev/full")
-save(1, fail_to_write)
-save(2, fail_to_gather)
+def without_room(rank):
+    def fail(folder):
+        if trial.rank == rank:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return fail
+save(1, without_room(rank=1))
+save(2, without_room(rank=0))
 save(3, lambda folder: None)
 """
     for name in ("n1", "n2"):
