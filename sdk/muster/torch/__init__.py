@@ -1,6 +1,8 @@
-"""For training with PyTorch: a state that resumes where it stood. Importing it imports torch."""
+"""For training with PyTorch: a training loop, and the state that a loop of one's own resumes from. Importing it imports torch."""
 
 from muster.torch.loading import ResumableLoader
+from muster.torch.periods import Period, batches, epochs
 from muster.torch.state import TrainingState
+from muster.torch.trainer import Trainer
 
-__all__ = ["ResumableLoader", "TrainingState"]
+__all__ = ["Period", "ResumableLoader", "Trainer", "TrainingState", "batches", "epochs"]

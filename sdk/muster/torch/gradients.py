@@ -1,0 +1,116 @@
+"""How the ranks of a gang come to the same gradients, by whatever joins them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import nn
+
+if TYPE_CHECKING:
+    from muster import Trial
+
+
+class Gradients(Protocol):
+    """What a training needs of its gang. The ranks begin with rank 0's model."""
+
+    @property
+    def model(self) -> nn.Module:
+        """What to call in training."""
+        ...
+
+    def during(self, is_last: bool) -> Any:
+        """A context for one forward and backward pass; the last one of a batch begins the exchange."""
+        ...
+
+    def finish(self) -> None:
+        """Return when every parameter's gradient is the average of all ranks'."""
+        ...
+
+
+def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
+    """Return what exchanges the gradients of this trial's gang: nothing, torch.distributed or Horovod."""
+    if trial.size == 1:
+        return _Alone(model)
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return _Distributed(model)
+    return _Horovod(model)
+
+
+class _Alone:
+    def __init__(self, model: nn.Module) -> None:
+        self.model = model
+
+    @contextmanager
+    def during(self, is_last: bool) -> Iterator[None]:
+        yield
+
+    def finish(self) -> None:
+        return
+
+
+class _Distributed:
+    """PyTorch's own DistributedDataParallel."""
+
+    def __init__(self, model: nn.Module) -> None:
+        device = next((one.device for one in model.parameters()), torch.device("cpu"))
+        devices = [device.index] if device.type == "cuda" else None
+        self.model = nn.parallel.DistributedDataParallel(model, device_ids=devices)
+
+    @contextmanager
+    def during(self, is_last: bool) -> Iterator[None]:
+        if is_last:
+            yield
+            return
+        with self.model.no_sync():
+            yield
+
+    def finish(self) -> None:
+        return
+
+
+class _Horovod:
+    """Horovod, fed as each gradient becomes complete: it exchanges while the backward pass goes on.
+
+    Not its DistributedOptimizer: that is another optimizer than the script's, without the state that it had and unknown to its scheduler.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        import horovod.torch as hvd
+
+        self._hvd = hvd
+        self.model = model
+        self._trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
+        self._handles: dict[str, int] = {}
+        self._is_last = False
+        hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+        for name, parameter in self._trained.items():
+            parameter.register_post_accumulate_grad_hook(self._hook(name))  # type: ignore[no-untyped-call]
+
+    @contextmanager
+    def during(self, is_last: bool) -> Iterator[None]:
+        self._is_last = is_last
+        yield
+
+    def finish(self) -> None:
+        # What this rank's part did not reach, another's may have.
+        for name, parameter in self._trained.items():
+            if name not in self._handles:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(parameter)
+                self._begin(name, parameter)
+        for handle in self._handles.values():
+            self._hvd.synchronize(handle)
+        self._handles = {}
+
+    def _hook(self, name: str) -> Callable[[torch.Tensor], None]:
+        def begin(parameter: torch.Tensor) -> None:
+            if self._is_last:
+                self._begin(name, parameter)
+
+        return begin
+
+    def _begin(self, name: str, parameter: torch.Tensor) -> None:
+        self._handles[name] = self._hvd.allreduce_async_(
+            parameter.grad, name=f"gradient.{name}", op=self._hvd.Average
+        )

@@ -1,0 +1,55 @@
+"""How often something is done: every so many batches, or every so many epochs."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from muster.errors import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A number of batches or of epochs, at least 1."""
+
+    count: int
+    unit: Literal["batches", "epochs"]
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise Rejected(
+                "period_invalid", f"a period has at least one of its {self.unit}, not {self.count}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a training stands.
+
+    Attributes:
+        step: Batches trained.
+        epoch: Whole epochs trained.
+        is_at_epochs_end: The last batch was an epoch's last.
+    """
+
+    step: int
+    epoch: int
+    is_at_epochs_end: bool
+
+    def has_reached(self, period: Period) -> bool:
+        """Whether so much was trained."""
+        return (self.step if period.unit == "batches" else self.epoch) >= period.count
+
+    def is_due(self, period: Period) -> bool:
+        """Whether the last batch completed another such period."""
+        if period.unit == "batches":
+            return self.step % period.count == 0
+        return self.is_at_epochs_end and self.epoch % period.count == 0
+
+
+def batches(count: int) -> Period:
+    """So many batches; a batch is what all ranks together train in one step of the optimizer."""
+    return Period(count, "batches")
+
+
+def epochs(count: int) -> Period:
+    """So many times the whole of the training data."""
+    return Period(count, "epochs")
