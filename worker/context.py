@@ -13,12 +13,14 @@ from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.reports import LogBatch, Mark, ReportBatch
+from worker.core.hang import Patience
 from worker.core.run import LocalRun
 from worker.files.code import CodeCache
 from worker.files.restore import CheckpointCache
 from worker.files.transfer import Transfer
 from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
 from worker.journal import Journal
+from worker.launch.description import spec_of
 from worker.launch.machine import Machine
 from worker.line import Line
 from worker.logs import LogTail
@@ -27,6 +29,7 @@ from worker.places import Places, RunPlaces
 from worker.ranks.session import RankSession, SessionEvents
 from worker.sources import Source
 from worker.store import KeptRun
+from worker.watch import Watch
 
 REQUEST_S = 10.0
 _STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
@@ -49,7 +52,7 @@ class Tools:
 
 @dataclass(slots=True, eq=False)
 class RunContext:
-    """One run. `run` is replaced by the supervisor alone."""
+    """One run. `run` is replaced by the supervisor alone; `started` has the process of each name that the warm parent has told."""
 
     kept: KeptRun
     places: RunPlaces
@@ -61,7 +64,8 @@ class RunContext:
     log_source: Source
     tail: LogTail
     uploads: Uploads
-    started: set[str] = field(default_factory=set)
+    watch: Watch
+    started: dict[str, int] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -130,6 +134,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         log_source=log_source,
         tail=_open_tail(kept.run, places, logs, log_source, tools.clock),
         uploads=uploads,
+        watch=_open_watch(kept, places, tools),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -243,6 +248,13 @@ def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, source: Source, 
     ranks = range(run.seat.first_rank, run.seat.first_rank + run.seat.ranks)
     outputs = [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in _STREAMS]
     return LogTail(logs, places.root / "offsets.json", outputs, clock, lambda: source.wake(urgent=False))
+
+
+def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:
+    """Looks whether the ranks of this machine still move."""
+    spec = spec_of(kept.allocation)
+    patience = Patience(spec.hang_timeout_s, spec.start_timeout_s)
+    return Watch(places.watch, kept.run.seat, patience, tools.machine.kind == "cpu")
 
 
 def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:

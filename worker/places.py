@@ -52,6 +52,10 @@ class RunPlaces:
     def logs(self) -> Path:
         return self.root / "logs"
 
+    @property
+    def watch(self) -> Path:
+        return self.root / "watch"
+
     def journal(self, stream: str) -> Path:
         """The journal of a stream: `reports` or `logs`."""
         return self.root / "journal" / stream
@@ -62,7 +66,7 @@ class RunPlaces:
 
     def make(self) -> None:
         """Make what ranks write into."""
-        for path in (self.code, self.home, self.checkpoints, self.uploads, self.logs):
+        for path in (self.code, self.home, self.checkpoints, self.uploads, self.logs, self.watch):
             path.mkdir(parents=True, exist_ok=True)
 
 

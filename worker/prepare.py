@@ -8,6 +8,7 @@ from shared import telemetry
 from shared.outages import Outages
 from worker.context import RunContext
 from worker.launch.description import spec_of, write_trial_file
+from worker.watch import make_pulses
 
 MAX_RETRY_S = 5.0
 ROOM_AGAIN_S = 1.0
@@ -57,5 +58,6 @@ async def _fetch(context: RunContext) -> None:
         latest = await tools.checkpoints.restore(run_id, places.latest)
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
+    make_pulses(places.watch, context.run.seat.ranks)
     if tools.machine.account is not None:
         tools.machine.account.own(places)

@@ -128,7 +128,7 @@ class Runs:
             if process.exit_code is not None:
                 self._supervisor.send(wire.Forget(process.run))
             return
-        context.started.add(process.name)
+        context.started[process.name] = process.pid
         if part_of(process.name) == RENDEZVOUS:
             self._supervisor.on_rendezvous(context, process)
         else:
@@ -160,6 +160,7 @@ class Runs:
         looks = []
         self._store.settle()
         for context in list(self._contexts.values()):
+            self._supervisor.watch(context)
             self._supervisor.update(context, context.run)
             look = next_look(context.run)
             if look is not None:

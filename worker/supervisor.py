@@ -109,6 +109,18 @@ class Supervisor:
         else:
             self.update(context, core.on_doomed(context.run, words))
 
+    def watch(self, context: RunContext) -> None:
+        """End a run whose ranks hang; where each of them waits is said in its log."""
+        run = context.run
+        if run.state is not RunState.RUNNING or run.doomed or run.seat.members > 1:
+            return
+        reason = context.watch.look(context.started.values(), self._tools.clock.monotonic())
+        if reason is None:
+            return
+        for rank, stack in context.watch.stacks():
+            context.tail.say(f"rank {rank} waits here (most recent call first):\n{stack}", "error")
+        self.update(context, core.on_doomed(run, reason, "user"))
+
     def act(self, context: RunContext, action: Action) -> None:
         """Do what was planned."""
         run, allocation = context.run, context.kept.allocation

@@ -139,6 +139,8 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         max_restarts=config.max_restarts,
         preemption_timeout_s=float(config.preemption_timeout),
         upload_timeout_s=float(config.upload_timeout),
+        hang_timeout_s=config.hang_timeout,
+        start_timeout_s=config.start_timeout,
         optimizations=config.optimizations.model_dump(mode="json"),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
     )

@@ -84,6 +84,8 @@ class TrialSpec(Record):
     max_restarts: int = 5
     preemption_timeout_s: float = 3600.0
     upload_timeout_s: float = 300.0
+    hang_timeout_s: float | None = 60.0
+    start_timeout_s: float | None = 1800.0
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     start_checkpoint: UUID | None = None
 

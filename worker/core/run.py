@@ -41,7 +41,7 @@ class LocalRun:
         rendezvous: Where Horovod's ranks meet: opened here by the chief, else copied from the desired set.
         exits: Exit codes of local ranks, by rank, in the order they ended.
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
-        doomed: Whether this machine cannot carry it any further (full disk, no scheduler for too long).
+        doomed: Whether it is ended here for what no exit code tells (full disk, no scheduler for too long, ranks that hang).
         said: The error that the first rank that failed ended with, as it named it itself.
         invalid: Why a rank called its hyperparameters invalid.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
@@ -177,11 +177,11 @@ def on_invalid(run: LocalRun, reason: str | None) -> LocalRun:
     return run if run.is_over or reason is None else replace(run, invalid=reason)
 
 
-def on_doomed(run: LocalRun, reason: str) -> LocalRun:
-    """This machine cannot carry the run any further: it is ended here, at no cost to the user."""
+def on_doomed(run: LocalRun, reason: str, fault: Fault = "machine") -> LocalRun:
+    """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault."""
     if run.is_over or run.doomed:
         return run
-    return replace(run, doomed=True, fault="machine", reason=reason)
+    return replace(run, doomed=True, fault=fault, reason=reason)
 
 
 def on_parent_lost(run: LocalRun) -> LocalRun:
@@ -205,7 +205,7 @@ def _conclude(run: LocalRun) -> LocalRun:
     if code and not run.forced and fault is None:
         fault = "user"
         reason = describe_exit(code, run.said) if run.invalid is None else describe_invalid(run.invalid)
-    exit_code = None if fault == "machine" else code
+    exit_code = None if fault == "machine" or run.doomed else code
     return replace(run, state=_ended(run.state), exit_code=exit_code, fault=fault, reason=reason)
 
 

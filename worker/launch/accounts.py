@@ -20,7 +20,14 @@ class Account:
     def own(self, places: RunPlaces) -> None:
         """Give the run's directories to this user, and let it pass to them."""
         places.root.chmod(0o711)
-        for folder in (places.code, places.home, places.checkpoints, places.logs, places.latest):
+        for folder in (
+            places.code,
+            places.home,
+            places.checkpoints,
+            places.logs,
+            places.watch,
+            places.latest,
+        ):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
 

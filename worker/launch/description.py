@@ -35,5 +35,6 @@ def write_trial_file(
         horovod=run.seat.size > 1,
         worker=machine.worker,
         disk=str(machine.disk),
+        watch=str(places.watch),
     )
     places.trial_file.write_text(wire.trial_file_text(description))

@@ -13,6 +13,7 @@ from muster._output import outlive_full_disk
 from muster._trial import alone, devices
 from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
+from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.values import (
     Hyperparameters,
@@ -67,6 +68,7 @@ class Trial:
         surroundings: Surroundings,
         channel: Channel | None,
         gang: "Gang | None",
+        heart: Heart,
     ) -> None:
         self.hparams: Mapping[str, Json] = Hyperparameters(description.hparams)
         self.data = description.data
@@ -81,6 +83,7 @@ class Trial:
         self._description = description
         self._channel = channel
         self._gang = gang
+        self._heart = heart
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
@@ -100,6 +103,7 @@ class Trial:
         Raises:
             Rejected: The step is no whole number of at least 0, or a metric is not one number.
         """
+        self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
         if self.rank == 0:
             self._report(number, values, validation=0, decision=False)
@@ -110,6 +114,7 @@ class Trial:
         Raises:
             Rejected: As `report`.
         """
+        self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
         if self.rank != 0:
             return
@@ -129,6 +134,7 @@ class Trial:
         With several ranks every rank must call it equally often; they get the same answer.
         After a validation on which the search decides, it waits up to two seconds for the verdict.
         """
+        self._heart.beat()
         if self._gang is None:
             self._stopping = self._stopping or self._answer()
         elif not self._stopping and self._gang.asks_now():
@@ -151,8 +157,17 @@ class Trial:
             OSError: A disk is full, here or where another rank wrote: nothing of the checkpoint is left. What let it
                 pass is started again without charge; what catches it may train on.
         """
-        with self._checkpoints.write(step, metadata) as directory:
+        with self._heart.busy(), self._checkpoints.write(step, metadata) as directory:
             yield directory
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Within it no step is expected: a long validation or download is not taken for a training that hangs (`hang_timeout`).
+
+        A checkpoint is such a block by itself, and of what Python code goes on with, or a processor works on, the worker sees that it lives.
+        """
+        with self._heart.busy():
+            yield
 
     def invalid(self, reason: str) -> NoReturn:
         """Say that these hyperparameters make no sense, and end: the search tries another point instead and does not count this one.
@@ -168,6 +183,7 @@ class Trial:
 
     def close(self) -> None:
         """Hand over everything that was reported; called by itself when the process ends."""
+        self._heart.close()
         self._checkpoints.close()
         if self._channel and not self._channel.closed:
             self._channel.close()
@@ -215,12 +231,13 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     description.hparams.update(
         {name: value for name, value in defaults.items() if name not in description.hparams}
     )
+    heart = Heart(description.watch, surroundings.local_rank)
     gang = _join_gang() if description.size > 1 else None
     channel = None
     if surroundings.rank == 0:
         channel = Channel(description, surroundings.trial_path, surroundings.token)
         channel.start()
-    started = Trial(description, surroundings, channel, gang)
+    started = Trial(description, surroundings, channel, gang, heart)
     atexit.register(started.close)
     return started
 
@@ -235,7 +252,7 @@ def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Tr
         checkpoints=alone.checkpoint_root(),
         latest_checkpoint=surroundings.latest_checkpoint,
     )
-    return Trial(description, surroundings, None, gang)
+    return Trial(description, surroundings, None, gang, Heart(description.watch, 0))
 
 
 def _join_gang() -> "Gang":

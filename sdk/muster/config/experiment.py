@@ -35,6 +35,7 @@ _POINTS = ("searcher", "warm_start", "points")
 _CADENCE = "your script decides when it validates and checkpoints"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
+Patience = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
 Expression = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
 
 
@@ -57,6 +58,9 @@ class ExperimentConfig(Section):
             best, all, or none.
         preemption_timeout: Seconds between a signal and its enforcement.
         upload_timeout: Seconds that a successor waits for announced checkpoints of its predecessor.
+        hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits
+            for ever.
+        start_timeout: The same for its first steps, from `muster.trial()` on.
     """
 
     ignored: ClassVar[Mapping[str, object]] = {
@@ -98,6 +102,8 @@ class ExperimentConfig(Section):
     checkpoint_policy: Literal["best", "all", "none"] = "best"
     preemption_timeout: int = Field(default=3600, ge=0, le=7 * 86_400)
     upload_timeout: int = Field(default=300, ge=1, le=86_400)
+    hang_timeout: Patience = 60
+    start_timeout: Patience = 1800
     reproducibility: Reproducibility = Reproducibility()
     optimizations: Optimizations = Optimizations()
     profiling: Profiling = Profiling()

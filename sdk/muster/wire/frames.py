@@ -259,7 +259,7 @@ PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
 class TrialFile:
     """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
 
-    `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed.
+    `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`.
     """
 
     socket: str
@@ -273,3 +273,4 @@ class TrialFile:
     horovod: bool = False
     worker: str = ""
     disk: str = ""
+    watch: str = ""

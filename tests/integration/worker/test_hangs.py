@@ -1,0 +1,113 @@
+"""A training that hangs is ended with the reason and the place; one that is only silent is not."""
+
+import os
+import signal
+from pathlib import Path
+
+from shared.messages.specs import Member
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.support import code_in, state_of
+from tests.support.waiting import eventually
+
+ONE = (Member(worker="w1", slots=1),)
+TWO = (Member(worker="w1", slots=2),)
+SOON = {"hang_timeout_s": 1.0, "start_timeout_s": 2.0}
+
+STEPS = """
+import muster, os, sys, threading, time
+trial = muster.trial()
+def wait_for_nobody():
+    threading.Event().wait()
+for step in range(1, 8):
+    trial.report(step, loss=1.0, pid=float(os.getpid()))
+"""
+
+
+async def _ended(platform: FakePlatform, run: object) -> tuple[str | None, str]:
+    await eventually(lambda: state_of(platform, run) == "exited")  # type: ignore[arg-type]
+    found = platform.of("w1", run)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.exit_code != 0 and not found.forced
+    await platform.desire("w1")
+    return found.fault, found.reason or ""
+
+
+async def test_a_training_that_hangs_is_ended_by_a_new_daemon_too_and_its_log_says_where(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    code = platform.add_code(code_in(tmp_path, STEPS + "wait_for_nobody()\n"))
+    run = platform.allocation("hangs", code, ONE, spec=SOON)
+    await platform.desire("w1", run)
+    await eventually(lambda: len(platform.steps(run)) == 7)
+    worker.kill()
+    worker.start()
+    fault, reason = await _ended(platform, run)
+    assert fault == "user"
+    assert "the trial hangs" in reason and "hang_timeout" in reason
+    await eventually(lambda: "the trial hangs" in platform.text(run))
+    assert "rank 0 waits here" in platform.text(run)
+    assert "in wait_for_nobody" in platform.text(run)
+
+
+async def test_a_training_that_never_makes_a_step_is_ended_after_its_time_to_start(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = STEPS.replace("for step", "wait_for_nobody()\nfor step")
+    run = platform.allocation("never-starts", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
+    await platform.desire("w1", run)
+    fault, reason = await _ended(platform, run)
+    assert fault == "user"
+    assert "no step within" in reason and "start_timeout" in reason
+
+
+async def test_a_gang_with_a_stopped_rank_hangs(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster, os, time
+trial = muster.trial()
+print("pid", os.getpid())
+step = 0
+while not trial.should_stop():
+    step += 1
+    trial.report(step, loss=1.0)
+    time.sleep(0.01)
+"""
+    run = platform.allocation("stopped", platform.add_code(code_in(tmp_path, script)), TWO, spec=SOON)
+    await platform.desire("w1", run)
+    await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)
+    second = next(
+        line for line in platform.lines[run.run_id].values() if line.rank == 1 and "pid" in line.text
+    )
+    os.kill(int(second.text.split()[1]), signal.SIGSTOP)
+    fault, reason = await _ended(platform, run)
+    assert fault == "user" and "the trial hangs" in reason
+    await eventually(lambda: "rank 1 waits here" in platform.text(run))
+    assert "should_stop" in platform.text(run)
+    assert "(it did not answer)" in platform.text(run)
+
+
+async def test_who_computes_checkpoints_or_validates_for_long_is_left_alone(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = (
+        STEPS
+        + """
+with trial.checkpoint(7) as folder:
+    (folder / "x").write_text("x")
+    time.sleep(2.5)
+with trial.busy():
+    time.sleep(2.5)
+until = time.monotonic() + 2.5
+while time.monotonic() < until:
+    sum(range(1000))
+trial.validate(7, loss=1.0)
+"""
+    )
+    run = platform.allocation("patience", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
+    await platform.desire("w1", run)
+    await eventually(lambda: state_of(platform, run) == "exited")
+    found = platform.of("w1", run)
+    assert found is not None
+    assert (found.exit_code, found.reason, found.validations) == (0, None, 1)
+    await platform.desire("w1")

@@ -1,0 +1,62 @@
+"""What a rank's signs of life say to its worker."""
+
+import faulthandler
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muster._trial.pulse import RHYTHM_BEATS, Heart
+from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, read_pulses
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / PULSES).write_bytes(bytes(2 * RECORD_BYTES))
+    yield tmp_path
+    faulthandler.unregister(STACKS_SIGNAL)
+
+
+def _second(folder: Path) -> Pulse:
+    return read_pulses((folder / PULSES).read_bytes())[1]
+
+
+def test_a_rank_starts_then_steps(folder: Path) -> None:
+    heart = Heart(str(folder), 1)
+    assert (_second(folder).phase, _second(folder).pid) == (Phase.STARTING, os.getpid())
+    for _ in range(RHYTHM_BEATS):
+        assert _second(folder).phase is Phase.STARTING
+        heart.beat()
+    assert _second(folder).phase is Phase.STEPPING
+    assert read_pulses((folder / PULSES).read_bytes())[0].phase is Phase.ABSENT
+
+
+def test_work_without_steps_is_told_and_counts_for_no_step(folder: Path) -> None:
+    heart = Heart(str(folder), 1)
+    for _ in range(RHYTHM_BEATS):
+        heart.beat()
+    longest_ns = _second(folder).longest_ns
+    with heart.busy(), heart.busy():
+        heart.beat()
+        assert _second(folder).phase is Phase.BUSY
+    after = _second(folder)
+    assert (after.phase, after.longest_ns) == (Phase.STEPPING, longest_ns)
+    heart.close()
+    assert _second(folder).phase is Phase.BUSY
+
+
+def test_it_shows_its_stack_when_asked(folder: Path) -> None:
+    heart = Heart(str(folder), 1)
+    os.kill(os.getpid(), STACKS_SIGNAL)
+    assert "test_it_shows_its_stack_when_asked" in (folder / "1.stacks").read_text()
+    heart.close()
+
+
+def test_without_a_worker_nothing_is_written_and_nothing_fails(tmp_path: Path) -> None:
+    heart = Heart("", 0)
+    heart.beat()
+    with heart.busy():
+        heart.beat()
+    heart.close()
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,85 @@
+"""When a silent gang is called hung, and when it is left alone."""
+
+import math
+
+import pytest
+
+from muster.wire.pulse import Phase, Pulse, read_pulses
+from worker.core.hang import Doubt, Patience, Sight, is_hung, on_look, silence_of, stack_of, wants_look
+
+PATIENCE = Patience(hang_s=60.0, start_s=1800.0)
+DUMP = """Thread 0x00007f0000000002 (most recent call first):
+  File "/usr/lib/python3.11/threading.py", line 331 in wait
+
+Current thread 0x00007f0000000001 (most recent call first):
+  File "/code/train.py", line 7 in step
+  File "/code/train.py", line 9 in <module>
+"""
+
+
+def _pulse(at_s: float, phase: Phase = Phase.STEPPING, longest_s: float = 2.0) -> Pulse:
+    return Pulse(round(at_s * 1e9), round(longest_s * 1e9), 1, 100, phase)
+
+
+def _watched(pulses: list[Pulse], sights: list[Sight], moving: float = 0.2) -> float | None:
+    """When a gang that stays as it is was called hung, looked at each second; its last sight stays."""
+    doubt = Doubt()
+    for now in range(4000):
+        silence = silence_of(pulses, PATIENCE)
+        if silence is None or not wants_look(silence, doubt, now):
+            continue
+        sight = sights.pop(0) if len(sights) > 1 else sights[0]
+        doubt = on_look(doubt, {0: sight}, now, moving)
+        if is_hung(silence, doubt, now):
+            return now
+    return None
+
+
+def test_a_gang_hangs_a_minute_after_the_expected_step() -> None:
+    assert _watched([_pulse(100), _pulse(101)], [Sight("train.py:7", 3.0)]) == pytest.approx(163, abs=5)
+
+
+def test_before_its_first_steps_it_has_the_time_to_start() -> None:
+    starting = [_pulse(100), _pulse(10, Phase.STARTING, 0.0)]
+    assert _watched(starting, [Sight("train.py:7", 3.0)]) == pytest.approx(1902, abs=150)
+
+
+@pytest.mark.parametrize("pulses", [[_pulse(1, Phase.BUSY), _pulse(1)], [_pulse(0, Phase.ABSENT)], []])
+def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(pulses: list[Pulse]) -> None:
+    assert silence_of(pulses, PATIENCE) is None
+
+
+def test_no_limit_is_no_limit() -> None:
+    assert silence_of([_pulse(1)], Patience(None, None)) is None
+
+
+def test_a_stack_that_moves_is_a_sign_of_life() -> None:
+    steps = [Sight(f"validate.py:{line}", 3.0) for line in range(10)]
+    first_look_s, last_move_s = 102 + 30, 9 * 30
+    assert _watched([_pulse(100)], steps) == pytest.approx(first_look_s + last_move_s + 35, abs=10)
+
+
+def test_a_processor_at_work_is_a_sign_of_life_but_where_waiting_uses_one() -> None:
+    working = [Sight("fit.py:1", 10.0 * used) for used in range(3000)]
+    assert _watched([_pulse(100)], list(working)) is None
+    assert _watched([_pulse(100)], list(working), moving=math.inf) == pytest.approx(162, abs=5)
+
+
+def test_a_rank_that_does_not_answer_has_not_moved() -> None:
+    assert _watched([_pulse(100)], [Sight(None, 3.0)]) == pytest.approx(162, abs=5)
+
+
+def test_the_stack_is_that_of_the_thread_that_trains() -> None:
+    trains = '  File "/code/train.py", line 7 in step\n  File "/code/train.py", line 9 in <module>'
+    assert stack_of(DUMP, 0x7F0000000001) == trains
+    assert stack_of(DUMP, 0x7F0000000002) == '  File "/usr/lib/python3.11/threading.py", line 331 in wait'
+    assert stack_of(DUMP, 0x7F0000000009) == trains
+    assert stack_of("nonsense", 1) is None
+
+
+def test_records_are_read_whatever_user_code_wrote_there() -> None:
+    pulse = _pulse(3)
+    assert read_pulses(pulse.pack() + b"\xff" * len(pulse.pack()) + b"short") == [
+        pulse,
+        Pulse(2**64 - 1, 2**64 - 1, 2**64 - 1, 2**32 - 1, Phase.ABSENT),
+    ]

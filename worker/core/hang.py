@@ -1,0 +1,135 @@
+"""Whether a gang hangs: how long its ranks have given no sign of life, and whether any of them moves all the same. Pure.
+
+A rank is not called hung for being slow. When half of the patience is over it is looked at again and again: if the
+Python stack of the thread that trains changes, or its processes use a processor, that is a sign of life too.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from muster.wire.pulse import Phase, Pulse
+
+LOOKS = 12
+"""So often is looked while a patience lasts, in its second half."""
+STILL_LOOKS = 3
+"""In so many looks in a row nothing has moved, before it is called hung."""
+MOVING_ALONE = 0.2
+MOVING_IN_GANG = 0.6
+"""Who uses more of one core than this computes. A rank that waits for another by Horovod looks for it a thousand times a second: a third of a
+core on a slow machine."""
+_NS = 1e9
+_HEAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long ranks may be silent: beyond the expected step, and from `muster.trial()` to the first steps (seconds; None = for ever)."""
+
+    hang_s: float | None
+    start_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The last sign of life that was expected of a gang's ranks here was due at `since` (monotonic seconds)."""
+
+    since: float
+    patience_s: float
+    is_start: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is seen of a rank that says nothing: its stack (None: it gave none), and the processor time of its session."""
+
+    stack: str | None
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What looking at silent ranks has shown so far.
+
+    Attributes:
+        moved_at: When one of them was last seen to move.
+        looked_at: When they were last looked at, and saw `sights`.
+        still: Looks since then in which none had moved.
+    """
+
+    moved_at: float = float("-inf")
+    looked_at: float | None = None
+    sights: Mapping[int, Sight] = field(default_factory=dict)
+    still: int = 0
+
+
+def silence_of(pulses: Iterable[Pulse], patience: Patience) -> Silence | None:
+    """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
+    work that has no steps, for which the others wait."""
+    heard = [pulse for pulse in pulses if pulse.phase is not Phase.ABSENT]
+    if not heard or any(pulse.phase is Phase.BUSY for pulse in heard):
+        return None
+    is_start = any(pulse.phase is Phase.STARTING for pulse in heard)
+    patience_s = patience.start_s if is_start else patience.hang_s
+    if patience_s is None:
+        return None
+    since = max((pulse.at_ns + pulse.longest_ns) / _NS for pulse in heard)
+    return Silence(since, patience_s, is_start)
+
+
+def wants_look(silence: Silence, doubt: Doubt, now: float) -> bool:
+    """Whether it is time to look at the ranks."""
+    if now < _quiet_since(silence, doubt) + silence.patience_s / 2:
+        return False
+    return doubt.looked_at is None or now >= doubt.looked_at + silence.patience_s / LOOKS
+
+
+def on_look(doubt: Doubt, sights: Mapping[int, Sight], now: float, moving_processor: float) -> Doubt:
+    """The ranks were looked at; the first look shows only where they are. Who used more than `moving_processor` of a core has moved."""
+    if doubt.looked_at is None:
+        return replace(doubt, looked_at=now, sights=sights)
+    passed_s = now - doubt.looked_at
+    has_moved = any(
+        _has_moved(doubt.sights[rank], sight, passed_s * moving_processor)
+        for rank, sight in sights.items()
+        if rank in doubt.sights
+    )
+    return Doubt(now if has_moved else doubt.moved_at, now, sights, 0 if has_moved else doubt.still + 1)
+
+
+def is_hung(silence: Silence, doubt: Doubt, now: float) -> bool:
+    """Whether the patience is over, and nothing has moved."""
+    return doubt.still >= STILL_LOOKS and now >= _quiet_since(silence, doubt) + silence.patience_s
+
+
+def describe_hang(silence: Silence, now: float) -> str:
+    """The reason of such an end."""
+    if silence.is_start:
+        return (
+            f"the trial has made no step within {now - silence.since:.0f} s of its start, and nothing in it moves "
+            "(start_timeout); its log shows where each rank waits"
+        )
+    return (
+        f"the trial hangs: its next step is {now - silence.since:.0f} s late, and nothing in it moves (hang_timeout); "
+        "its log shows where each rank waits"
+    )
+
+
+def stack_of(dump: str, thread: int) -> str | None:
+    """The stack of one thread in what faulthandler wrote, newest call first; the main thread's where that one has ended; None without any."""
+    heads = list(_HEAD.finditer(dump))
+    if not heads:
+        return None
+    ends = [*(head.start() for head in heads[1:]), len(dump)]
+    stacks = {int(head[1], 16): dump[head.end() : end] for head, end in zip(heads, ends, strict=True)}
+    return stacks.get(thread, dump[heads[-1].end() :]).strip("\n")
+
+
+def _quiet_since(silence: Silence, doubt: Doubt) -> float:
+    return max(silence.since, doubt.moved_at)
+
+
+def _has_moved(before: Sight, now: Sight, moving_s: float) -> bool:
+    if before.stack is not None and now.stack is not None and before.stack != now.stack:
+        return True
+    return now.processor_s - before.processor_s > moving_s

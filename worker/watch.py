@@ -1,0 +1,142 @@
+"""Watches the ranks of one run on this machine: reads their signs of life, and looks at those that give none.
+
+What a rank writes here it writes as its own user: links, pipes and other process's ids in it lead nowhere.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, read_pulses, stacks_name
+from worker.core.hang import (
+    MOVING_ALONE,
+    MOVING_IN_GANG,
+    Doubt,
+    Patience,
+    Sight,
+    Silence,
+    describe_hang,
+    is_hung,
+    on_look,
+    silence_of,
+    stack_of,
+    wants_look,
+)
+from worker.core.run import Seat
+
+NEVER = float("inf")
+DUMP_BYTES = 64 * 1024
+FRAMES = 20
+"""So many of a rank's calls are shown."""
+
+
+class Watch:
+    """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
+
+    def __init__(self, folder: Path, seat: Seat, patience: Patience, is_cpu: bool) -> None:
+        """Watch the ranks of a seat; `is_cpu`: they compute on processors. On others, waiting may keep a processor busy."""
+        self._folder = folder
+        self._seat = seat
+        self._patience = patience
+        self._is_cpu = is_cpu
+        self._doubt = Doubt()
+        self._read_to: dict[int, int] = {}
+
+    def look(self, sessions: Iterable[int], now: float) -> str | None:
+        """Why the run is to be ended for hanging; None while it is not. `sessions` are those of its ranks."""
+        pulses = self._pulses(frozenset(sessions))
+        silence = silence_of(pulses.values(), self._patience)
+        if silence is None:
+            self._doubt = Doubt()
+            return None
+        if not wants_look(silence, self._doubt, now):
+            return None
+        self._doubt = on_look(self._doubt, self._sights(pulses), now, self._moving_processor(silence))
+        return describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
+
+    def stacks(self) -> Iterator[tuple[int, str]]:
+        """Each rank's number, and where it was last seen."""
+        for local_rank, sight in sorted(self._doubt.sights.items()):
+            frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
+            yield self._seat.first_rank + local_rank, "\n".join(frames)
+
+    def _moving_processor(self, silence: Silence) -> float:
+        if self._seat.size == 1:
+            return MOVING_ALONE if self._is_cpu or silence.is_start else NEVER
+        return MOVING_IN_GANG if self._is_cpu else NEVER
+
+    def _pulses(self, sessions: frozenset[int]) -> dict[int, Pulse]:
+        """The records, absent where the process in it is none of this run's."""
+        data = b""
+        with _opened(self._folder / PULSES) as file:
+            data = os.pread(file, self._seat.ranks * RECORD_BYTES, 0) if file is not None else b""
+        pulses = {}
+        for rank, pulse in enumerate(read_pulses(data)):
+            is_ours = pulse.phase is not Phase.ABSENT and _session_of(pulse.pid) in sessions
+            pulses[rank] = pulse if is_ours else replace(pulse, phase=Phase.ABSENT)
+        return pulses
+
+    def _sights(self, pulses: Mapping[int, Pulse]) -> dict[int, Sight]:
+        """Look at each rank, and ask for its stacks: the next look finds them."""
+        used_s = _processor_s()
+        sights = {}
+        for rank, pulse in pulses.items():
+            if pulse.phase is Phase.ABSENT:
+                continue
+            stack = stack_of(self._read_dump(rank), pulse.thread)
+            sights[rank] = Sight(stack, used_s.get(_session_of(pulse.pid), 0.0))
+            with suppress(OSError):
+                os.kill(pulse.pid, STACKS_SIGNAL)
+        return sights
+
+    def _read_dump(self, rank: int) -> str:
+        """What the rank has written since the last look."""
+        with _opened(self._folder / stacks_name(rank)) as file:
+            if file is None:
+                return ""
+            end = os.fstat(file).st_size
+            start = max(self._read_to.get(rank, 0), end - DUMP_BYTES)
+            self._read_to[rank] = end
+            return os.pread(file, end - start, start).decode(errors="replace") if end > start else ""
+
+
+def make_pulses(folder: Path, ranks: int) -> None:
+    """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
+    (folder / PULSES).write_bytes(bytes(ranks * RECORD_BYTES))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int | None]:
+    """A plain file for reading; None where there is none."""
+    file = None
+    try:
+        with suppress(OSError):
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        is_plain = file is not None and stat.S_ISREG(os.fstat(file).st_mode)
+        yield file if is_plain else None
+    finally:
+        if file is not None:
+            os.close(file)
+
+
+def _session_of(pid: int) -> int:
+    try:
+        return os.getsid(pid) if pid > 0 else 0
+    except OSError:
+        return 0
+
+
+def _processor_s() -> dict[int, float]:
+    """The processor time that the living processes of each session have used."""
+    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+    used: dict[int, float] = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+                session = int(fields[3])
+                used[session] = used.get(session, 0.0) + (int(fields[11]) + int(fields[12])) * tick_s
+    return used
