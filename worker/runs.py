@@ -159,6 +159,7 @@ class Runs:
         """Do what time alone asks for, and what a full disk held up; return when to look again (monotonic seconds)."""
         looks = []
         self._store.settle()
+        self._supervisor.tick()
         for context in list(self._contexts.values()):
             self._supervisor.watch(context)
             self._supervisor.update(context, context.run)

@@ -14,6 +14,7 @@ from worker.core import run as core
 from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
 from worker.core.run import LocalRun
 from worker.core.state import RunState, Trigger
+from worker.kernel import MemoryKills
 from worker.launch.frames import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.store import KeptRun, Store
@@ -33,6 +34,7 @@ class Supervisor:
         self._tools = tools
         self._store = store
         self._on_change = on_change
+        self._kills = MemoryKills()
         self.send: Callable[[wire.Frame], None] = _nobody
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
@@ -93,7 +95,8 @@ class Supervisor:
             self.update(context, core.on_doomed(context.run, fault))
         if process.exit_code == wire.EXIT_INVALID:
             self.update(context, core.on_invalid(context.run, context.tail.invalid_reason(rank)))
-        ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), said)
+        cause = core.Cause(said, self._kills.is_recent())
+        ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), cause)
         self.update(context, ended)
 
     def on_acknowledged(self, context: RunContext, signal: str) -> None:
@@ -108,6 +111,10 @@ class Supervisor:
             context.tail.remark(f"{words}; what the trial reports waits for it")
         else:
             self.update(context, core.on_doomed(context.run, words))
+
+    def tick(self) -> None:
+        """A second has passed."""
+        self._kills.note(self._tools.clock.monotonic())
 
     def watch(self, context: RunContext) -> None:
         """End a run whose ranks hang; where each of them waits is said in its log."""

@@ -5,11 +5,12 @@ from typing import Literal
 
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
+from worker.core.memory import KILLED, lack_of_memory
 from worker.core.state import MACHINE, RunState, Trigger
 
 Fault = Literal["user", "machine"]
 
-_OUT_OF_MEMORY = -9
+_KILLED = -9
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,18 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """What is known of a rank's end beside its exit code: the error that it named, and whether the kernel has just killed for lack of
+    memory."""
+
+    said: str = ""
+    starved: bool = False
+
+
+UNKNOWN = Cause()
+
+
+@dataclass(frozen=True, slots=True)
 class LocalRun:
     """The state of one allocation here.
 
@@ -43,6 +56,7 @@ class LocalRun:
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
         doomed: Whether it is ended here for what no exit code tells (full disk, no scheduler for too long, ranks that hang).
         said: The error that the first rank that failed ended with, as it named it itself.
+        starved: Whether the kernel killed that rank for lack of memory.
         invalid: Why a rank called its hyperparameters invalid.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
     """
@@ -71,6 +85,7 @@ class LocalRun:
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
     said: str = ""
+    starved: bool = False
     last_exit_at: float | None = None
     exit_code: int | None = None
     fault: Fault | None = None
@@ -160,13 +175,15 @@ def on_acknowledged(run: LocalRun, signal: Signal) -> LocalRun:
     return replace(run, acknowledged=signal)
 
 
-def on_exit(run: LocalRun, rank: int, code: int, now: float, said: str = "") -> LocalRun:
-    """A local rank ended, `said` is the error that it named; the last one ends the run here."""
+def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKNOWN) -> LocalRun:
+    """A local rank ended; the last one ends the run here."""
     if any(rank == seen for seen, _ in run.exits):
         return run
     is_first_failure = code != 0 and all(earlier == 0 for _, earlier in run.exits)
     exits = (*run.exits, (rank, code))
-    ended = replace(run, exits=exits, last_exit_at=now, said=said if is_first_failure else run.said)
+    ended = replace(run, exits=exits, last_exit_at=now)
+    if is_first_failure:
+        ended = replace(ended, said=cause.said, starved=cause.starved and code == _KILLED)
     if len(exits) < run.seat.ranks:
         return ended
     return _conclude(ended)
@@ -204,20 +221,26 @@ def _conclude(run: LocalRun) -> LocalRun:
     reason = run.reason
     if code and not run.forced and fault is None:
         fault = "user"
-        reason = describe_exit(code, run.said) if run.invalid is None else describe_invalid(run.invalid)
+        reason = (
+            describe_exit(code, run.said, run.starved)
+            if run.invalid is None
+            else describe_invalid(run.invalid)
+        )
     exit_code = None if fault == "machine" or run.doomed else code
     return replace(run, state=_ended(run.state), exit_code=exit_code, fault=fault, reason=reason)
 
 
-def describe_exit(code: int, said: str = "") -> str:
-    """An exit code in words, with the error that the rank named last."""
-    if code == _OUT_OF_MEMORY:
-        return "a process of the trial was killed (signal 9), as the kernel does when memory runs out"
+def describe_exit(code: int, said: str = "", starved: bool = False) -> str:
+    """An exit code in words, with the error that the rank named last; lack of memory is told apart."""
+    if code == _KILLED:
+        return KILLED if starved else "a process of the trial was killed (signal 9)"
     if code < 0:
         return f"a process of the trial was ended by signal {-code}"
     if code == 127:
         return "the entrypoint was not found (exit code 127): see the trial's log"
     named = f" ({said})" if said else ""
+    if lack := lack_of_memory(said):
+        return f"{lack}{named}: see its log"
     return f"the trial's code ended with exit code {code}{named}: see its log"
 
 

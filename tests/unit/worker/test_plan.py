@@ -160,12 +160,12 @@ def test_what_never_started_acknowledges_by_not_starting() -> None:
 
 
 def test_a_dead_rank_ends_its_gang_and_gives_the_reason() -> None:
-    run = core.on_exit(_running(WIDE), 1, 3, 10.0, "ValueError: boom")
+    run = core.on_exit(_running(WIDE), 1, 3, 10.0, core.Cause("ValueError: boom"))
     assert not run.is_over
     assert _act(run, now=10.0 + GANG_GRACE_S - 0.1)[1] == ()
     run, actions = _act(run, now=10.0 + GANG_GRACE_S)
     assert actions == (KillRanks(),)
-    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, "its echo"), 2, -9, 16.0)
+    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.exit_code, run.fault, run.forced) == (3, "user", False)
     assert run.reason == "the trial's code ended with exit code 3 (ValueError: boom): see its log"
 
@@ -281,7 +281,7 @@ def test_a_rank_that_calls_its_hyperparameters_invalid_ends_its_gang_with_its_re
     assert not run.is_invalid, "others are running still"
     run, actions = _act(run, now=10.0 + GANG_GRACE_S)
     assert actions == (KillRanks(),)
-    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, "its echo"), 2, -9, 16.0)
+    run = core.on_exit(core.on_exit(run, 0, -9, 16.0, core.Cause("its echo")), 2, -9, 16.0)
     assert (run.is_invalid, run.fault, run.forced) == (True, "user", False)
     assert run.reason == "the trial's code calls its hyperparameters invalid: no batch fits"
 
