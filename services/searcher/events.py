@@ -141,6 +141,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         upload_timeout_s=float(config.upload_timeout),
         hang_timeout_s=config.hang_timeout,
         start_timeout_s=config.start_timeout,
+        on_nan=config.on_nan,
         optimizations=config.optimizations.model_dump(mode="json"),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
     )

@@ -86,6 +86,7 @@ class TrialSpec(Record):
     upload_timeout_s: float = 300.0
     hang_timeout_s: float | None = 60.0
     start_timeout_s: float | None = 1800.0
+    on_nan: str = "continue"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     start_checkpoint: UUID | None = None
 

@@ -36,5 +36,7 @@ def write_trial_file(
         worker=machine.worker,
         disk=str(machine.disk),
         watch=str(places.watch),
+        metric=spec.metric,
+        on_nan=spec.on_nan,
     )
     places.trial_file.write_text(wire.trial_file_text(description))

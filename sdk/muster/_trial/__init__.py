@@ -13,6 +13,7 @@ from muster._output import outlive_full_disk
 from muster._trial import alone, devices
 from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
+from muster._trial.losses import Losses
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.values import (
@@ -84,6 +85,7 @@ class Trial:
         self._channel = channel
         self._gang = gang
         self._heart = heart
+        self._losses = Losses(description.on_nan, description.metric)
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
@@ -101,12 +103,13 @@ class Trial:
         """Record training metrics at `step`. Only rank 0's count; it costs some microseconds.
 
         Raises:
-            Rejected: The step is no whole number of at least 0, or a metric is not one number.
+            Rejected: The step is no whole number of at least 0, or a metric is not one number; a loss is NaN, and the config says `on_nan: restart`.
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
         if self.rank == 0:
             self._report(number, values, validation=0, decision=False)
+            self._losses.check(number, values)
 
     def validate(self, step: int, **metrics: float) -> None:
         """Record validation metrics at `step`: what the search decides on. Only rank 0's count.
@@ -127,6 +130,7 @@ class Trial:
             self._gang.on_validation(at)
         if decision:
             self._awaited = self._counts.validations, at
+        self._losses.check(number, values)
 
     def should_stop(self) -> bool:
         """Say whether the training should save and end now. True acknowledges: after it, save and return.
@@ -141,7 +145,8 @@ class Trial:
             stop = self._answer() if self.rank == 0 else False
             self._stopping = self._gang.agree(stop, self._channel.decide_at if self._channel else None)
         if self._stopping and self._channel:
-            self._channel.acknowledge(self._channel.signal)
+            asked = self._channel.signal
+            self._channel.acknowledge(asked if asked != "run" else "stop")
         return self._stopping
 
     @contextmanager
@@ -201,14 +206,14 @@ class Trial:
         """Rank 0: what the worker asks for now, after the verdict that is due."""
         channel = self._channel
         if channel is None:
-            return False
+            return self._losses.have_ended
         channel.poll()
         if self._awaited and not self._settled():
             if not channel.wait(self._settled, wire.DECISION_WAIT_S):
                 text = f"muster: no verdict on validation {self._awaited[0]} within 2 s; training goes on"
                 print(text, file=sys.stderr, flush=True)
             self._awaited = None
-        return channel.signal != "run"
+        return channel.signal != "run" or self._losses.have_ended
 
     def _settled(self) -> bool:
         channel = self._channel

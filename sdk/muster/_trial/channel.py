@@ -280,7 +280,7 @@ class Channel:
         self.signal, self.decide_at = welcome.signal, welcome.decide_at
         self.decided = max(self.decided, welcome.decided)
         resend = b"".join(frame for _, frame in (*self._reports, *self._checkpoints))
-        if self._acknowledged and self._acknowledged == self.signal:
+        if self._acknowledged and self._acknowledged in (self.signal, "stop"):
             resend += wire.encode(wire.Acknowledge(self._acknowledged))
         if resend:
             self._send_rest(memoryview(resend))

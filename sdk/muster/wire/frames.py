@@ -274,3 +274,5 @@ class TrialFile:
     worker: str = ""
     disk: str = ""
     watch: str = ""
+    metric: str = ""
+    on_nan: str = "continue"

@@ -1,0 +1,42 @@
+"""What becomes of a training whose loss is no number any more (`on_nan` of the config)."""
+
+import sys
+from collections.abc import Mapping
+
+from muster.errors import Rejected
+
+
+class Losses:
+    """Looks at what rank 0 reports: the metric that the search goes by, and all that is called a loss.
+
+    Attributes:
+        have_ended: Whether the training is to stop for one.
+    """
+
+    def __init__(self, policy: str, metric: str) -> None:
+        """`policy`: continue, stop or restart."""
+        self._policy = policy
+        self._metric = metric
+        self.have_ended = False
+
+    def check(self, step: int, values: Mapping[str, float]) -> None:
+        """Act on a loss that is NaN. Infinity is let pass: a scaled loss may be that for a step.
+
+        Raises:
+            Rejected: A failed run is what the config asks for.
+        """
+        if self._policy == "continue":
+            return
+        for name, value in values.items():
+            if value != value and (name == self._metric or "loss" in name):
+                self._on_nan(step, name)
+
+    def _on_nan(self, step: int, name: str) -> None:
+        if self._policy == "restart":
+            raise Rejected(
+                "metric_nan", f"{name} is NaN at step {step}, and on_nan is {self._policy}", place=name
+            )
+        if not self.have_ended:
+            text = f"muster: {name} is NaN at step {step}: the trial stops (on_nan: {self._policy})"
+            print(text, file=sys.stderr, flush=True)
+        self.have_ended = True
