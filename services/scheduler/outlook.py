@@ -118,7 +118,7 @@ class _Teller:
             yield self._waiting(line, first)
 
     def _running(self, run: Run, trial: Trial) -> OutlookRequest:
-        held = ceil(sum(share.count for share in run.shares))
+        held = ceil(sum(share.charged for share in run.shares))
         told = self._request(trial, trial.wish.needs, held, held)
         return told.model_copy(
             update={

@@ -257,7 +257,7 @@ def _holders(cluster: Cluster) -> tuple[dict[object, SlotCount], dict[object, Sl
     runs: dict[object, SlotCount] = {}
     for run in cluster.runs.values():
         if not run.is_ended:
-            slots = sum(share.count for share in run.shares if share.worker not in run.released)
+            slots = sum(share.charged for share in run.shares if share.worker not in run.released)
             runs[run.experiment] = runs.get(run.experiment, 0) + 1
             for holder in (run.experiment, (run.tenant,), (run.tenant, run.workspace)):
                 held[holder] = held.get(holder, 0) + slots

@@ -143,7 +143,7 @@ class Site:
         while size:
             worker = partly.get(tenant) or fresh.pop()
             here = worker.free_slot_ids[:size]
-            worker.held[allocation] = Hold(trial.wish.tenant, here)
+            worker.hold(allocation, Hold(trial.wish.tenant, here))
             shares.append(Share(worker.id, len(here), here, worker.address))
             size -= len(here)
             if worker.free_slot_ids:

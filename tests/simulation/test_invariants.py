@@ -77,4 +77,4 @@ def test_turns_that_are_over_at_once_are_cut_short(monkeypatch):
 
 def _less(grant):
     *others, (worker, slots) = grant.placement
-    return replace(grant, placement=(*others, (worker, slots - 1))) if slots > 1 else grant
+    return grant._replace(placement=(*others, (worker, slots - 1))) if slots > 1 else grant

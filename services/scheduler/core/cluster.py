@@ -137,24 +137,21 @@ class Cluster:
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
-        self.runs[run.id] = run
+        before, self.runs[run.id] = self.runs.get(run.id), run
         pool = self.pools[run.pool]
         if run.is_over:
             pool.runs.pop(run.id, None)
-        else:
+        elif before is None:
             pool.runs[run.id] = None
-        for worker in (share.worker for share in run.shares):
-            here = self.runs_on.setdefault(worker, {})
-            if run.is_ended and worker in run.released:
-                here.pop(run.id, None)
-            else:
-                here[run.id] = None
+        if before is None or run.is_ended or run.shares is not before.shares:
+            self._stand(run)
         if run.exits and not run.is_ended:
             self.partly_ended[run.id] = None
         else:
             self.partly_ended.pop(run.id, None)
         self._charge(run)
-        pool.elastic.follow(run, self.trials.get(run.trial))
+        if run.asked is not None:
+            pool.elastic.follow(run, self.trials.get(run.trial))
         (self.changes.lazy_runs if lazily else self.changes.runs)[run.id] = None
         self.changes.pools[run.pool] = None
 
@@ -184,15 +181,15 @@ class Cluster:
         for share in run.shares:
             worker = self.workers.get(share.worker)
             if worker is not None and share.worker not in run.released:
-                worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
+                worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
                 self._touch_on(worker.id, run)
 
     def release(self, worker: Worker, held: Run | AllocationId) -> None:
         """Frees what a run, or an allocation that belongs to none, held on one worker."""
         if not isinstance(held, Run):
-            if worker.held.pop(held, None) is not None:
+            if worker.release(held):
                 self.put_worker(worker)
-        elif worker.held.pop(held.allocation, None) is not None:
+        elif worker.release(held.allocation):
             self._touch_on(worker.id, held)
             self._put_worker(worker)
 
@@ -207,6 +204,17 @@ class Cluster:
         """These workers' desired sets have changed."""
         for worker in workers:
             self.changes.desired[worker] = None
+
+    def _stand(self, run: Run) -> None:
+        """Keeps where a run stands; what has ended, and let go of a machine, stands there no more."""
+        for share in run.shares:
+            here = self.runs_on.get(share.worker)
+            if here is None:
+                here = self.runs_on[share.worker] = {}
+            if run.is_ended and share.worker in run.released:
+                here.pop(run.id, None)
+            else:
+                here[run.id] = None
 
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker
@@ -238,8 +246,9 @@ class Cluster:
         if run.is_over and run.id not in pool.charges:
             return
         trial = self.trials.get(run.trial)
-        part = self.parts.get(run.experiment) or Part(pool.policy.default_priority)
-        leaf = pool.leaf(run, part)
+        leaf = pool.shares.leaves.get(run.experiment)
+        if leaf is None:
+            leaf = pool.leaf(run, self.parts.get(run.experiment) or Part(pool.policy.default_priority))
         if not pool.charge(run, leaf, is_leaving(run, trial), self.now_ms):
             return
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:

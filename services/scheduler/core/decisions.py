@@ -1,7 +1,7 @@
 """What a plan decides of single trials and runs, and what it finds missing."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from services.scheduler.core.asked import Cause
 from services.scheduler.core.placement.capacity import Placement
@@ -13,8 +13,7 @@ Reason = Literal["slots", "preempting", "beyond_pool", "uploads"] | Limit
 """Why a request was passed by; `refusals` puts it in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """Make a run of this trial on these workers."""
 
     trial: TrialId
@@ -22,8 +21,7 @@ class Grant:
     placement: Placement
 
 
-@dataclass(frozen=True, slots=True)
-class Preempt:
+class Preempt(NamedTuple):
     """Ask this run for its slots, on behalf of a waiting trial (None: of nobody in particular)."""
 
     run: RunId

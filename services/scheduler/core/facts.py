@@ -1,22 +1,20 @@
 """What neighbours must learn of what happened; the cycle turns facts into messages, in order."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from services.scheduler.core.run import Ending, Exit, RequestOutcome, Run
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.worker import Worker
 
 
-@dataclass(frozen=True, slots=True)
-class Granted:
+class Granted(NamedTuple):
     """A run was made, with its slots."""
 
     run: Run
     trial: Trial
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """`exit` None: a lost run, of which nothing is known."""
 
     run: Run
@@ -25,8 +23,7 @@ class Ended:
     exit: Exit | None
 
 
-@dataclass(frozen=True, slots=True)
-class Closed:
+class Closed(NamedTuple):
     """A request has come to its one end. `is_invalid`: its script calls its hyperparameters invalid."""
 
     trial: Trial
@@ -35,23 +32,20 @@ class Closed:
     is_invalid: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerUp:
+class WorkerUp(NamedTuple):
     """Its slots can be granted, or something about it has changed. `worker` is the record itself, as it is when told."""
 
     worker: Worker
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerDown:
+class WorkerDown(NamedTuple):
     """A worker was given up."""
 
     worker: Worker
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerEmptied:
+class WorkerEmptied(NamedTuple):
     """A draining worker holds nothing any more."""
 
     worker: Worker

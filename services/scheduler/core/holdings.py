@@ -51,12 +51,12 @@ class Ledger:
         """The run has the slots that its shares say, from now on; what it held otherwise on those workers ends."""
         for share in run.shares:
             before = self._open.get(share.worker, {}).get(run.allocation)
-            if before is not None and before.slots == share.count:
+            if before is not None and before.slots == share.charged:
                 continue
             if before is not None:
                 self._end(before, now)
-            if share.count:
-                self._begin(_holding(run, share.worker, share.count, now))
+            if share.charged:
+                self._begin(_holding(run, share.worker, share.charged, now))
 
     def follow(self, worker: Worker, now: datetime) -> None:
         """Ends what the worker no longer holds. One that this term has not heard may still hold all."""

@@ -82,7 +82,7 @@ class Hopes:
         """Shapes that may fit for this tenant."""
         capacity = self._pool.capacity
         ask = Ask(tenant, None, False)  # type: ignore[arg-type]
-        joining = self._joining(capacity.sharing.largest(ask.tenant))
+        joining = self._joining(capacity.sharing.largest(ask.tenant)) if capacity.sharing else 0
         if capacity.exclusive and capacity.owned_free(ask.tenant):
             return joining | self._within(ask)
         # All tenants that have no machine with room are in the same case.
@@ -95,7 +95,7 @@ class Hopes:
     def _joining(self, left: Thousandths) -> int:
         """Shapes that could join a slot of which so much is left."""
         mask = 0
-        for needs, bit in self._pool.queue.shapes.items() if left else ():
+        for needs, bit in self._pool.queue.shapes.items():
             if 0 < needs.part <= left:
                 mask |= bit
         return mask
@@ -114,9 +114,8 @@ class Hopes:
 
     def _room(self, ask: Ask) -> tuple[int, int]:
         """Slots free for a gang, and on one machine."""
-        capacity = self._pool.capacity
-        largest = capacity.largest_for(ask)
-        return (capacity.free_for(ask) if capacity.exclusive else largest), largest
+        free, largest = self._pool.capacity.room_for(ask)
+        return (free if self._pool.capacity.exclusive else largest), largest
 
     def _claims(self, tenant: Node) -> int:
         """Shapes that this tenant may ask others for."""

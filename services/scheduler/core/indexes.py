@@ -25,11 +25,16 @@ from shared.ids import RunId, TrialId, WorkerId
 
 
 class Charge(NamedTuple):
-    """What a run counts for: the slots that it holds, and whether they are on their way back."""
+    """What a run counts for: the slots that it holds, and whether they are on their way back. What is no run counts for nothing."""
 
     leaf: Node
-    slots: SlotCount
-    is_leaving: bool
+    slots: SlotCount = 0
+    is_leaving: bool = False
+    runs: int = 0
+
+    @property
+    def leaving(self) -> SlotCount:
+        return self.slots if self.is_leaving else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,40 +180,31 @@ class Pool:
     def charge(self, run: Run, leaf: Node, is_leaving: bool, now_ms: int) -> bool:
         """Brings what a run counts for in line with its record; True: something has changed."""
         is_over = run.is_over
-        slots = sum(share.count for share in run.shares if share.worker not in run.released)
+        slots = sum(share.charged for share in run.shares if share.worker not in run.released)
         before = self.charges.get(run.id)
-        after = None if is_over else Charge(leaf, slots, is_leaving)
+        after = None if is_over else Charge(leaf, slots, is_leaving, 1)
         if before == after:
             return False
-        if before is not None and after is not None and before[:2] == after[:2]:
-            # Asked to go, as most are before they end: it holds what it held.
-            self.charges[run.id] = after
-            self.shares.leave(leaf, slots if is_leaving else -slots)
-            if is_leaving:
-                self.leaving[run.id] = None
-            else:
-                del self.leaving[run.id]
-            return True
-        if before is not None:
-            self._count(before, -1, now_ms)
-            del self.charges[run.id]
-            self.leaving.pop(run.id, None)
+        self._recount(leaf, before or Charge(leaf), after or Charge(leaf), now_ms)
         if after is not None:
-            self._count(after, +1, now_ms)
             self.charges[run.id] = after
-            if is_leaving:
-                self.leaving[run.id] = None
-        elif before is not None:
-            self.shares.prune(before.leaf)
+        else:
+            del self.charges[run.id]
+            self.shares.prune(leaf)
+        if is_leaving and after is not None:
+            self.leaving[run.id] = None
+        else:
+            self.leaving.pop(run.id, None)
         return True
 
-    def _count(self, charge: Charge, sign: int, now_ms: int) -> None:
-        slots = sign * charge.slots
-        self.shares.change(charge.leaf, held=slots, runs=sign)
-        if charge.is_leaving:
-            self.shares.leave(charge.leaf, slots)
-        if self.shares.history is not None and slots:
-            self.shares.history.charge(charge.leaf.upwards(), slots, now_ms)
+    def _recount(self, leaf: Node, before: Charge, after: Charge, now_ms: int) -> None:
+        held = after.slots - before.slots
+        if held or after.runs != before.runs:
+            self.shares.change(leaf, held=held, runs=after.runs - before.runs)
+        if leaving := after.leaving - before.leaving:
+            self.shares.leave(leaf, leaving)
+        if held and self.shares.history is not None:
+            self.shares.history.charge(leaf.upwards(), held, now_ms)
 
     def _count_single_node(self, needs: Needs, sign: int) -> None:
         if needs.single_node or not self.policy.exclusive:

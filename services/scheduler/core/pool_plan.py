@@ -13,7 +13,6 @@ Lines are taken in the pool's order. Of each:
 What can never fit in this pool holds up nobody; nothing is asked for what no growth would help (`aside`).
 """
 
-from dataclasses import replace
 from math import ceil
 
 from services.scheduler.core.aside import largest_single_node, set_aside
@@ -78,7 +77,7 @@ class PoolPlan:
         lending = lend(self.cluster, self.pool, served)
         self.resizes = list(lending.resizes)
         self.grants = [
-            replace(grant, placement=lending.grants.get(grant.trial, grant.placement))
+            grant._replace(placement=lending.grants.get(grant.trial, grant.placement))
             for grant in self.grants
             if grant.trial not in served or grant.trial in lending.grants
         ]
@@ -137,7 +136,7 @@ class PoolPlan:
             return
         is_lent_to = self.pool.policy.elastic and line.needs.is_elastic
         for slots in (line.needs.min_slots,) if is_lent_to else line.needs.sizes:
-            placement = self._place(line, trial, slots) if line.needs.count(slots) <= room else None
+            placement = self._place(line, trial, slots) if line.needs.charged(slots) <= room else None
             if placement is not None:
                 self._grant(line, trial, placement, slots)
                 return
@@ -154,7 +153,7 @@ class PoolPlan:
         if self.pool.later is not None:
             self.pool.later.take(placement, line.ask)
         self._granted_slots += sum(taken for _, taken in placement)
-        self._charge(line, line.needs.count(slots))
+        self._charge(line, line.needs.charged(slots))
 
     def _charge(self, line: Line, slots: SlotCount) -> None:
         """Served, now or soon: it counts, and the next of its line may follow."""

@@ -1,7 +1,6 @@
 """A run with its allocation, and the rule for what follows from its end (architecture: a trial's way, 6)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal, NamedTuple
@@ -69,8 +68,7 @@ _ACKNOWLEDGED: Mapping[Signal, RequestOutcome] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """One worker's part of a gang; the first of a gang is its chief. `part`: how much of its one slot is the run's; 0: all slots."""
 
     worker: WorkerId
@@ -80,7 +78,7 @@ class Share:
     part: Thousandths = 0
 
     @property
-    def count(self) -> SlotCount:
+    def charged(self) -> SlotCount:
         """What it counts for."""
         return count_of(self.slots, self.part)
 
@@ -153,7 +151,7 @@ class Run(NamedTuple):
 
     @property
     def slots(self) -> SlotCount:
-        return sum(share.count for share in self.shares)
+        return sum(share.charged for share in self.shares)
 
     @property
     def chief(self) -> WorkerId:
@@ -183,8 +181,7 @@ class Run(NamedTuple):
         return frozenset([share.worker for share in self.shares])
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """What an end means: for the run, for the counts of its trial, and whether its request closes."""
 
     outcome: RunOutcome
@@ -240,7 +237,7 @@ def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
 def judge_loss(trial: Trial, run: Run, reason: str) -> Ending:
     """What follows when machines took the run away: free of charge, but not without end."""
     if trial.wish.wanted is not Wanted.RUN:
-        return replace(_closed_as_wanted(trial.wish.wanted), outcome="lost", reason=reason)
+        return _closed_as_wanted(trial.wish.wanted)._replace(outcome="lost", reason=reason)
     return _judge_trouble(trial, run, reason)
 
 

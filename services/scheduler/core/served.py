@@ -16,6 +16,8 @@ class Served:
     def rank(self, node: Node, held: SlotCount) -> tuple[bool, int]:
         """What is smaller goes first, if it held so much: those below their guarantee, then those with the lesser share."""
         past = node.past or self._history.past_of(node)
-        used = past.at(self._integral) if past else 0
-        share = (held * self._present + used) * 1000 // node.weight
+        share = held * self._present
+        if past is not None:
+            share += past.held * self._integral + past.offset
+        share = share * 1000 // node.weight
         return (held >= node.quota.guaranteed, share)

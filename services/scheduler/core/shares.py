@@ -186,8 +186,10 @@ class Shares:
         """Counts slots that are on their way back."""
         if self._undo is not None:
             self._undo.append((leaf, 0, 0, 0, slots))
-        for node in leaf.upwards():
+        node = leaf
+        while node.parent is not None:
             node.leaving += slots
+            node = node.parent
 
     def prune(self, leaf: Node) -> None:
         """Drops holders that hold and want nothing."""
@@ -208,7 +210,8 @@ class Shares:
             undo, self._undo = self._undo, None
             for leaf, held, runs, asked, leaving in reversed(undo):
                 self._spread(leaf, -held, -runs, -asked)
-                self.leave(leaf, -leaving)
+                if leaving:
+                    self.leave(leaf, -leaving)
 
     def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: Node | None = leaf

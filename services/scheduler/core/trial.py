@@ -51,8 +51,7 @@ REQUEST = Machine(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(NamedTuple):
     """What a run takes. `min_slots < max_slots` accepts less; 0 slots run beside the others; `part`: so much of one slot;
     `where` None: on any machine."""
 
@@ -63,19 +62,19 @@ class Needs:
     part: Thousandths = 0
     where: Where | None = None
 
-    def count(self, slots: int) -> SlotCount:
+    def charged(self, slots: int) -> SlotCount:
         """What so many slots of it count for: in shares, limits and usage."""
         return count_of(slots, self.part)
 
     @property
     def least(self) -> SlotCount:
         """What it counts for at least."""
-        return self.count(self.min_slots)
+        return self.charged(self.min_slots)
 
     @property
     def most(self) -> SlotCount:
         """What it counts for at most."""
-        return self.count(self.max_slots)
+        return self.charged(self.max_slots)
 
     @property
     def is_elastic(self) -> bool:

@@ -21,7 +21,7 @@ class Turns:
             self._of.setdefault(experiment, {})[trial.id] = moment_ms
             self._last[experiment] = max(moment_ms, self._last.get(experiment, 0))
             return
-        moments = self._of.get(experiment)
+        moments = self._of.get(experiment) if self._of else None
         if moments is None or moments.pop(trial.id, None) is None:
             return
         if moments:

@@ -1,6 +1,6 @@
 """A worker as the scheduler sees it: its slots, what holds them, and whether it is heard."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -81,8 +81,7 @@ DRAIN = Machine(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """Slots that an allocation really occupies, or a part of one; `tenant` None is one we know nothing of: it holds the whole worker."""
 
     tenant: TenantId | None
@@ -122,6 +121,27 @@ class Worker:
     version: int = 0
     joined_at: datetime | None = None
     held: dict[AllocationId, Hold] = field(default_factory=dict)
+    _taken: Taken | None = field(default=None, init=False, repr=False, compare=False)
+
+    def equip(self, slot_ids: tuple[int, ...], kind: SlotKind | None) -> None:
+        """These are its slots."""
+        self.slot_ids, self.kind = slot_ids, kind
+        self._taken = None
+
+    def hold(self, allocation: AllocationId, hold: Hold) -> None:
+        """An allocation occupies something from now on."""
+        self.held[allocation] = hold
+        self._taken = None
+
+    def release(self, allocation: AllocationId) -> bool:
+        """What it occupied is free; False: it occupied nothing."""
+        self._taken = None
+        return self.held.pop(allocation, None) is not None
+
+    def clear(self) -> None:
+        """Nothing is occupied any more."""
+        self.held.clear()
+        self._taken = None
 
     @property
     def is_open(self) -> bool:
@@ -148,7 +168,7 @@ class Worker:
         """What of a hold could be given to others once it has ended."""
         if not self.disabled:
             return hold
-        return replace(hold, slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
+        return hold._replace(slot_ids=tuple(slot for slot in hold.slot_ids if slot not in self.disabled))
 
     @property
     def rooms(self) -> Rooms:
@@ -159,7 +179,12 @@ class Worker:
         return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
 
     def taken(self) -> Taken:
-        """All in one pass: a plan asks each machine that has changed."""
+        """All in one pass, once for each change: a plan asks, and so does each grant."""
+        if self._taken is None:
+            self._taken = self._count_taken()
+        return self._taken
+
+    def _count_taken(self) -> Taken:
         slots: set[int] = set()
         owner, auxiliary, has_parts = None, 0, False
         for hold in self.held.values():

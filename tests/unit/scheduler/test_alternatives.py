@@ -47,10 +47,10 @@ def carry_out(world: World, name: TrialId, one: Alternative) -> None:
     trial = world.cluster.trials[name]
     match one.change:
         case FewerSlots() | AnyMachine():
-            fewer = replace(trial.wish.needs, where=None)
+            fewer = trial.wish.needs._replace(where=None)
             if isinstance(one.change, FewerSlots):
                 slots = one.change.slots
-                fewer = replace(trial.wish.needs, min_slots=slots, max_slots=slots)
+                fewer = trial.wish.needs._replace(min_slots=slots, max_slots=slots)
             world.places += 1
             wish = replace(trial.wish, version=trial.wish.version + 1, wanted="kill")
             wishes.on_wish(world.cluster, wish, 0, world.now)

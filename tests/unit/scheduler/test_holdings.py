@@ -96,7 +96,7 @@ def test_the_next_term_goes_on_from_what_was_left_open():
     later.load(kept.kept.values())
     worker = kept.world.cluster.workers["a"]
     worker.is_heard = False
-    worker.held.clear()
+    worker.clear()
     later.follow(worker, NOW + timedelta(seconds=20))
     assert later.take_changes() == [], "it has not said yet what it has"
     worker.is_heard = True

@@ -60,6 +60,7 @@ ASKS = st.builds(
     st.just(tenant_id(0)),
     st.sampled_from([None, None, None, "cpu"]),
     st.sampled_from([False, False, False, True]),
+    part=st.just(0),
     where=WHERES,
 )
 TOPOLOGIES = st.sampled_from([("rack",), ("rack", "zone"), ()])
@@ -171,8 +172,9 @@ def test_placement_is_what_trying_everything_finds(machines, events, ask, slots,
     reference = Reference(capacity, exclusive, topology, spread)
     usable = reference.machines(ask, labels)
     placement = capacity.place(ask, slots)
-    assert capacity.free_for(ask) == sum(one.spot.free for one in usable)
-    assert capacity.largest_for(ask) == max((one.spot.free for one in usable), default=0)
+    free = [one.spot.free for one in usable]
+    assert (capacity.free_for(ask), max(free, default=0)) == capacity.room_for(ask)
+    assert capacity.free_for(ask) == sum(free)
     single = reference.one(usable, slots)
     if single is not None:
         assert placement == ((single, slots),)

@@ -53,5 +53,6 @@ class Records:
 
     def forget(self, trial: TrialId) -> None:
         """It is over."""
-        self.of.pop(trial, None)
-        self.resizing.pop(trial, None)
+        if self.of or self.resizing:
+            self.of.pop(trial, None)
+            self.resizing.pop(trial, None)

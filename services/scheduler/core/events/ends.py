@@ -1,6 +1,5 @@
 """Events that end runs: members exit, machines are lost. What follows is judged in `run`."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
@@ -21,12 +20,13 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     workers = run.workers
     if worker in run.released or worker not in workers:
         return
+    breaks = not (run.kill_rest or exited.is_clean)
     run = changed(
         run,
         exits=(*run.exits, (worker, exited)),
         released=run.released | {worker},
         first_exit_at=run.first_exit_at or now,
-        kill_rest=run.kill_rest or not exited.is_clean,
+        kill_rest=run.kill_rest or breaks,
     )
     cluster.release(cluster.workers[worker], run)
     cluster.want((worker,))
@@ -35,7 +35,7 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
         return
     # Saved before the worker may forget it: a new leader that knew nothing of it would miss a member.
     cluster.put_run(run, lazily=run.is_ended)
-    if not run.is_ended:
+    if breaks and not run.is_ended:
         cluster.want(workers)
 
 
@@ -76,7 +76,7 @@ def _end(
         cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))
     promised = run.asked.slots if run.asked else None
     if promised is not None and ending.outcome == "preempted" and ending.reason is None:
-        ending = replace(ending, reason=_resized(run.slots, promised))
+        ending = ending._replace(reason=_resized(run.slots, promised))
     trial = _counted(trial, run, ending, promised is not None)
     if not run.is_settled:
         awaited = Awaited(run.id, run.announced or 0, now + trial.wish.upload_timeout)

@@ -1,7 +1,7 @@
 """Events that the plan itself causes once it is saved: slots were granted, slots were asked back."""
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster, renewed
@@ -14,8 +14,7 @@ from services.scheduler.core.worker import Worker
 from shared.ids import AllocationId, RunId, TrialId
 
 
-@dataclass(frozen=True, slots=True)
-class NewRun:
+class NewRun(NamedTuple):
     """The identity of a run about to be made; the token rises with every grant."""
 
     run: RunId

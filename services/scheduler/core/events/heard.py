@@ -148,14 +148,14 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
         return
     if worker.liveness is not Liveness.LOST:
         on_silent(cluster, worker_id, "its instance is gone", now)
-    worker.held.clear()
+    worker.clear()
     _move(cluster, worker, LivenessTrigger.REMOVED)
 
 
 def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
     before = _public(worker), worker.is_heard
     worker.liveness = LIVENESS.next(worker.liveness, LivenessTrigger.HEARD)
-    worker.slot_ids, worker.kind = heard.slot_ids, heard.kind
+    worker.equip(heard.slot_ids, heard.kind)
     worker.address, worker.labels, worker.is_isolated = heard.address, heard.labels, heard.is_isolated
     worker.is_heard, worker.is_empty = True, heard.is_empty
     worker.joined_at = worker.joined_at or now
@@ -234,7 +234,7 @@ def _hold_foreign(cluster: Cluster, worker: Worker, observed: Observed) -> None:
     if observed.exit is not None:
         cluster.release(worker, observed.allocation)
     elif observed.allocation not in worker.held:
-        worker.held[observed.allocation] = Hold(None, ())
+        worker.hold(observed.allocation, Hold(None, ()))
         cluster.put_worker(worker)
 
 
@@ -242,7 +242,7 @@ def _hold_zombie(cluster: Cluster, worker: Worker, run: Run) -> None:
     cluster.want((worker.id,))
     if run.allocation not in worker.held:
         share = next(share for share in run.shares if share.worker == worker.id)
-        worker.held[run.allocation] = Hold(run.tenant, share.slot_ids, share.part)
+        worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
         cluster.put_worker(worker)
 
 

@@ -70,9 +70,9 @@ def _supposed(cluster: Cluster, trial: Trial, change: Change) -> AbstractContext
     match change:
         case FewerSlots(slots):
             most = trial.wish.needs.max_slots if trial.wish.needs.is_elastic else slots
-            return _with_needs(cluster, trial, replace(trial.wish.needs, min_slots=slots, max_slots=most))
+            return _with_needs(cluster, trial, trial.wish.needs._replace(min_slots=slots, max_slots=most))
         case AnyMachine():
-            return _with_needs(cluster, trial, replace(trial.wish.needs, where=None))
+            return _with_needs(cluster, trial, trial.wish.needs._replace(where=None))
         case OtherPart(part):
             return _with_part(cluster, trial, part)
         case OtherMaximum(path, maximum):

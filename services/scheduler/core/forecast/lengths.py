@@ -1,6 +1,6 @@
 """How long runs hold their slots, learned from those that have ended: of the same experiment where there are enough, else of the pool."""
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,13 +23,15 @@ class Lengths:
     """The newest lengths, in milliseconds; advanced by the ends of runs."""
 
     def __init__(self) -> None:
-        self._of_pool: dict[PoolName, deque[float]] = {}
-        self._of_experiment: dict[tuple[PoolName, ExperimentId], deque[float]] = {}
+        self._of_pool = defaultdict[PoolName, deque[float]](lambda: deque(maxlen=KEPT_OF_POOL))
+        self._of_experiment = defaultdict[tuple[PoolName, ExperimentId], deque[float]](
+            lambda: deque(maxlen=KEPT_OF_EXPERIMENT)
+        )
 
     def add(self, pool: PoolName, experiment: ExperimentId, length_ms: float) -> None:
         """A run has ended that held its slots for so long."""
-        self._of_pool.setdefault(pool, deque(maxlen=KEPT_OF_POOL)).append(length_ms)
-        self._of_experiment.setdefault((pool, experiment), deque(maxlen=KEPT_OF_EXPERIMENT)).append(length_ms)
+        self._of_pool[pool].append(length_ms)
+        self._of_experiment[pool, experiment].append(length_ms)
 
     def forget(self, pools: Iterable[PoolName], experiment: ExperimentId) -> None:
         """Nothing of this experiment is wanted any more; the pool goes on knowing what its runs took."""

@@ -6,8 +6,7 @@ Tentative changes are undone exactly, so that a plan reads the world and leaves 
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from services.scheduler.core.placement.ground import Ground, Topology
 from services.scheduler.core.placement.labels import EVERYWHERE, Choice, Labels, Where
@@ -26,8 +25,7 @@ MOST_GROUNDS = 256
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """What is to be placed: the shape of a request without its size. `part`: so much of one slot; `where` None: on any machine."""
 
     tenant: TenantId
@@ -212,10 +210,10 @@ class Capacity:
         """Slots free on all machines that the request may be placed on, whomever they serve."""
         return self._answer(ask, lambda ground: ground.whole.free)
 
-    def largest_for(self, ask: Ask) -> int:
-        """The most slots free for this request on one worker."""
+    def room_for(self, ask: Ask) -> tuple[int, int]:
+        """Slots free for this request now, and the most of them on one worker."""
         owners = self._owners(ask)
-        return self._answer(ask, lambda ground: ground.whole.largest_for(ask.kind, owners))
+        return self._answer(ask, lambda ground: ground.whole.room_for(ask.kind, owners))
 
     def _place_on(self, grounds: tuple[Ground, ...], ask: Ask, slots: int) -> Placement | None:
         owners = self._owners(ask)

@@ -96,9 +96,14 @@ class Shelf:
         """Slots free on machines of these owners."""
         return sum([self._buckets[key].free for key in self.classes(kind, owners)])
 
-    def largest_for(self, kind: SlotKind | None, owners: Owners) -> int:
-        """The most slots free on one of them."""
-        return max([max(self._buckets[key].by_free) for key in self.classes(kind, owners)], default=0)
+    def room_for(self, kind: SlotKind | None, owners: Owners) -> tuple[int, int]:
+        """Slots free on machines of these owners, and the most on one of them."""
+        free = largest = 0
+        for key in self.classes(kind, owners):
+            bucket = self._buckets[key]
+            free += bucket.free
+            largest = max(largest, *bucket.by_free)
+        return free, largest
 
     def owned_free(self, tenant: TenantId) -> int:
         """Slots free on machines that serve this tenant alone."""

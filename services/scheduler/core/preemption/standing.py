@@ -149,8 +149,9 @@ class Standing:
         found = self._turns.pop(worker, None)
         if found is not None:
             del self._in_turn[bisect_left(self._in_turn, found)]
-        first_ms = min([one.turn_ms for one in standers], default=NEVER)
-        if first_ms != NEVER:
+        # All are of one policy: with a quantum each has a turn, without one none has.
+        if standers and standers[0].turn_ms != NEVER:
+            first_ms = min([one.turn_ms for one in standers])
             turn = (-max(one.leaf.priority for one in standers), first_ms, worker)
             self._turns[worker] = turn
             insort(self._in_turn, turn)
