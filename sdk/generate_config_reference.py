@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
+from muster.config.launching import Optimizations
 from muster.config.metrics import Metric
 from muster.config.samplers import Sampler
 from muster.config.searchers import KINDS
@@ -21,7 +22,6 @@ from muster.config.section import Section
 from muster.config.sections import (
     CheckpointStorage,
     Environment,
-    Optimizations,
     Profiling,
     Reproducibility,
     Resources,

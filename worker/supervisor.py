@@ -74,7 +74,7 @@ class Supervisor:
         if process.port and process.exit_code is None:
             self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
         elif run.state is RunState.STARTING:
-            reason = f"Horovod's rendezvous could not be opened: {process.error or 'it ended'}"
+            reason = f"the gang's rendezvous could not be opened: {process.error or 'it ended'}"
             self.update(context, core.on_failed(run, Trigger.START_FAILED, "machine", reason))
 
     def on_rank(self, context: RunContext, process: wire.Process) -> None:

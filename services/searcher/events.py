@@ -142,6 +142,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         hang_timeout_s=config.hang_timeout,
         start_timeout_s=config.start_timeout,
         on_nan=config.on_nan,
+        distributed=config.distributed,
         optimizations=config.optimizations.model_dump(mode="json"),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
     )

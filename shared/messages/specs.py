@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue
 
+from muster.config.launching import Distributed
 from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
 
@@ -87,6 +88,7 @@ class TrialSpec(Record):
     hang_timeout_s: float | None = 60.0
     start_timeout_s: float | None = 1800.0
     on_nan: str = "continue"
+    distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     start_checkpoint: UUID | None = None
 

@@ -60,7 +60,8 @@ def apply_desired(runs: Mapping[AllocationId, LocalRun], desired: DesiredSet, wo
 
 def begin_run(allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
     """A run that this worker hears of for the first time: it is fetched first."""
-    seat = take_seat(allocation.members, worker)
+    spec = allocation.spec
+    seat = take_seat(allocation.members, worker, spec.distributed if spec else "horovod")
     fresh = LocalRun(
         allocation_id=allocation.allocation_id,
         run_id=RunId(allocation.run_id),

@@ -14,7 +14,7 @@ LINGER_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class OpenRendezvous:
-    """Hold Horovod's rendezvous for the gang."""
+    """Hold the gang's rendezvous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _end_unstarted(run: LocalRun) -> LocalRun:
 
 
 def _plan_start(run: LocalRun) -> tuple[LocalRun, tuple[Action, ...]]:
-    gang = run.seat.size > 1
+    gang = run.seat.is_gang
     if gang and run.seat.is_chief and not run.rendezvous_asked:
         return replace(run, rendezvous_asked=True), (OpenRendezvous(),)
     if run.ranks_asked or (gang and run.rendezvous is None):

@@ -15,13 +15,20 @@ _KILLED = -9
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """This worker's part of the gang: its ranks are `first_rank …`; the chief is the member with index 0."""
+    """This worker's part of the gang: its ranks are `first_rank …`; the chief is the member with index 0. `meets`: several ranks need a
+    rendezvous."""
 
     index: int
     members: int
     first_rank: int
     ranks: int
     size: int
+    meets: bool = True
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether its ranks start only when the chief holds their rendezvous."""
+        return self.meets and self.size > 1
 
     @property
     def is_chief(self) -> bool:

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from muster import wire
-from muster.config.sections import Optimizations
+from muster.config.launching import Optimizations
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import WHOLE_SLOT
-from worker.core.gang import Meeting, horovod_environment, parse_address
+from worker.core.backends.port import Meeting, Place
+from worker.core.gang import BACKENDS, parse_address
+from worker.core.network import joining_interface
 from worker.core.run import LocalRun
 from worker.launch.description import spec_of
-from worker.launch.machine import Machine, interface_of
+from worker.launch.machine import Machine, interfaces
 from worker.places import RunPlaces
 
 # What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
@@ -22,15 +24,16 @@ def rank_environment(
 ) -> dict[str, str]:
     """The variables of the rank with this local number."""
     spec = spec_of(allocation)
-    rank = run.seat.first_rank + local
+    place = Place(f"{run.run_id}.{run.generation}", allocation.members, run.seat, local)
     environment = {
         "PATH": machine.path,
         "HOME": str(places.home),
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
         **_KEPT_MEMORY,
+        **_network(allocation, run, machine),
         **_users_part(spec.environment),
-        wire.ENV_RANK: str(rank),
+        wire.ENV_RANK: str(place.rank),
         wire.ENV_LOCAL_RANK: str(local),
     }
     mine = allocation.members[run.seat.index]
@@ -39,17 +42,28 @@ def rank_environment(
     if machine.kind != "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(slot) for slot in mine.slot_ids)
     else:
-        environment.setdefault("OMP_NUM_THREADS", "1")
-    if run.seat.size > 1:
-        environment |= Optimizations.model_validate(spec.optimizations).variables()
-        environment |= horovod_environment(allocation.members, run.seat, local, _meeting(run, machine))
-    return environment
+        environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
+    told = Optimizations.model_validate(spec.optimizations)
+    return environment | BACKENDS[spec.distributed].variables(place, _meeting(run), told)
+
+
+def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
+    """How many cores each process here has, where a slot is a core."""
+    return max(1, allocation.members[run.seat.index].slots // run.seat.ranks)
+
+
+def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
+    """Which interface to use; nothing where a run has no other machine and no other process."""
+    if run.seat.size == 1 and run.seat.meets:
+        return {}
+    peers = [member.address for member in allocation.members if member.worker != machine.worker]
+    interface = joining_interface(machine.address, peers, interfaces())
+    return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
 
 
 def _users_part(variables: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in variables.items() if not name.startswith(_RESERVED)}
 
 
-def _meeting(run: LocalRun, machine: Machine) -> Meeting:
-    host, port = parse_address(run.rendezvous or "")
-    return Meeting(host, port, interface_of(machine.address))
+def _meeting(run: LocalRun) -> Meeting | None:
+    return Meeting(*parse_address(run.rendezvous or "")) if run.seat.is_gang else None

@@ -2,10 +2,10 @@
 
 from muster import wire
 from shared.messages.allocations import DesiredAllocation
-from worker.core.gang import horovod_hosts
+from worker.core.gang import BACKENDS
 from worker.core.run import LocalRun
 from worker.launch.description import spec_of
-from worker.launch.environment import rank_environment
+from worker.launch.environment import rank_environment, threads_of
 from worker.launch.machine import Machine
 from worker.places import RunPlaces
 
@@ -24,13 +24,15 @@ def part_of(name: str) -> str:
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
-    """Ask for Horovod's rendezvous, bound to this machine's address in the gang."""
+    """Ask for the gang's rendezvous, bound to this machine's address in it."""
+    distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
         name=process_name(run, RENDEZVOUS),
         run=str(run.run_id),
-        hosts=horovod_hosts(allocation.members),
+        hosts=BACKENDS[distributed].hosts(allocation.members),
         size=run.seat.size,
         address=machine.address,
+        backend=distributed,
     )
 
 
@@ -59,7 +61,7 @@ def _rank_frame(
         environment=rank_environment(local, run, allocation, places, machine)
         | {wire.ENV_TRIAL: str(places.trial_file), wire.ENV_TOKEN: token if local == 0 else ""},
         token=token,
-        threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else 1,
+        threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
         user=account.user if account else None,
         group=account.group if account else None,
         limits={"core": 0, "nofile": _OPEN_FILES},

@@ -3,12 +3,14 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from socket import AddressFamily
 
 import psutil
 
 from muster import wire
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
+from worker.core.network import Interface
 from worker.launch.accounts import Account
 
 
@@ -40,9 +42,11 @@ class Machine:
         return shutil.disk_usage(self.disk).free >= needed_bytes
 
 
-def interface_of(address: str) -> str:
-    """The network interface with this address; the loopback where none has it."""
-    for name, addresses in psutil.net_if_addrs().items():
-        if any(found.address == address for found in addresses):
-            return name
-    return "lo"
+def interfaces() -> tuple[Interface, ...]:
+    """The network interfaces that are there now, one entry for each internet address of them."""
+    return tuple(
+        Interface(name, found.address, found.netmask or "")
+        for name, addresses in psutil.net_if_addrs().items()
+        for found in addresses
+        if found.family in (AddressFamily.AF_INET, AddressFamily.AF_INET6)
+    )

@@ -13,7 +13,9 @@ from muster._output import outlive_full_disk
 from muster._trial import alone, devices
 from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
+from muster._trial.joining import join_gang
 from muster._trial.losses import Losses
+from muster._trial.optimizations import gather_passes, read_told
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.values import (
@@ -24,6 +26,8 @@ from muster._trial.values import (
 from muster.wire import Json
 
 if TYPE_CHECKING:
+    import torch
+
     from muster._trial.gang import Gang
 
 __all__ = ["Trial", "trial"]
@@ -76,7 +80,7 @@ class Trial:
         self.seed = description.seed
         self.rank = gang.rank if gang else surroundings.rank
         self.local_rank = gang.local_rank if gang else surroundings.local_rank
-        self.size = gang.size if gang else 1
+        self.size = gang.size if gang else description.size
         self.slot_part = surroundings.slot_part
         self.latest_checkpoint = (
             Path(description.latest_checkpoint) if description.latest_checkpoint else None
@@ -174,6 +178,21 @@ class Trial:
         with self._heart.busy():
             yield
 
+    def distribute(
+        self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
+    ) -> "tuple[torch.nn.Module, torch.optim.Optimizer]":
+        """Return model and optimizer as they train on all ranks together, by Horovod or DDP as the config says, with its `optimizations`.
+
+        Every rank calls it, with the model on its device and the checkpoint loaded, before schedulers are made. Rank 0's parameters are taken.
+        Train with what it returns, and save the model that was given. With `aggregation_frequency` the script goes on calling
+        `step()` and `zero_grad()` after each backward pass; they act at every so-manieth.
+        """
+        told = read_told(self._description.optimizations)
+        if self._gang:
+            return self._gang.distribute(model, optimizer, told)
+        gather_passes(optimizer, told, lambda is_last: None)
+        return model, optimizer
+
     def invalid(self, reason: str) -> NoReturn:
         """Say that these hyperparameters make no sense, and end: the search tries another point instead and does not count this one.
 
@@ -236,10 +255,11 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     description.hparams.update(
         {name: value for name, value in defaults.items() if name not in description.hparams}
     )
-    heart = Heart(description.watch, surroundings.local_rank)
-    gang = _join_gang() if description.size > 1 else None
+    # Of the processes of a launcher of the user's own, the first on this machine stands for all.
+    heart = Heart(description.watch if surroundings.is_started_here else "", surroundings.local_rank)
+    gang = join_gang(description.distributed, description.size, surroundings)
     channel = None
-    if surroundings.rank == 0:
+    if (gang.rank if gang else surroundings.rank) == 0:
         channel = Channel(description, surroundings.trial_path, surroundings.token)
         channel.start()
     started = Trial(description, surroundings, channel, gang, heart)
@@ -248,7 +268,7 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
 
 
 def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
-    gang = _join_gang() if surroundings.size > 1 else None
+    gang = join_gang("horovod" if surroundings.size > 1 else "none", surroundings.size, surroundings)
     description = wire.TrialFile(
         socket="",
         size=surroundings.size,
@@ -258,10 +278,3 @@ def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Tr
         latest_checkpoint=surroundings.latest_checkpoint,
     )
     return Trial(description, surroundings, None, gang, Heart(description.watch, 0))
-
-
-def _join_gang() -> "Gang":
-    from muster._trial.gang import Gang
-    from muster._trial.horovod import HorovodExchange
-
-    return Gang(HorovodExchange())

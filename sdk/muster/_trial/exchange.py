@@ -4,6 +4,8 @@ from typing import Protocol
 
 import torch
 
+from muster._trial.optimizations import Told
+
 
 class Exchange(Protocol):
     """Ranks that have found each other. Every method is collective: all ranks call it, in the same order and with the same `name`."""
@@ -32,3 +34,8 @@ class Exchange(Protocol):
 
     def gather(self, value: object, name: str) -> list[object]:
         """Every rank's value, by rank. A value can be pickled."""
+
+    def distribute(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
+    ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        """Return what trains on all ranks as one: rank 0's parameters on each, gradients exchanged while they are made."""

@@ -8,6 +8,7 @@ import torch
 from muster._trial.agreement import Cadence
 from muster._trial.exchange import Exchange
 from muster._trial.gathering import share_out_files
+from muster._trial.optimizations import Told
 
 
 class Gang:
@@ -47,6 +48,12 @@ class Gang:
     def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
         """As `gathering.share_out_files`."""
         return share_out_files(self._exchange, folder, is_written, worker)
+
+    def distribute(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
+    ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        """What trains on all ranks as one, as `Trial.distribute` says."""
+        return self._exchange.distribute(model, optimizer, told)
 
     def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
         # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster._trial.optimizations import Told, gather_passes
 from muster.errors import Rejected
 
 
@@ -15,7 +16,7 @@ class HorovodExchange:
             raise Rejected(
                 "horovod_missing",
                 f"several ranks need Horovod, which cannot be imported: {error}",
-                hint="install horovod, or ask for one slot per trial",
+                hint="install horovod, write `distributed: torch`, or ask for one slot per trial",
             ) from error
         if not hvd.is_initialized():
             hvd.init()
@@ -34,3 +35,19 @@ class HorovodExchange:
     def gather(self, value: object, name: str) -> list[object]:
         """As the port says."""
         return list(self._hvd.allgather_object(value, name=name))
+
+    def distribute(self, model: Any, optimizer: Any, told: Told) -> tuple[Any, Any]:
+        """As the port says. Buckets are sized by Horovod's own environment."""
+        hvd = self._hvd
+        hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+        wrapped = hvd.DistributedOptimizer(
+            optimizer,
+            named_parameters=model.named_parameters(),
+            compression=hvd.Compression.fp16 if told.compresses else hvd.Compression.none,
+            backward_passes_per_step=told.passes,
+        )
+        wrapped.state = (
+            optimizer.state
+        )  # Horovod begins with an empty one: what a checkpoint brought would be lost
+        gather_passes(wrapped, told, lambda is_last: None)
+        return model, wrapped

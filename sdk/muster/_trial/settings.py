@@ -1,6 +1,7 @@
 """What the environment says about this process; read when `muster.trial()` is called, not before."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster import wire
@@ -8,18 +9,34 @@ from muster._trial import alone
 
 
 @dataclass(frozen=True, slots=True)
+class Launched:
+    """This process's place as `torchrun`, and what is like it, tells it."""
+
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Where this process runs: under a worker (`trial_path`), under horovodrun (`size` > 1), or by hand. `slot_part`: how much of
-    its slot is its own."""
+    """Where this process runs: under a worker (`trial_path`), under horovodrun (`size` > 1), under torchrun (`launched`), or by hand.
+    `slot_part`: how much of its slot is its own."""
 
     trial_path: str
     token: str
     rank: int
     local_rank: int
     size: int
+    launched: Launched | None
     slot_part: float
     latest_checkpoint: str | None
     variables: dict[str, str]
+
+    @property
+    def is_started_here(self) -> bool:
+        """Whether the worker counts this process; it knows nothing of the further ones that a launcher starts."""
+        return self.launched is None or self.launched.local_rank == self.local_rank
 
 
 def load_surroundings() -> Surroundings:
@@ -31,7 +48,16 @@ def load_surroundings() -> Surroundings:
         rank=int(variables.get(wire.ENV_RANK, variables.get("HOROVOD_RANK", "0"))),
         local_rank=int(variables.get(wire.ENV_LOCAL_RANK, variables.get("HOROVOD_LOCAL_RANK", "0"))),
         size=int(variables.get("HOROVOD_SIZE", "1")),
+        launched=_find_launched(variables),
         slot_part=float(variables.get(wire.ENV_SLOT_PART, "1")),
         latest_checkpoint=variables.get(alone.ENV_LATEST) or None,
         variables=variables,
     )
+
+
+def _find_launched(variables: Mapping[str, str]) -> Launched | None:
+    if "RANK" not in variables or "WORLD_SIZE" not in variables:
+        return None
+    rank, size = int(variables["RANK"]), int(variables["WORLD_SIZE"])
+    local_rank, local_size = variables.get("LOCAL_RANK", rank), variables.get("LOCAL_WORLD_SIZE", size)
+    return Launched(rank, size, int(local_rank), int(local_size))

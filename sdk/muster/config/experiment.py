@@ -13,12 +13,12 @@ from muster.config.budget import Budget
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.fitting import check_names, fitted
+from muster.config.launching import Distributed, Optimizations, check_optimizations
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
     CheckpointStorage,
     Environment,
-    Optimizations,
     Profiling,
     Reproducibility,
     Resources,
@@ -53,6 +53,8 @@ class ExperimentConfig(Section):
         hyperparameters: The search space; see `muster.config.space`.
         constraints: Expressions that every point meets, such as `batch_size * width <= 65536`; one that speaks of a parameter
             that takes no part is met.
+        distributed: How several slots train together: by Horovod, by `torch.distributed` (DDP), or by a launcher of your own (none:
+            one process on each machine, with all of its slots).
         max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
         checkpoint_policy: Which checkpoints after validations count: those that beat the experiment's
             best, all, or none.
@@ -108,6 +110,7 @@ class ExperimentConfig(Section):
     start_timeout: Patience = 1800
     on_nan: Literal["continue", "stop", "restart"] = "continue"
     reproducibility: Reproducibility = Reproducibility()
+    distributed: Distributed = "horovod"
     optimizations: Optimizations = Optimizations()
     profiling: Profiling = Profiling()
     retention_policy: RetentionPolicy = RetentionPolicy()
@@ -136,6 +139,7 @@ class ExperimentConfig(Section):
             lacking = "project" if self.project is None else "workspace"
             raise refusal(f"workspace and project come together: '{lacking}' is missing", lacking)
         check_conditions(self.hyperparameters)
+        check_optimizations(self.distributed, self.optimizations)
         self.read_constraints()
         self._check_space()
         self.first_points()

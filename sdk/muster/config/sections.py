@@ -1,4 +1,4 @@
-"""The smaller sections of the config: resources, environment, storage, and what Horovod is told."""
+"""The smaller sections of the config: resources, environment and storage."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,6 @@ MAX_SLOTS = 65_536
 WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")]
 
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
-_IN_YOUR_CODE = "choose it in your training code"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
@@ -191,37 +190,6 @@ class Reproducibility(Section):
     """The seed of sampling and of the trials' own seeds; null has one chosen and stored."""
 
     experiment_seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
-
-
-class Optimizations(Section):
-    """What Horovod is told. Keys that a script decides itself are taken at Determined's default only."""
-
-    ignored: ClassVar[Mapping[str, object]] = {
-        "aggregation_frequency": 1,
-        "average_aggregated_gradients": True,
-        "average_training_metrics": True,
-        "gradient_compression": False,
-        "mixed_precision": "O0",
-    }
-    refused: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(ignored, _IN_YOUR_CODE),
-        "grad_updates_size_file": "it is not written",
-    }
-
-    tensor_fusion_threshold: int = Field(default=64, ge=0, le=65_536)
-    tensor_fusion_cycle_time: float = Field(default=1, gt=0, le=10_000)
-    auto_tune_tensor_fusion: bool = False
-
-    def variables(self) -> dict[str, str]:
-        """Return Horovod's environment variables for what differs from Horovod's own defaults."""
-        variables: dict[str, str] = {}
-        if self.tensor_fusion_threshold != 64:
-            variables["HOROVOD_FUSION_THRESHOLD"] = str(self.tensor_fusion_threshold * 1024 * 1024)
-        if self.tensor_fusion_cycle_time != 1:
-            variables["HOROVOD_CYCLE_TIME"] = f"{self.tensor_fusion_cycle_time:g}"
-        if self.auto_tune_tensor_fusion:
-            variables["HOROVOD_AUTOTUNE"] = "1"
-        return variables
 
 
 class Profiling(Section):

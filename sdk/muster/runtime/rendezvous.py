@@ -1,11 +1,19 @@
-"""Horovod's rendezvous for one run, in a process of its own on the chief, bound to the gang's address only."""
+"""The rendezvous of one run, in a process of its own on the chief, bound to the gang's address only.
+
+Neither Horovod's nor PyTorch's asks who comes: whoever reaches the port may read and write what ranks exchange there. So it lives as long as the
+run, on one address, and several machines need a network of their own for it.
+"""
 
 import os
+import signal
+import socket
 import socketserver
 from typing import NoReturn
 
 from muster.runtime import isolation
 from muster.wire import OpenRendezvous
+
+_BACKLOG = 512
 
 
 def serve(request: OpenRendezvous, port_pipe: int) -> NoReturn:
@@ -13,29 +21,56 @@ def serve(request: OpenRendezvous, port_pipe: int) -> NoReturn:
     try:
         isolation.reset_signals()
         isolation.drop_privileges(None, None)
-        from horovod.runner.common.util.hosts import (
-            get_host_assignments,
-            parse_hosts,
-        )
-        from horovod.runner.http.http_server import (
-            RendezvousHandler,
-            RendezvousHTTPServer,
-        )
-
-        class Server(RendezvousHTTPServer):  # type: ignore[misc]
-            request_queue_size = 512
-
-            def server_bind(self) -> None:
-                # HTTPServer asks DNS for its own name here, which can take seconds.
-                socketserver.TCPServer.server_bind(self)
-                self.server_name, self.server_port = self.server_address[:2]
-
-        server = Server((request.address, 0), RendezvousHandler, 0)
-        server.init(get_host_assignments(parse_hosts(request.hosts), request.size, request.size))
-        os.write(port_pipe, str(server.server_port).encode())
-        os.close(port_pipe)
-        server.serve_forever(poll_interval=3600)
+        if request.backend == "torch":
+            _hold_store(request, port_pipe)
+        else:
+            _serve_horovod(request, port_pipe)
     except BaseException as error:  # whatever it was, this fork must end here
         os.write(port_pipe, f"error: {error!r}".encode())
     finally:
         os._exit(1)
+
+
+def _hold_store(request: OpenRendezvous, port_pipe: int) -> None:
+    """A store that ranks join as under `torchrun`, where the agent holds it. Left to itself it would listen on every address."""
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+
+    family = socket.AF_INET6 if ":" in request.address else socket.AF_INET
+    with socket.create_server((request.address, 0), family=family, backlog=_BACKLOG) as listener:
+        port = listener.getsockname()[1]
+        descriptor = listener.detach()
+    store = TCPStore(
+        request.address, port, is_master=True, wait_for_workers=False, master_listen_fd=descriptor
+    )
+    _tell_port(store.port, port_pipe)
+    while True:
+        signal.pause()
+
+
+def _serve_horovod(request: OpenRendezvous, port_pipe: int) -> None:
+    from horovod.runner.common.util.hosts import (
+        get_host_assignments,
+        parse_hosts,
+    )
+    from horovod.runner.http.http_server import (
+        RendezvousHandler,
+        RendezvousHTTPServer,
+    )
+
+    class Server(RendezvousHTTPServer):  # type: ignore[misc]
+        request_queue_size = _BACKLOG
+
+        def server_bind(self) -> None:
+            # HTTPServer asks DNS for its own name here, which can take seconds.
+            socketserver.TCPServer.server_bind(self)
+            self.server_name, self.server_port = self.server_address[:2]
+
+    server = Server((request.address, 0), RendezvousHandler, 0)
+    server.init(get_host_assignments(parse_hosts(request.hosts), request.size, request.size))
+    _tell_port(server.server_port, port_pipe)
+    server.serve_forever(poll_interval=3600)
+
+
+def _tell_port(port: int, pipe: int) -> None:
+    os.write(pipe, str(port).encode())
+    os.close(pipe)

@@ -9,6 +9,14 @@ ENV_TRIAL = "MUSTER_TRIAL"
 ENV_TOKEN = "MUSTER_TOKEN"
 ENV_RANK = "MUSTER_RANK"
 ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
+ENV_NODE = "MUSTER_NODE_RANK"
+"""With `distributed: none`: which of the run's machines this is, from 0."""
+ENV_NODES = "MUSTER_NODES"
+"""Likewise: how many there are."""
+ENV_SLOTS = "MUSTER_SLOTS"
+"""Likewise: how many slots the run has on this one."""
+ENV_ADDRESSES = "MUSTER_NODE_ADDRESSES"
+"""Likewise: their addresses in their order, by commas."""
 ENV_SLOT_PART = "MUSTER_SLOT_PART"
 """How much of its one slot is the process's, such as 0.5; not set where its slots are whole."""
 DECISION_WAIT_S = 2.0
@@ -188,7 +196,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class OpenRendezvous:
-    """Hold Horovod's rendezvous of `run` as process `name` for hosts `a:2,b:1` and `size` ranks, bound to `address`."""
+    """Hold the rendezvous of `run` as process `name` for `size` ranks, bound to `address`: Horovod's, for hosts `a:2,b:1`, or a
+    store for `torch`."""
 
     TAG: ClassVar[str] = "open_rendezvous"
     name: str
@@ -196,6 +205,7 @@ class OpenRendezvous:
     hosts: str
     size: int
     address: str
+    backend: str = "horovod"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +280,8 @@ class TrialFile:
     latest_checkpoint: str | None = None
     time_metric: str | None = None
     data: dict[str, Json] = field(default_factory=dict)
-    horovod: bool = False
+    distributed: str = "horovod"
+    optimizations: dict[str, Json] = field(default_factory=dict)
     worker: str = ""
     disk: str = ""
     watch: str = ""

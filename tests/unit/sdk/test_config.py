@@ -407,6 +407,27 @@ def test_horovod_is_told_only_what_differs_from_its_defaults() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("distributed", "key", "value"),
+    [
+        ("torch", "tensor_fusion_cycle_time", "5"),
+        ("torch", "auto_tune_tensor_fusion", "true"),
+        ("none", "gradient_compression", "true"),
+        ("none", "tensor_fusion_threshold", "32"),
+    ],
+)
+def test_what_would_have_no_effect_on_the_exchange_is_refused(distributed: str, key: str, value: str) -> None:
+    error = refused(GOOD, [f"distributed={distributed}", f"optimizations.{key}={value}"])
+    assert error.place is not None
+    assert error.place.startswith(f"optimizations.{key}")
+    assert f"distributed: {distributed}" in error.message
+
+
+def test_a_way_of_training_together_that_is_none_is_refused() -> None:
+    assert load_config(GOOD, ["distributed=torch"]).distributed == "torch"
+    assert "horovod" in refused(GOOD, ["distributed=mpi"]).message
+
+
 @given(st.text(max_size=200))
 def test_no_text_does_anything_but_load_or_be_refused(text: Any) -> None:
     assert refused(text).message

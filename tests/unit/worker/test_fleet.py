@@ -9,13 +9,7 @@ from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, Wor
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
 from worker.core.fleet import Gate, apply_desired, is_orphaned, pass_gate
-from worker.core.gang import (
-    Meeting,
-    horovod_environment,
-    horovod_hosts,
-    parse_address,
-    take_seat,
-)
+from worker.core.gang import parse_address
 from worker.core.state import RunState
 
 ME = WorkerId("w1")
@@ -83,37 +77,6 @@ def test_who_is_no_member_is_refused() -> None:
 def test_orphans() -> None:
     assert not is_orphaned(100.0, 1899.9)
     assert is_orphaned(100.0, 1900.0)
-
-
-def test_ranks_run_through_the_members() -> None:
-    seats = [take_seat(MEMBERS, member.worker) for member in MEMBERS]
-    assert [(seat.first_rank, seat.ranks, seat.size, seat.is_chief) for seat in seats] == [
-        (0, 2, 5, True),
-        (2, 1, 5, False),
-        (3, 2, 5, False),
-    ]
-    assert horovod_hosts(MEMBERS) == "m0:2,m1:1,m2:2"
-    no_slots = (Member(worker=ME, slots=0),)
-    assert take_seat(no_slots, ME).ranks == 1
-
-
-def test_horovod_is_told_what_its_own_assignment_says() -> None:
-    hosts = pytest.importorskip("horovod.runner.common.util.hosts")
-    assigned = hosts.get_host_assignments(hosts.parse_hosts(horovod_hosts(MEMBERS)), 5, 5)
-    meeting = Meeting("10.0.0.9", 4000, "eth0")
-    for member in MEMBERS:
-        seat = take_seat(MEMBERS, member.worker)
-        for local in range(seat.ranks):
-            found = horovod_environment(MEMBERS, seat, local, meeting)
-            one = assigned[seat.first_rank + local]
-            assert found["HOROVOD_RANK"] == str(one.rank)
-            assert found["HOROVOD_LOCAL_RANK"] == str(one.local_rank)
-            assert found["HOROVOD_CROSS_RANK"] == str(one.cross_rank)
-            assert (found["HOROVOD_CROSS_SIZE"], found["HOROVOD_LOCAL_SIZE"]) == (
-                str(one.cross_size),
-                str(one.local_size),
-            )
-            assert found["HOROVOD_HOSTNAME"] == one.hostname
 
 
 def test_addresses() -> None:

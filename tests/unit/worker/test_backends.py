@@ -1,0 +1,150 @@
+"""The contract of every way of training together, and what each says in its own words."""
+
+import pytest
+
+from muster.config.launching import Distributed, Optimizations
+from muster.errors import Rejected
+from shared.ids import WorkerId
+from shared.messages.specs import Member
+from worker.core.backends.port import Backend, Meeting, Place
+from worker.core.gang import BACKENDS, take_seat
+from worker.core.run import Seat
+
+MEMBERS = (
+    Member(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),
+    Member(worker=WorkerId("w1"), slots=1, address="10.0.0.2"),
+    Member(worker=WorkerId("w2"), slots=2, address="10.0.0.3"),
+)
+ALONE = (Member(worker=WorkerId("w0"), slots=1),)
+MEETING = Meeting("10.0.0.1", 4000)
+EVERY = pytest.mark.parametrize("distributed", sorted(BACKENDS))
+
+
+def seats_of(members: tuple[Member, ...], distributed: Distributed) -> list[Seat]:
+    return [take_seat(members, member.worker, distributed) for member in members]
+
+
+def places_of(
+    members: tuple[Member, ...], distributed: Distributed, run: str = "7.1"
+) -> list[tuple[Place, dict[str, str]]]:
+    backend: Backend = BACKENDS[distributed]
+    found = []
+    for seat in seats_of(members, distributed):
+        for local in range(seat.ranks):
+            place = Place(run, members, seat, local)
+            meeting = MEETING if seat.is_gang else None
+            found.append((place, backend.variables(place, meeting, Optimizations())))
+    return found
+
+
+@EVERY
+def test_every_process_has_a_number_of_its_own(distributed: Distributed) -> None:
+    for members in (MEMBERS, ALONE):
+        places = [place for place, _ in places_of(members, distributed)]
+        assert [place.rank for place in places] == list(range(places[0].seat.size))
+        assert [seat.is_chief for seat in seats_of(members, distributed)] == [
+            index == 0 for index in range(len(members))
+        ]
+
+
+@EVERY
+def test_a_member_without_slots_runs_a_process(distributed: Distributed) -> None:
+    seat = take_seat((Member(worker=WorkerId("w0"), slots=0),), WorkerId("w0"), distributed)
+    assert (seat.ranks, seat.size, seat.is_gang) == (1, 1, False)
+
+
+@EVERY
+def test_who_is_no_member_has_no_seat(distributed: Distributed) -> None:
+    with pytest.raises(Rejected):
+        take_seat(MEMBERS, WorkerId("stranger"), distributed)
+
+
+@EVERY
+def test_no_two_processes_are_told_the_same_and_all_are_told_alike(distributed: Distributed) -> None:
+    told = [variables for _, variables in places_of(MEMBERS, distributed)]
+    assert len({tuple(sorted(variables.items())) for variables in told}) == len(told)
+    assert len({frozenset(variables) for variables in told}) == 1
+    assert all(isinstance(value, str) for variables in told for value in variables.values())
+
+
+@EVERY
+def test_nothing_of_a_users_own_names_is_taken(distributed: Distributed) -> None:
+    names = {name for _, variables in places_of(MEMBERS, distributed) for name in variables}
+    assert not names & {"PATH", "HOME", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"}
+
+
+@EVERY
+def test_nccl_is_told_of_the_interface_on_gpus_alone(distributed: Distributed) -> None:
+    backend = BACKENDS[distributed]
+    assert "NCCL_SOCKET_IFNAME" not in backend.network("eth1", on_gpu=False)
+    on_gpu = backend.network("eth1", on_gpu=True)
+    assert on_gpu["NCCL_SOCKET_IFNAME"] == "=eth1"
+    assert on_gpu["GLOO_SOCKET_IFNAME"] == "eth1"
+
+
+def test_ranks_run_through_the_members_by_their_slots() -> None:
+    for distributed in ("horovod", "torch"):
+        assert [
+            (seat.first_rank, seat.ranks, seat.size, seat.is_gang) for seat in seats_of(MEMBERS, distributed)
+        ] == [(0, 2, 5, True), (2, 1, 5, True), (3, 2, 5, True)]
+    assert [(seat.first_rank, seat.ranks, seat.size, seat.is_gang) for seat in seats_of(MEMBERS, "none")] == [
+        (0, 1, 3, False),
+        (1, 1, 3, False),
+        (2, 1, 3, False),
+    ]
+
+
+def test_horovod_is_told_what_its_own_assignment_says() -> None:
+    hosts = pytest.importorskip("horovod.runner.common.util.hosts")
+    written = BACKENDS["horovod"].hosts(MEMBERS)
+    assert written == "m0:2,m1:1,m2:2"
+    assigned = hosts.get_host_assignments(hosts.parse_hosts(written), 5, 5)
+    for (_, found), one in zip(places_of(MEMBERS, "horovod"), assigned, strict=True):
+        assert found["HOROVOD_RANK"] == str(one.rank)
+        assert found["HOROVOD_LOCAL_RANK"] == str(one.local_rank)
+        assert found["HOROVOD_CROSS_RANK"] == str(one.cross_rank)
+        assert (found["HOROVOD_CROSS_SIZE"], found["HOROVOD_LOCAL_SIZE"]) == (
+            str(one.cross_size),
+            str(one.local_size),
+        )
+        assert found["HOROVOD_HOSTNAME"] == one.hostname
+        assert (found["HOROVOD_GLOO_RENDEZVOUS_ADDR"], found["HOROVOD_GLOO_RENDEZVOUS_PORT"]) == (
+            "10.0.0.1",
+            "4000",
+        )
+
+
+def test_horovod_is_told_how_to_fuse() -> None:
+    [seat, *_] = seats_of(MEMBERS, "horovod")
+    told = Optimizations(tensor_fusion_threshold=32, auto_tune_tensor_fusion=True)
+    found = BACKENDS["horovod"].variables(Place("7.1", MEMBERS, seat, 0), MEETING, told)
+    assert (found["HOROVOD_FUSION_THRESHOLD"], found["HOROVOD_AUTOTUNE"]) == ("33554432", "1")
+
+
+def test_a_torch_rank_is_told_what_torchrun_would_say() -> None:
+    _, found = places_of(MEMBERS, "torch")[3]
+    assert found == {
+        "RANK": "3",
+        "WORLD_SIZE": "5",
+        "LOCAL_RANK": "0",
+        "LOCAL_WORLD_SIZE": "2",
+        "GROUP_RANK": "2",
+        "GROUP_WORLD_SIZE": "3",
+        "MASTER_ADDR": "10.0.0.1",
+        "MASTER_PORT": "4000",
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+    }
+
+
+def test_a_launcher_of_ones_own_is_told_where_it_is() -> None:
+    told = [variables for _, variables in places_of(MEMBERS, "none")]
+    assert [one["MUSTER_NODE_RANK"] for one in told] == ["0", "1", "2"]
+    assert [one["MUSTER_SLOTS"] for one in told] == ["2", "1", "2"]
+    for one in told:
+        assert (one["MUSTER_NODES"], one["MUSTER_NODE_ADDRESSES"]) == ("3", "10.0.0.1,10.0.0.2,10.0.0.3")
+        assert (one["MASTER_ADDR"], one["PET_MASTER_ADDR"]) == ("10.0.0.1", "10.0.0.1")
+        assert one["PET_NPROC_PER_NODE"] == one["MUSTER_SLOTS"]
+    [port] = {one["MASTER_PORT"] for one in told}
+    assert 20_000 <= int(port) < 32_000
+    again = {one["MASTER_PORT"] for _, one in places_of(MEMBERS, "none", run="8.1")}
+    assert again != {port}, "a port that was taken must not be met again by the next attempt"

@@ -1,0 +1,1 @@
+"""How the processes of a run become a gang: one port, and an implementation for each value of `distributed`."""

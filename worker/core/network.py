@@ -1,0 +1,48 @@
+"""Which network interface joins a gang's machines. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_interface
+
+LOOPBACK = "lo"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One address of a network interface; `netmask` is empty where the system knows none."""
+
+    name: str
+    address: str
+    netmask: str = ""
+
+
+def joining_interface(own: str, peers: Sequence[str], interfaces: Sequence[Interface]) -> str:
+    """The interface over which this machine's processes talk with the others of their gang.
+
+    The one that has the machine's own address: there the others look for it. Where none has (the address is a name, or translated on the way),
+    the one whose network holds another member; then the first that is no loopback. A gang of one machine, and a machine without any
+    network, use the loopback.
+    """
+    for one in interfaces:
+        if one.address == own:
+            return one.name
+    others = [peer for peer in peers if peer != own]
+    if not others:
+        return LOOPBACK
+    joined = (one.name for one in interfaces if any(_holds(one, peer) for peer in others))
+    outward = (one.name for one in interfaces if not _is_loopback(one))
+    return next(joined, None) or next(outward, LOOPBACK)
+
+
+def _holds(interface: Interface, address: str) -> bool:
+    try:
+        return ip_address(address) in ip_interface(f"{interface.address}/{interface.netmask}").network
+    except ValueError:
+        return False
+
+
+def _is_loopback(interface: Interface) -> bool:
+    try:
+        return ip_address(interface.address).is_loopback
+    except ValueError:
+        return True
