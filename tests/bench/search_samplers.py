@@ -4,52 +4,28 @@ One trial after the other, each sampler must propose the very points of Optuna's
 compared with a study as most people have it, with one sampler and its own random numbers: the ratio of the regrets, the mean over all
 tables (a table's mean configuration has 1), seeds, and numbers of evaluations. `random` is not Optuna's, and its points are not compared.
 
-`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …]`: all of it takes hours; two seeds of all but `gp` some minutes.
+`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …] [--table NAME …] [--kept FILE]`: all of it takes an hour or two. What `--kept`
+holds is not played again, so it may be stopped and go on, and be played in parts.
 """
 
 import argparse
+import math
 import random
 import subprocess
-import warnings
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-import psutil
-
 from tests.bench.harness import RESAMPLES, Figures, Report, percentile, run
 from tests.bench.quality.plays import PEERS, ROOT
-from tests.bench.samplers.tables import Table, play, read_table
+from tests.bench.samplers.comparing import AT_ONCE, COUNTS, TABLES, Job, Outcome, play_jobs
 
-TABLES = ROOT / ".peers" / "tables"
-COUNTS = (25, 50, 100, 200)
-AT_ONCE = 16
 SEEDS = 30
 SAMPLERS = ("random", "quasi_random", "tpe", "gp", "cmaes", "nsga2")
-DEAR: Mapping[str, tuple[int, int]] = {"gp": (3, 50)}
-"""Samplers that take a second a proposal once there are many trials: at most so many seeds and evaluations."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A sampler on a table, from one seed."""
-
-    sampler: str
-    table: Path
-    seed: int
-    trials: int
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Whether the points were Optuna's, one by one; and the regrets of both with many at once, by number of evaluations."""
-
-    job: Job
-    is_identical: bool
-    ours: tuple[float, ...]
-    by_hand: tuple[float, ...]
+DEAR = "gp"
+"""A proposal of it takes up to a second: of its seeds only the first come to all evaluations."""
+DEAR_SEEDS, DEAR_TRIALS, DEAR_ALONE_SEEDS, DEAR_ALONE = 1, 50, 3, 50
+"""So many seeds of it play all evaluations, the others so many; and so many seeds play so many one after the other."""
 
 
 def measure(report: Report) -> Figures:
@@ -58,84 +34,81 @@ def measure(report: Report) -> Figures:
         if not PEERS.exists():
             raise SystemExit("the tables come with the peers: make peers")
         subprocess.run([str(PEERS), str(ROOT / "tests/bench/peers/tables.py"), str(TABLES)], check=True)
-    paths = sorted(TABLES.glob("*.npz"))
-    report.inputs(
-        tables=len(paths), evaluations=COUNTS, at_once=AT_ONCE, seeds=chosen.seeds, fewer=dict(DEAR)
-    )
-    jobs = [
-        Job(sampler, path, seed, trials)
-        for sampler in chosen.sampler or SAMPLERS
-        for seeds, trials in (DEAR.get(sampler, (chosen.seeds, COUNTS[-1])),)
-        for path in paths
-        for seed in range(min(seeds, chosen.seeds))
+    tables = [
+        path.stem for path in sorted(TABLES.glob("*.npz")) if path.stem in (chosen.table or [path.stem])
     ]
-    with ProcessPoolExecutor(psutil.cpu_count()) as pool:
-        outcomes = list(pool.map(compare, jobs))
-    report.check("identical", True, all(each.is_identical for each in outcomes))
+    report.inputs(tables=len(tables), evaluations=COUNTS, at_once=AT_ONCE, seeds=chosen.seeds)
+    report.say(
+        f"{DEAR}: {COUNTS[-1]} evaluations of {DEAR_SEEDS} seeds, {DEAR_TRIALS} of the others; "
+        f"one after the other {DEAR_ALONE} of {DEAR_ALONE_SEEDS} seeds"
+    )
+    samplers = chosen.sampler or SAMPLERS
+    jobs = [
+        job_of(sampler, table, seed)
+        for is_dear in (False, True)
+        for seed in range(chosen.seeds)
+        for table in tables
+        for sampler in samplers
+        if (sampler == DEAR) is is_dear
+    ]
+    outcomes = sorted(play_jobs(jobs, chosen.kept), key=lambda each: each.job)
+    report.check("identical", True, all(each.is_identical is not False for each in outcomes))
     ratios: dict[str, dict[str, float]] = {}
-    for sampler in dict.fromkeys(job.sampler for job in jobs):
+    for sampler in samplers:
         of_sampler = [each for each in outcomes if each.job.sampler == sampler]
+        alone = sum(each.is_identical is not None for each in of_sampler)
         factor, low, high = ratio(of_sampler)
-        ratios[sampler] = {"ratio": factor, "low": low, "high": high, "runs": len(of_sampler)}
+        ratios[sampler] = {
+            "ratio": factor, "low": low, "high": high, "runs": len(of_sampler), "runs_alone": alone,
+        }  # fmt: skip
         report.say(
-            f"{sampler}: regret {factor:.3f} ({low:.3f} to {high:.3f}) of Optuna's, {len(of_sampler)} runs"
+            f"{sampler}: regret {factor:.3f} ({low:.3f} to {high:.3f}) of Optuna's, {len(of_sampler)} runs; "
+            f"the very points in {sum(each.is_identical is True for each in of_sampler)} of {alone}"
         )
     factor, low, high = ratio(outcomes)
     report.check("regret_beyond_1.10", False, high > 1.10)
     return {"regret_ratio": factor, "regret_ratio_hi": high, "by_sampler": ratios}
 
 
-def compare(job: Job) -> Outcome:
-    """Play both sides; in a process of its own, so that Optuna is imported there alone."""
-    import optuna
-
-    from tests.bench.samplers.asked import ByHand, Ours
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
-    table = read_table(job.table)
-    is_identical = True
-    if job.sampler != "random":
-        ours, _ = play(table, Ours(job.sampler, table, job.seed, job.trials, 1), job.trials, 1)
-        hand, _ = play(table, ByHand(job.sampler, table, job.seed, anew=True), job.trials, 1)
-        is_identical = ours == hand
-    sides = (
-        Ours(job.sampler, table, job.seed, job.trials, AT_ONCE),
-        ByHand(job.sampler, table, job.seed, anew=False),
-    )
-    regrets = [_regrets(table, play(table, side, job.trials, AT_ONCE)[1]) for side in sides]
-    return Outcome(job, is_identical, *regrets)
+def job_of(sampler: str, table: str, seed: int) -> Job:
+    """What is played of a seed; of what is dear less."""
+    if sampler == DEAR:
+        trials = COUNTS[-1] if seed < DEAR_SEEDS else DEAR_TRIALS
+        return Job(sampler, table, seed, trials, DEAR_ALONE if seed < DEAR_ALONE_SEEDS else 0)
+    return Job(sampler, table, seed, COUNTS[-1], 0 if sampler == "random" else COUNTS[-1])
 
 
 def ratio(outcomes: Sequence[Outcome], seed: int = 1) -> tuple[float, float, float]:
     """Return the ratio of the mean regrets, ours to Optuna's, and the bootstrap's 95 % interval; each table keeps its number of runs."""
     generator = random.Random(seed)
-    groups: dict[tuple[str, Path], list[Outcome]] = {}
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for each in outcomes:
-        groups.setdefault((each.job.sampler, each.job.table), []).append(each)
+        regrets = (fmean(each.ours), fmean(each.by_hand))
+        groups.setdefault((each.job.sampler, each.job.table), []).append(regrets)
 
-    def drawn() -> float:
-        ours = [each for group in groups.values() for each in generator.choices(group, k=len(group))]
-        hand = [each for group in groups.values() for each in generator.choices(group, k=len(group))]
-        return _mean([each.ours for each in ours]) / _mean([each.by_hand for each in hand])
+    def drawn(side: int) -> float:
+        """The sum over as many runs as there are; both sides have as many."""
+        return sum(
+            sum(regrets[side] for regrets in generator.choices(group, k=len(group)))
+            for group in groups.values()
+        )
 
-    found = _mean([each.ours for each in outcomes]) / _mean([each.by_hand for each in outcomes])
-    factors = [drawn() for _ in range(RESAMPLES)]
+    factors = [_divided(drawn(0), drawn(1)) for _ in range(RESAMPLES)]
+    every = [regrets for group in groups.values() for regrets in group]
+    found = _divided(sum(ours for ours, _ in every), sum(by_hand for _, by_hand in every))
     return found, percentile(factors, 0.025), percentile(factors, 0.975)
 
 
-def _mean(regrets: Sequence[tuple[float, ...]]) -> float:
-    return fmean(fmean(of_run) for of_run in regrets)
-
-
-def _regrets(table: Table, losses: Sequence[float]) -> tuple[float, ...]:
-    return tuple(table.regret(min(losses[:count])) for count in COUNTS if count <= len(losses))
+def _divided(ours: float, by_hand: float) -> float:
+    return ours / by_hand if by_hand else math.inf
 
 
 def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="search_samplers")
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--sampler", action="append", choices=SAMPLERS)
+    parser.add_argument("--table", action="append")
+    parser.add_argument("--kept", type=Path)
     return parser.parse_args()
 
 
