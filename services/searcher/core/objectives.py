@@ -42,6 +42,11 @@ class Objectives:
         named = dict.fromkeys([*(each.name for each in metrics), *(each.metric for each in limits)])
         return cls(metrics, limits, tuple(named)[1:])
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether one value, as a rung counts it, says all that a result is worth."""
+        return not self.others and not self.limits
+
     def missing(self, values: Mapping[str, float]) -> str | None:
         """Return the first metric that is not there, with the config's key that wants it."""
         if self.metrics[0].name not in values and len(self.metrics) == 1:

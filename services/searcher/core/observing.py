@@ -1,9 +1,11 @@
 """From what a trial came to, to what a sampler is told of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from services.searcher.core.methods.port import Ruling
 from services.searcher.core.objectives import Objectives, Scored
-from services.searcher.core.samplers import Observation
+from services.searcher.core.samplers import Observation, Standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +29,9 @@ def observation_of(objectives: Objectives, result: Scored | None, reached: Reach
     if reached is not None and not reached.at_top and not more:
         return Observation(reached.value, reached.time, excesses=excesses)
     return Observation(value, others=tuple(more), excesses=excesses)
+
+
+def standings_of(ruling: Ruling, value: float) -> Iterator[Standing]:
+    """Yield what a trial had come to at each rung that counted its result; `value` is smaller where better."""
+    for rung in ruling.rungs:
+        yield Standing(rung, value, goes_on=rung < ruling.rungs[-1] or ruling.decide_at is not None)

@@ -18,7 +18,7 @@ from services.searcher.core.methods.custom import Custom, Operation
 from services.searcher.core.methods.port import RULES, Copying, Ending, GoOn, Ruling, Start, Step
 from services.searcher.core.moves import Moves, Proposal, Told
 from services.searcher.core.objectives import Objectives, Scored
-from services.searcher.core.observing import Reached, observation_of
+from services.searcher.core.observing import Reached, observation_of, standings_of
 from services.searcher.core.points import Points
 from services.searcher.core.samplers import Suggestion, make_sampler
 from services.searcher.core.samplers.drawing import Stream
@@ -137,6 +137,8 @@ class Search:
         ruling = self._method.on_result(trial, ranked, time)
         if self.learns and ruling.counted:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
+            for standing in standings_of(ruling, ranked) if self._tells_rungs else ():
+                self._sampler.reach(trial, standing)
         if self.spending is not None and ruling.counted:
             self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
         return ruling
@@ -243,6 +245,7 @@ class Search:
 
     def _follow(self, config: ExperimentConfig, rules: int) -> None:
         self._method = make_method(config, self._sampler, self._seed, rules)
+        self._tells_rungs = rules >= 2 and self._objectives.is_plain
         self._driven = self._method if isinstance(self._method, Custom) else None
         self._copying = self._method if isinstance(self._method, Copying) else None
 

@@ -84,6 +84,8 @@ WARM: dict[str, object] = {
         {"lr": 0.001, "optimizer": "adam", "net": {"width": 64}},
     ]
 }
+EARLY: dict[str, object] = {"name": "tpe", "startup_trials": 3}
+"""It has a model as soon as three trials have reached the first rung."""
 METHODS: dict[str, Case] = {
     "single": Case({"name": "single"}, 1, 1),
     "random": Case({"name": "random", "max_trials": 13, "max_concurrent_trials": 4}, 13),
@@ -107,9 +109,11 @@ METHODS: dict[str, Case] = {
     "median_stopping of long intervals": Case(median(interval=5, grace_time=0)),
     "async_halving begun warm": Case(asha(warm_start=WARM, sampler="tpe")),
     "async_halving by promotion, begun warm": Case(asha(stop_once=False, warm_start=WARM)),
+    "async_halving by promotion, with tpe": Case(asha(stop_once=False, sampler=EARLY)),
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
-    **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "tpe", "nsga2")},
+    **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "nsga2")},
+    "async_halving with tpe": Case(asha(sampler=EARLY)),
     "median_stopping with tpe, two metrics and a limit": Case(median(sampler="tpe", **AIMS)),
     "async_halving with nsga2, two metrics and a limit": Case(asha(sampler="nsga2", **AIMS)),
 }

@@ -20,6 +20,7 @@ from services.searcher.core.methods.port import (
     Ruling,
     Start,
     Step,
+    ruled,
 )
 from services.searcher.core.methods.promotion import PromotionBracket
 
@@ -59,19 +60,20 @@ class Bracket(NeverPauses):
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         """Pass rungs upward from the trial's own while `time` reaches them and the trial is kept."""
-        runner, counted = self._runners[trial], False
+        runner = self._runners[trial]
         if runner.is_out:
             return NEVER
+        counted: list[float] = []
         while time >= self._targets[runner.rung]:
-            counted = True
+            counted.append(float(self._targets[runner.rung]))
             is_kept = self._insert(runner.rung, value)
             runner.placed.append(value)
             at_top = self._ladder.is_top(runner.rung)
             if at_top or not is_kept:
                 runner.is_out = True
-                return Ruling(counted, stop=True, at_top=at_top, decide_at=None)
+                return ruled(counted, None, stop=True, at_top=at_top)
             runner.rung += 1
-        return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
+        return ruled(counted, float(self._targets[runner.rung]))
 
     def on_ended(self, trial: int, ending: Ending) -> list[Step]:
         """Refill while trials are left; one that failed or was cancelled takes the worst place of its rung.

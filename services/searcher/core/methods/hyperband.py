@@ -23,6 +23,7 @@ from services.searcher.core.methods.port import (
     Ruling,
     Start,
     Step,
+    ruled,
 )
 
 Standing = tuple[float, int]
@@ -73,24 +74,26 @@ class _Bracket:
 
     def judge(self, trial: int, value: float, time: float) -> Ruling:
         """Pass rungs upward while `time` reaches them and it is certain that the trial goes on."""
-        runner, counted = self._runners[trial], False
+        runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
             return NEVER
+        counted: list[float] = []
         while time >= self._rungs[runner.rung].target:
-            counted, rung = True, self._rungs[runner.rung]
+            rung = self._rungs[runner.rung]
+            counted.append(float(rung.target))
             is_at_top = runner.rung == len(self._rungs) - 1
             insort(rung.came, (value, trial))
             fate = False if is_at_top else self._fate(runner.rung, (value, trial))
             if fate is None:
                 runner.held = value
-                return Ruling(counted, stop=False, at_top=False, decide_at=None, pause=True)
+                return ruled(counted, None, pause=True)
             if not fate:
                 rung.came.remove((value, trial))
                 rung.lost += 1
                 runner.is_out = True
-                return Ruling(counted, stop=True, at_top=is_at_top, decide_at=None)
+                return ruled(counted, None, stop=True, at_top=is_at_top)
             self._pass(runner, value)
-        return Ruling(counted, stop=False, at_top=False, decide_at=float(self._rungs[runner.rung].target))
+        return ruled(counted, float(self._rungs[runner.rung].target))
 
     def park(self, trial: int) -> None:
         """Take in that a trial has left its place."""

@@ -13,8 +13,9 @@ from typing import Protocol, runtime_checkable
 from muster.config import Point
 from shared.errors import Rejected
 
-RULES = 1
-"""The rules that methods go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart."""
+RULES = 2
+"""The rules that searches go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart; under 0 and
+1 a sampler hears of a trial only when that has ended."""
 
 Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""
@@ -67,6 +68,7 @@ class Ruling:
         at_top: Whether it ends because it has had its whole time.
         decide_at: The time of the next decision; None when none is to come.
         pause: Whether the trial is to leave its place, and to go on later or never.
+        rungs: The times of the rungs that counted it, rising: those at which all trials of the search are compared.
     """
 
     counted: bool
@@ -74,9 +76,21 @@ class Ruling:
     at_top: bool
     decide_at: float | None
     pause: bool = False
+    rungs: tuple[float, ...] = ()
 
 
 NEVER = Ruling(counted=False, stop=False, at_top=False, decide_at=None)
+
+
+def ruled(
+    rungs: Sequence[float],
+    decide_at: float | None,
+    stop: bool = False,
+    at_top: bool = False,
+    pause: bool = False,
+) -> Ruling:
+    """The answer to a result that these rungs counted; several may decide at one time."""
+    return Ruling(bool(rungs), stop, at_top, decide_at, pause, tuple(dict.fromkeys(rungs)))
 
 
 class NeverPauses:

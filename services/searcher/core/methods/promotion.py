@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.searcher.core.methods.halving import Ladder
-from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step
+from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step, ruled
 
 WORST = math.inf
 
@@ -62,14 +62,15 @@ class PromotionBracket:
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         """Pass rungs upward while `time` reaches them and the trial is the next to go on."""
-        runner, counted = self._runners[trial], False
+        runner = self._runners[trial]
         if runner.is_out or runner.held is not None:
             return NEVER
+        counted: list[float] = []
         while time >= self._targets[runner.rung]:
-            counted = True
+            counted.append(float(self._targets[runner.rung]))
             if self._ladder.is_top(runner.rung):
                 runner.is_out = True
-                return Ruling(counted, stop=True, at_top=True, decide_at=None)
+                return ruled(counted, None, stop=True, at_top=True)
             rung = self._rungs[runner.rung]
             insort(rung.values, value)
             runner.placed.append(value)
@@ -77,9 +78,9 @@ class PromotionBracket:
             if self._promotable() != trial:
                 rung.leave(value, trial)
                 runner.held = value
-                return Ruling(counted, stop=False, at_top=False, decide_at=None, pause=True)
+                return ruled(counted, None, pause=True)
             self._promote(trial)
-        return Ruling(counted, stop=False, at_top=False, decide_at=float(self._targets[runner.rung]))
+        return ruled(counted, float(self._targets[runner.rung]))
 
     def on_parked(self, trial: int) -> list[Step]:
         """Fill the place that a paused trial has left."""

@@ -1,6 +1,6 @@
 """How points are proposed: `port` says what a sampler is, `choose` picks the one that a config names."""
 
 from services.searcher.core.samplers.choose import check_space, learns, make_sampler
-from services.searcher.core.samplers.port import Observation, Sampler, Suggestion
+from services.searcher.core.samplers.port import Observation, Sampler, Standing, Suggestion
 
-__all__ = ["Observation", "Sampler", "Suggestion", "check_space", "learns", "make_sampler"]
+__all__ = ["Observation", "Sampler", "Standing", "Suggestion", "check_space", "learns", "make_sampler"]

@@ -7,7 +7,7 @@ from array import array
 from muster.config import Point, active, leaves, put
 from services.searcher.core.samplers.domain import Domain
 from services.searcher.core.samplers.drawing import Stream, grid_values
-from services.searcher.core.samplers.port import Observation, Suggestion
+from services.searcher.core.samplers.port import Observation, Standing, Suggestion
 from shared.errors import Rejected
 
 
@@ -21,6 +21,9 @@ class _Unlearning:
         """Nothing follows from it."""
 
     def take(self, trial: int, suggestion: Suggestion) -> None:
+        """Nothing follows from it."""
+
+    def reach(self, trial: int, standing: Standing) -> None:
         """Nothing follows from it."""
 
     def observe(self, trial: int, observation: Observation) -> None:

@@ -33,6 +33,21 @@ class Observation:
     excesses: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a trial had come to at a rung.
+
+    Attributes:
+        time: The rung's.
+        value: Smaller where better, infinity worst.
+        goes_on: Whether it went on from there at once.
+    """
+
+    time: float
+    value: float
+    goes_on: bool
+
+
 class Sampler(Protocol):
     """Equal sequences of calls give equal suggestions; `take` in place of `propose` changes none of those that follow."""
 
@@ -56,6 +71,10 @@ class Sampler(Protocol):
 
     def take(self, trial: int, suggestion: Suggestion) -> None:
         """Take in what was proposed for a trial before."""
+        ...
+
+    def reach(self, trial: int, standing: Standing) -> None:
+        """Take in what a trial had come to at a rung, once for each; before `observe`."""
         ...
 
     def observe(self, trial: int, observation: Observation) -> None:

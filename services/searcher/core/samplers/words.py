@@ -1,0 +1,110 @@
+"""Parameters and points in Optuna's words, and back."""
+
+import json
+from typing import Any
+
+from optuna import distributions
+from optuna.trial import Trial
+from pydantic import JsonValue
+
+from muster.config import (
+    Categorical,
+    Const,
+    Double,
+    Int,
+    Log,
+    Parameter,
+    Path,
+    Point,
+    Space,
+    holds,
+    parents_first,
+    put,
+    stepped,
+)
+from muster.config.conditions import has_value, value_at
+
+Varied = Categorical | Int | Double | Log
+
+
+class Words:
+    """What a space is called there. Of a choice Optuna knows the place only: values may be lists and mappings."""
+
+    def __init__(self, space: Space) -> None:
+        self._leaves: list[tuple[str, Path, Parameter]] = [
+            (json.dumps(path), path, parameter) for path, parameter in parents_first(space)
+        ]
+
+    def ask(self, asked: Trial) -> Point:
+        """Return the point of a trial that Optuna was just asked for."""
+        point: Point = {}
+        for name, path, parameter in self._leaves:
+            if holds(parameter, point):
+                value = parameter.val if isinstance(parameter, Const) else _ask(asked, name, parameter)
+                put(point, path, value)
+        return point
+
+    def told(self, point: Point) -> dict[str, Any]:
+        """Return what `create_trial` is given of a point."""
+        varied = [
+            (name, parameter, value_at(point, path))
+            for name, path, parameter in self._leaves
+            if not isinstance(parameter, Const) and has_value(point, path)
+        ]
+        return {
+            "params": {name: _as_asked(parameter, value) for name, parameter, value in varied},
+            "distributions": {name: _distribution(parameter) for name, parameter, _ in varied},
+        }
+
+    def numbers(self, point: Point) -> dict[str, Any] | None:
+        """Return the same of the numbers among its parameters; None where one of these takes part only sometimes."""
+        numbers = [
+            (name, path, parameter)
+            for name, path, parameter in self._leaves
+            if isinstance(parameter, Int | Double | Log)
+        ]
+        if any(parameter.when for _, _, parameter in numbers):
+            return None
+        return {
+            "params": {name: value_at(point, path) for name, path, _ in numbers},
+            "distributions": {name: _distribution(parameter) for name, _, parameter in numbers},
+        }
+
+
+def _ask(asked: Trial, name: str, parameter: Varied) -> JsonValue:
+    match _distribution(parameter):
+        case distributions.CategoricalDistribution(choices=choices):
+            assert isinstance(parameter, Categorical)
+            return parameter.vals[int(str(asked.suggest_categorical(name, choices)))]
+        case distributions.IntDistribution(low=low, high=high, step=step):
+            return asked.suggest_int(name, low, high, step=step)
+        case distributions.FloatDistribution(low=low, high=high, step=step, log=log):
+            value = asked.suggest_float(name, low, high, step=step, log=log)
+            return round(value, 12) if step else value
+    raise AssertionError(parameter)
+
+
+def _distribution(parameter: Varied) -> distributions.BaseDistribution:
+    match parameter:
+        case Categorical():
+            return distributions.CategoricalDistribution(range(len(parameter.vals)))
+        case Int():
+            step = parameter.step or 1
+            last = parameter.minval + (parameter.maxval - parameter.minval) // step * step
+            return distributions.IntDistribution(parameter.minval, last, step=step)
+        case Double(step=float(step)):
+            steps = stepped(parameter) or 1
+            high = round(parameter.minval + (steps - 1) * step, 12)
+            return distributions.FloatDistribution(parameter.minval, high, step=step)
+        case Double():
+            return distributions.FloatDistribution(parameter.minval, parameter.maxval)
+        case Log():
+            ends = (parameter.base**parameter.minval, parameter.base**parameter.maxval)
+            return distributions.FloatDistribution(min(ends), max(ends), log=True)
+
+
+def _as_asked(parameter: Varied, value: JsonValue) -> Any:
+    if not isinstance(parameter, Categorical):
+        return value
+    words = [json.dumps(each, sort_keys=True) for each in parameter.vals]
+    return words.index(json.dumps(value, sort_keys=True))
