@@ -16,7 +16,7 @@ from shared.messages.reports import LogBatch, Mark, ReportBatch
 from worker.core.hang import Patience
 from worker.core.run import LocalRun
 from worker.files.code import CodeCache
-from worker.files.restore import CheckpointCache
+from worker.files.restore import Restorer
 from worker.files.transfer import Transfer
 from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
 from worker.journal import Journal
@@ -46,7 +46,7 @@ class Tools:
     machine: Machine
     transfer: Transfer
     code: CodeCache
-    checkpoints: CheckpointCache
+    checkpoints: Restorer
     min_free_bytes: int
 
 
@@ -171,7 +171,8 @@ def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
 def settle_checkpoint(context: RunContext, record: Announced) -> None:
     """The registry decided: a saved checkpoint's files serve as cache, others go."""
     if record.state == "saved":
-        context.tools.checkpoints.keep(record.checkpoint_id, record.directory)
+        tenant = context.kept.allocation.tenant
+        context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
     else:
         drop_folder(record.directory)
         context.tail.say(

@@ -55,7 +55,13 @@ async def _fetch(context: RunContext) -> None:
         await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
-        latest = await tools.checkpoints.restore(run_id, places.latest)
+        latest = await tools.checkpoints.restore(
+            run_id,
+            allocation.tenant,
+            places.latest,
+            is_gang=context.run.seat.members > 1,
+            say=lambda text: context.tail.say(text, "warning"),
+        )
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
     make_pulses(places.watch, context.run.seat.ranks)

@@ -15,8 +15,9 @@ from shared.messages.allocations import DesiredSet
 from shared.messages.experiments import Verdict
 from shared.process import Process
 from worker.context import Tools
+from worker.files.cache import FileCache
 from worker.files.code import CodeCache
-from worker.files.restore import CheckpointCache
+from worker.files.restore import Restorer
 from worker.files.transfer import Transfer, new_session
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
@@ -52,7 +53,8 @@ async def compose(settings: Settings, process: Process) -> None:
     path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
     machine = Machine(WorkerId(own.id), places.root, own.address, places.socket, path, kind, account)
     code = CodeCache(places.code_cache, line, transfer)
-    checkpoints = CheckpointCache(places.checkpoint_cache, line, transfer)
+    cache = FileCache(places.checkpoint_cache, own.cache_bytes)
+    checkpoints = Restorer(cache, line, transfer)
     tools = Tools(
         line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints, own.min_free_bytes
     )
@@ -63,7 +65,7 @@ async def compose(settings: Settings, process: Process) -> None:
     runs.attach(parent)
     runs.adopt()
     process.on_close(runs.close)
-    await asyncio.to_thread(checkpoints.trim, own.cache_bytes)
+    await asyncio.to_thread(cache.trim)
 
     ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()

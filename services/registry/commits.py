@@ -11,8 +11,8 @@ from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.names import refuse_manifest
 from services.registry.facts import Facts
-from services.registry.links import Links, upload_key
-from services.registry.store import checkpoints
+from services.registry.links import Links, is_upload, upload_key
+from services.registry.store import checkpoints, objects
 from services.registry.store.checkpoints import Checkpoint, File
 from services.registry.store.reports import load_next
 from services.registry.verifier import Taken, Verifier
@@ -50,7 +50,7 @@ class Commits:
         return {Upload: self.on_upload, CommitCheckpoint: self.on_commit}
 
     async def on_upload(self, ask: Ask, query: Upload) -> UploadLinks:
-        """Announce a checkpoint, and sign one PUT for each file; repeatable."""
+        """Announce a checkpoint, and sign one PUT for each file that the tenant does not have yet; repeatable."""
         manifest = [(entry.path, entry.size_bytes, entry.sha256) for entry in query.files]
         if (refusal := refuse_manifest(manifest)) and not (query.parts and not query.files):
             raise Rejected(refusal.code, refusal.reason, place="files")
@@ -65,11 +65,13 @@ class Commits:
                 return UploadLinks(files=(), state="abandoned")
             if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
                 return UploadLinks(files=(), state=events.PUBLIC[checkpoint.state])
+            known = await objects.find_known(unit.connection, [(e.sha256, e.size_bytes) for e in query.files])
             files = [
                 File(
                     entry.path,
                     ask.worker,
-                    upload_key(facts.tenant, checkpoint.id, ask.worker, entry),
+                    known.get((entry.sha256, entry.size_bytes))
+                    or upload_key(facts.tenant, checkpoint.id, ask.worker, entry),
                     entry.size_bytes,
                     entry.sha256,
                 )
@@ -83,7 +85,7 @@ class Commits:
                 unit.now,
                 waits_for=_waits_for(checkpoint, ask.worker, query.parts),
             )
-        return UploadLinks(files=self._links.write_files(files))
+        return UploadLinks(files=self._links.write_files([file for file in files if is_upload(file.key)]))
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
@@ -108,8 +110,11 @@ class Commits:
         faults.point(AFTER_VERIFY)
         async with self._units.tenant(tenant) as unit:
             committed = await self._end_commit(unit, facts, begun, taken)
-            kept = (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
-        self._verifier.drop({*files, *taken.files} - {*kept})
+            kept = {
+                file.key for file in (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
+            }
+        brought = {*(file.key for file in files if is_upload(file.key)), *(file.key for file in taken.files)}
+        self._verifier.drop(brought - kept)
         return committed
 
     async def _begin_commit(
@@ -160,9 +165,12 @@ class Commits:
             return Committed(
                 state="uploading", retry_after_s=PARTS_RETRY_S, reason="its manifest was sent anew"
             )
+        if taken.lost:
+            await objects.save_damaged(unit.connection, taken.lost)
         if taken.mismatch is not None:
             return await _refuse(unit, checkpoint, taken.mismatch)
-        await checkpoints.save_keys(unit.connection, checkpoint.id, taken.files)
+        kept = await objects.save_objects(unit.connection, checkpoint.tenant, taken.files)
+        await checkpoints.save_keys(unit.connection, checkpoint.id, kept)
         saved = await checkpoints.move_checkpoint(
             unit.connection, checkpoint, Trigger.verified, unit.now, reason=None
         )

@@ -49,6 +49,11 @@ def upload_prefix(tenant: UUID, checkpoint: UUID) -> str:
     return f"{INCOMING}{tenant}/{checkpoint}/"
 
 
+def is_upload(key: str) -> bool:
+    """Whether it is a place that a signed URL writes to, and not what was verified."""
+    return key.startswith(INCOMING)
+
+
 def kept_key(checkpoint: Checkpoint, attempt: UUID, file: File) -> str:
     """Where an attempt to commit puts its copy; nobody is ever given a URL that writes there."""
     prefix = kept_prefix(checkpoint.tenant, checkpoint.id)

@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.registry import fences
+from services.registry import events, fences
 from services.registry.commits import STALE
-from services.registry.core.checkpoint import State, choose_newest
+from services.registry.core.checkpoint import State, Trigger, choose_newest
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.supersede import NOTHING, Attempt, plan_boundaries
 from services.registry.facts import Facts
 from services.registry.links import Links
-from services.registry.store import artifacts, checkpoints, trials
+from services.registry.store import artifacts, checkpoints, objects, trials
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.trials import StoredRun
+from services.registry.verifier import Verifier
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import NotFound, Rejected
 from shared.ids import CheckpointId, TenantId
-from shared.messages.checkpoints import Restore, Restored
+from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import CodeLink, GetCode
 from shared.messages.runs import AllocationFacts
 
@@ -25,10 +26,11 @@ from shared.messages.runs import AllocationFacts
 class Requests:
     """Answers `wrq.v1.<worker>.code` and `.restore`."""
 
-    def __init__(self, units: Units, facts: Facts, links: Links) -> None:
+    def __init__(self, units: Units, facts: Facts, links: Links, verifier: Verifier) -> None:
         self._units = units
         self._facts = facts
         self._links = links
+        self._verifier = verifier
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
@@ -52,8 +54,10 @@ class Requests:
         return CodeLink(sha256=facts.code_hash, size_bytes=size_bytes, url=self._links.read(key))
 
     async def on_restore(self, ask: Ask, query: Restore) -> Restored:
-        """Choose what the run goes on from, once: every member, and every repeat, gets the same answer."""
+        """Choose what the run goes on from, once: every member, and every repeat, gets the same answer, unless it is found damaged."""
         facts = await self._facts.of(query.run_id, ask.worker)
+        if query.damaged is not None:
+            await self._look_into(facts, query.damaged)
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, known = await fences.locked_run(unit, facts)
             if not is_allowed(run.fence, Effect.restore):
@@ -71,6 +75,26 @@ class Requests:
             step=chosen.step,
             files=self._links.read_files(files[chosen.id]),
         )
+
+    async def _look_into(self, facts: AllocationFacts, damaged: DamagedFile) -> None:
+        """Read what a worker could not use; where the store is at fault, no checkpoint that holds it is restored from again."""
+        tenant = TenantId(facts.tenant)
+        async with self._units.tenant(tenant) as unit:
+            run, _ = await fences.locked_run(unit, facts)
+            files = await checkpoints.load_files(unit.connection, [damaged.checkpoint_id])
+        file = next((one for one in files[damaged.checkpoint_id] if one.path == damaged.path), None)
+        if file is None or run.restored != damaged.checkpoint_id:
+            return
+        reason = await self._verifier.find_damage(file)
+        if reason is None:
+            return
+        async with self._units.tenant(tenant) as unit:
+            await objects.save_damaged(unit.connection, [file.key])
+            for holder in await checkpoints.lock_holders(unit.connection, file.key):
+                spoilt = await checkpoints.move_checkpoint(
+                    unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
+                )
+                unit.emit(events.checkpoint_event(spoilt))
 
     async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> Checkpoint | None:
         """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""

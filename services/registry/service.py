@@ -53,12 +53,18 @@ async def compose(settings: Settings, process: Process) -> None:
     facts, hints = AskedFacts(bus, clock), Hints(bus)
     verifier = Verifier(objects, clock, wanted.hash_up_to_bytes)
     reports = Reports(units, facts, hints, wanted.lanes)
-    requests = Requests(units, facts, links)
+    requests = Requests(units, facts, links, verifier)
     commits = Commits(units, facts, links, verifier)
     queries = Queries(units, links)
     uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
     upkeep = Upkeep(
-        units, bus, objects, clock, timedelta(seconds=wanted.collect_after_s), is_dry=wanted.collect_dry
+        units,
+        bus,
+        objects,
+        clock,
+        collect_after=timedelta(seconds=wanted.collect_after_s),
+        unused_for=timedelta(seconds=wanted.unused_for_s),
+        is_dry=wanted.collect_dry,
     )
     parts = (reports, requests, commits, queries, uploads)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
@@ -72,6 +78,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
     process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
     process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))
+    process.start("unused", lambda: repeat(upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)))
     process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)

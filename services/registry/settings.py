@@ -14,6 +14,7 @@ class RegistrySettings(Section):
         code_bytes: the largest archive of code that is taken.
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
         collect_dry: say what collection would delete, and delete nothing.
+        unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
         keep_points_days: age at which metric points go; None keeps them.
         keep_logs_days: age at which log lines go; None keeps them.
         lanes: transactions at a time that store reports of one tenant.
@@ -26,6 +27,8 @@ class RegistrySettings(Section):
     collect_every_s: float = Field(5.0, gt=0)
     settle_every_s: float = Field(5.0, gt=0)
     collect_dry: bool = False
+    unused_for_s: float = Field(86_400.0, ge=0)
+    unused_every_s: float = Field(60.0, gt=0)
     keep_points_days: int | None = Field(None, ge=1)
     keep_logs_days: int | None = Field(None, ge=1)
     lanes: int = Field(2, ge=1, le=16)

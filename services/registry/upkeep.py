@@ -14,7 +14,8 @@ from services.registry import events, fences
 from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
 from services.registry.core.collect import Pins, plan_collection
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
-from services.registry.store import checkpoints, collection, models, trials
+from services.registry.store import checkpoints, collection, models, objects, trials
+from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.collection import Due
 from shared import faults
 from shared.bus import Bus, Unit, Units
@@ -38,6 +39,7 @@ class Upkeep:
 
     Attributes:
         collect_after: how long an experiment's checkpoints stay untouched after its end.
+        unused_for: how long an object stays after its last reference.
         is_dry: collection says what it would delete, and deletes nothing.
     """
 
@@ -46,6 +48,7 @@ class Upkeep:
     objects: ObjectStore
     clock: Clock
     collect_after: timedelta
+    unused_for: timedelta
     is_dry: bool
 
     async def settle(self) -> None:
@@ -71,8 +74,8 @@ class Upkeep:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
             faults.point(BEFORE_DELETE)
             for one in due:
-                for prefix in (upload_prefix(one.tenant, one.id), kept_prefix(one.tenant, one.id)):
-                    await _delete_below(self.objects, prefix)
+                await _delete_below(self.objects, upload_prefix(one.tenant, one.id))
+                await self._delete_copies(one)
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
                 gone = sorted(one.id for one in due if one.tenant == tenant)
@@ -82,9 +85,32 @@ class Upkeep:
             if len(due) < AT_ONCE:
                 return
 
+    async def drop_unused(self) -> None:
+        """Delete objects to which nothing has referred for a while; whether that is so still is seen under their rows' locks."""
+        while True:
+            async with self.units.system() as unit:
+                before = self.clock.now() - self.unused_for
+                due = await objects.load_unused(unit.connection, before, AT_ONCE)
+            for tenant in sorted({one.tenant for one in due}):
+                keys = [one.key for one in due if one.tenant == tenant]
+                async with self.units.tenant(TenantId(tenant)) as unit:
+                    going = await objects.let_go(unit.connection, keys)
+                await asyncio.gather(*[self.objects.delete(key) for key in going])
+                async with self.units.tenant(TenantId(tenant)) as unit:
+                    await objects.save_gone(unit.connection, going)
+            if len(due) < AT_ONCE:
+                return
+
     async def sweep(self) -> None:
         """Delete what signed URLs left behind."""
         await sweep_incoming(self.objects, self.clock.now())
+
+    async def _delete_copies(self, checkpoint: Checkpoint) -> None:
+        """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""
+        copies = [one.key async for one in self.objects.list(kept_prefix(checkpoint.tenant, checkpoint.id))]
+        async with self.units.tenant(TenantId(checkpoint.tenant)) as unit:
+            shared = await objects.load_shared(unit.connection, copies)
+        await asyncio.gather(*[self.objects.delete(key) for key in copies if key not in shared])
 
     async def _collect(self, due: Due) -> None:
         tenant = TenantId(due.tenant)
@@ -140,6 +166,7 @@ async def _say_deleted(unit: Unit, checkpoint: UUID) -> None:
     locked = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
     if locked is not None and locked.state is State.deleting:
         gone = await checkpoints.move_checkpoint(unit.connection, locked, Trigger.objects_gone, unit.now)
+        await objects.save_released(unit.connection, checkpoint, unit.now)
         unit.emit(events.checkpoint_event(gone))
 
 

@@ -14,12 +14,12 @@ from uuid import UUID
 import structlog
 
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.links import kept_key
+from services.registry.links import is_upload, kept_key
 from services.registry.store.checkpoints import Checkpoint, File
 from shared.clock import Clock
 from shared.errors import MusterError, NotFound, Rejected, Transient
 from shared.ids import new_id
-from shared.objects import ObjectStore, read_all
+from shared.objects import Digest, ObjectStore, read_all
 
 AT_ONCE = 4
 CARRIED_BYTES = 256 * 1024
@@ -34,10 +34,14 @@ Attempt = tuple[UUID, int]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The copies of an upload, none when they are not what the manifest says: `mismatch` is the reason."""
+    """The copies of an upload, none when they are not what the manifest says: `mismatch` is the reason.
+
+    `lost` names keys of what the tenant was said to have already, and is not there.
+    """
 
     files: tuple[File, ...]
     mismatch: str | None = None
+    lost: tuple[str, ...] = ()
 
 
 class Verifier:
@@ -53,10 +57,11 @@ class Verifier:
         self._hash_up_to_bytes = hash_up_to_bytes
         self._free = asyncio.Semaphore(AT_ONCE)
         self._running: dict[Attempt, asyncio.Task[Taken]] = {}
+        self._reading: dict[str, asyncio.Task[Digest | None]] = {}
         self._dropping: set[asyncio.Task[None]] = set()
 
     async def take(self, checkpoint: Checkpoint, files: Sequence[File], wait_s: float) -> Taken:
-        """Return the upload's verified copies, under keys that no other attempt uses.
+        """Return the upload's verified copies, under keys that no other attempt uses; of what was not sent, nothing.
 
         Args:
             checkpoint: one of another version is read anew.
@@ -74,28 +79,50 @@ class Verifier:
         self._running.pop(key, None)
         return await task
 
-    def drop(self, files: Iterable[File]) -> None:
+    def drop(self, keys: Iterable[str]) -> None:
         """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
-        task = asyncio.create_task(self._delete([file.key for file in files]))
+        task = asyncio.create_task(self._delete(sorted(keys)))
         self._dropping.add(task)
         task.add_done_callback(self._dropping.discard)
 
     async def close(self) -> None:
         """Stop reading; deletions are finished."""
-        for task in self._running.values():
+        for task in (*self._running.values(), *self._reading.values()):
             task.cancel()
         await asyncio.gather(*self._dropping, return_exceptions=True)
 
     async def _take(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken:
         attempt = new_id(self._clock)
-        copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in files)
-        pairs = zip(files, copies, strict=True)
-        reasons = await asyncio.gather(*[self._copy(file, copy) for file, copy in pairs])
-        mismatch = next((reason for reason in reasons if reason), None)
+        lost = await self._find_lost([file for file in files if not is_upload(file.key)])
+        sent = [file for file in files if is_upload(file.key)]
+        copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in sent)
+        reasons = await asyncio.gather(*map(self._copy, sent, copies))
+        mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:
-            self.drop(copies)
-            return Taken((), mismatch)
+            self.drop(copy.key for copy in copies)
+            return Taken((), mismatch, tuple(lost))
         return Taken(copies)
+
+    async def _find_lost(self, known: Sequence[File]) -> dict[str, str]:
+        """Keys of files that were verified for another checkpoint and are gone, each with the reason."""
+        async with self._free:
+            stats = await asyncio.gather(*[self._objects.stat(file.key) for file in known])
+        return {
+            file.key: f"{file.path}: what the store had of it is gone"
+            for file, stat in zip(known, stats, strict=True)
+            if stat is None or stat.size_bytes != file.size_bytes
+        }
+
+    async def find_damage(self, file: File) -> str | None:
+        """Read a stored file and return why it is not what it was; None when it is. Whoever asks meanwhile waits for the same reading."""
+        reading = self._reading.get(file.key)
+        if reading is None:
+            reading = asyncio.create_task(self._objects.digest(file.key))
+            self._reading[file.key] = reading
+            reading.add_done_callback(lambda _: self._reading.pop(file.key, None))
+        found = await asyncio.shield(reading)
+        stored = (found.size_bytes, found.sha256) if found else None
+        return describe_mismatch(file.path, (file.size_bytes, file.sha256), stored)
 
     async def _copy(self, file: File, copy: File) -> str | None:
         wanted = file.size_bytes, file.sha256
@@ -134,7 +161,7 @@ class Verifier:
             return
         del self._running[key]
         if not task.cancelled() and task.exception() is None:
-            self.drop(task.result().files)
+            self.drop(file.key for file in task.result().files)
 
     async def _delete(self, keys: Sequence[str]) -> None:
         try:

@@ -18,13 +18,27 @@ class Restored(BaseModel):
     files: tuple[FileLink, ...] = ()
 
 
+class DamagedFile(BaseModel):
+    """A file of a checkpoint that came with other bytes than its manifest says, or not at all."""
+
+    checkpoint_id: CheckpointId
+    path: str
+
+
 class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
-    """The newest good checkpoint of the run's trial (else its start checkpoint); from its step on, older runs' points are superseded."""
+    """The newest good checkpoint of the run's trial (else its start checkpoint); from its step on, older runs' points are superseded.
+
+    `damaged`: why the one answered before could not be used. The registry reads the file itself; if it is spoilt, that checkpoint is
+    corrupt, and the answer is the one before it.
+    """
 
     run_id: RunId
+    damaged: DamagedFile | None = None
 
 
 class UploadLinks(BaseModel):
+    """Where to send the files. What the tenant has already, under whatever name, is left out: it need not be sent."""
+
     files: tuple[FileLink, ...]
     state: CheckpointState = "uploading"
 

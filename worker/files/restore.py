@@ -1,9 +1,9 @@
 """The checkpoint that a run goes on from: what the registry names, from the machine's cache or the store, verified."""
 
-import asyncio
+import errno
 import shutil
-import tempfile
-from collections.abc import Iterable
+from asyncio import to_thread
+from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
@@ -11,72 +11,107 @@ import structlog
 
 from muster.errors import Rejected, Transient
 from shared.ids import RunId
-from shared.messages.checkpoints import Restore
+from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
-from worker.files.copying import copy_folder
-from worker.files.transfer import Transfer, hash_file
+from worker.files.cache import FileCache
+from worker.files.transfer import Transfer
 from worker.line import Line
 
+ATTEMPTS = 2
+"""So often wrong bytes may come before the registry is asked to look itself."""
+LOOK_S = 60.0
+"""The registry reads a file that is said to be damaged."""
 _log = structlog.get_logger()
 
 
-class CheckpointCache:
-    """Whole checkpoints by id. What stands there was complete once; it is verified again before use, since user code could reach it."""
+class Restorer:
+    """Brings checkpoints to this machine, and takes over those that are made here."""
 
-    def __init__(self, directory: Path, line: Line, transfer: Transfer) -> None:
-        self._directory = directory
+    def __init__(self, cache: FileCache, line: Line, transfer: Transfer) -> None:
+        self._cache = cache
         self._line = line
         self._transfer = transfer
 
-    async def restore(self, run_id: RunId, target: Path) -> Path | None:
+    async def restore(
+        self, run_id: RunId, tenant: UUID, target: Path, *, is_gang: bool, say: Callable[[str], None]
+    ) -> Path | None:
         """Put the newest good checkpoint of the run's trial into `target` and return it; None when there is none.
+
+        One that is damaged in the store is told to the registry, which names the one before it.
+
+        Args:
+            run_id: The run.
+            tenant: Whose it is.
+            target: An empty folder, or none yet.
+            is_gang: Whether other machines restore too: they may have whole files of the damaged one in their caches, so the run
+                ends here and begins anew, on all machines from the same.
+            say: Told in words what the user should know.
 
         Raises:
             Transient: Registry or store are away; ask again.
-            OSError: The disk is full or broken; nothing half-made stays.
+            OSError: The disk is full or broken, nothing half-made stays; or a gang has to begin anew.
         """
         restored = await self._line.request(Restore(run_id=run_id))
-        if restored.checkpoint_id is None:
-            return None
-        for entry in restored.files:
-            check_path(entry.path)
-        cached = self._directory / str(restored.checkpoint_id)
-        if not await asyncio.to_thread(_matches, cached, restored.files):
-            await self._fetch(cached, restored.files)
-        await asyncio.to_thread(copy_folder, cached, target)
-        _log.info("a checkpoint was restored", checkpoint=str(restored.checkpoint_id), step=restored.step)
-        return target
+        while restored.checkpoint_id is not None:
+            damaged = await self._fill(target, tenant, restored)
+            if damaged is None:
+                _log.info(
+                    "a checkpoint was restored", checkpoint=str(restored.checkpoint_id), step=restored.step
+                )
+                return target
+            before, asked = restored, Restore(run_id=run_id, damaged=damaged)
+            restored = await self._line.request(asked, timeout_s=LOOK_S)
+            if restored.checkpoint_id == before.checkpoint_id:
+                raise Transient(f"{damaged.path} came damaged, and is whole in the store", code="bad_bytes")
+            text = f"the checkpoint of step {before.step} is damaged in the store ({damaged.path})"
+            say(f"{text}: the trial goes on from {_describe(restored)}")
+            if is_gang:
+                raise OSError(errno.EIO, f"{text}: the gang begins anew from {_describe(restored)}")
+        return None
 
-    def keep(self, checkpoint_id: UUID, folder: Path) -> None:
-        """Take over a folder that was uploaded: a run that resumes here needs no download."""
-        target = self._directory / str(checkpoint_id)
-        if target.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            return
+    def keep(self, tenant: UUID, folder: Path, files: tuple[FileEntry, ...]) -> None:
+        """Take over the files of a folder that was uploaded: a run that resumes here fetches none of them."""
+        for entry in files:
+            self._cache.move_in(tenant, entry, folder / entry.path)
+        shutil.rmtree(folder, ignore_errors=True)
+        self._cache.trim()
+
+    async def _fill(self, target: Path, tenant: UUID, restored: Restored) -> DamagedFile | None:
+        """Put its files into `target`; return the first that the store does not give as it was saved, with `target` empty again."""
+        for link in restored.files:
+            check_path(link.path)
         try:
-            folder.replace(target)
-        except OSError:
-            shutil.rmtree(folder, ignore_errors=True)
+            for link in restored.files:
+                if not await self._bring(tenant, link, target / link.path):
+                    assert restored.checkpoint_id is not None
+                    _empty(target)
+                    return DamagedFile(checkpoint_id=restored.checkpoint_id, path=link.path)
+        except (OSError, Transient):
+            _empty(target)
+            raise
+        return None
 
-    def trim(self, limit_bytes: int) -> None:
-        """Drop the checkpoints not used for longest until the rest is below the limit."""
-        kept = sorted(self._directory.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-        total = 0
-        for folder in kept:
-            total += sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-            if total > limit_bytes:
-                shutil.rmtree(folder, ignore_errors=True)
-
-    async def _fetch(self, cached: Path, files: Iterable[FileLink]) -> None:
-        with tempfile.TemporaryDirectory(dir=self._directory.parent, prefix="fetch-") as folder:
-            content = Path(folder, "content")
-            for entry in files:
-                target = _make_room(content / entry.path)
-                try:
-                    await self._transfer.get(entry.url, target, entry.sha256, entry.size_bytes)
-                except Rejected as error:  # the URL grew old: the next request brings a fresh one
-                    raise Transient(str(error)) from error
-            _publish(content, cached)
+    async def _bring(self, tenant: UUID, link: FileLink, target: Path) -> bool:
+        """Whether the file came whole, from the cache or from the store."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if await to_thread(self._cache.take, tenant, link, target):
+            return True
+        for _ in range(ATTEMPTS):
+            try:
+                await self._transfer.get(link.url, target, link.sha256, link.size_bytes)
+            except Transient as error:
+                if error.code != "bad_bytes":
+                    raise
+            except Rejected as error:
+                if error.code == "object_gone":
+                    return False
+                raise Transient(
+                    str(error)
+                ) from error  # the URL grew old: the next request brings a fresh one
+            else:
+                await to_thread(self._cache.copy_in, tenant, link, target)
+                return True
+        return False
 
 
 def check_path(path: str) -> None:
@@ -86,21 +121,14 @@ def check_path(path: str) -> None:
         raise Rejected("file_path", f"{path!r} is no path below a checkpoint", place=path)
 
 
-def _make_room(target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    return target
-
-
-def _publish(content: Path, cached: Path) -> None:
-    shutil.rmtree(cached, ignore_errors=True)
-    content.replace(cached)
-
-
-def _matches(folder: Path, files: Iterable[FileEntry]) -> bool:
-    if not folder.is_dir():
-        return False
-    expected = {entry.path: (entry.sha256, entry.size_bytes) for entry in files}
-    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
-    return found == set(expected) and all(
-        not (folder / path).is_symlink() and hash_file(folder / path) == expected[path] for path in expected
+def _describe(restored: Restored) -> str:
+    return (
+        f"that of step {restored.step}"
+        if restored.checkpoint_id
+        else "the beginning, since there is none before it"
     )
+
+
+def _empty(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ class Transfer:
 
         Raises:
             Transient: The store is away, or the bytes are not those announced.
-            Rejected: The store refuses the URL (it may have expired: ask for another).
+            Rejected: The store refuses the URL (it may have expired: ask for another), or has no such object (`object_gone`).
         """
         digest, size = hashlib.sha256(), 0
         try:
@@ -71,6 +71,8 @@ async def _read(source: Path) -> AsyncIterator[bytes]:
 def _check(answer: aiohttp.ClientResponse, what: str) -> None:
     if answer.status < 400:
         return
-    if answer.status in (400, 401, 403, 404):
+    if answer.status == 404:
+        raise Rejected("object_gone", f"the store has nothing there for an {what}")
+    if answer.status in (400, 401, 403):
         raise Rejected("url_refused", f"the store refused an {what} with status {answer.status}")
     raise Transient(f"the store answered an {what} with status {answer.status}")

@@ -198,6 +198,18 @@ async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dic
     return files
 
 
+async def lock_holders(connection: AsyncConnection, key: str) -> list[Checkpoint]:
+    """Lock and return the saved checkpoints that hold this object."""
+    holding = select(checkpoint_files.c.checkpoint).where(checkpoint_files.c.key == key)
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.id.in_(holding), checkpoints.c.state == State.saved)
+        .order_by(checkpoints.c.id)
+        .with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
 async def lock_unsaved(connection: AsyncConnection, run: UUID) -> list[Checkpoint]:
     """Lock and return the run's checkpoints that were announced and are neither saved nor given up."""
     rows = await connection.execute(

@@ -155,6 +155,17 @@ checkpoint_files = Table(
     Column("sha256", Text),
 )
 
+objects = Table(
+    "objects",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("tenant", Uuid),
+    Column("sha256", Text),
+    Column("size_bytes", BigInteger),
+    Column("state", Text),
+    Column("unused_since", _INSTANT),
+)
+
 artifacts = Table(
     "artifacts",
     METADATA,

@@ -24,5 +24,7 @@ async def registry(around: Platform) -> AsyncIterator[Registry]:
         MUSTER_REGISTRY__COLLECT_AFTER_S="0",
         MUSTER_REGISTRY__COLLECT_EVERY_S="0.2",
         MUSTER_REGISTRY__SETTLE_EVERY_S="0.2",
+        MUSTER_REGISTRY__UNUSED_FOR_S="0.5",
+        MUSTER_REGISTRY__UNUSED_EVERY_S="0.2",
     ) as running:
         yield running

@@ -22,7 +22,7 @@ from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
 from tests.integration.registry.messages import ended, granted, report, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform
-from tests.integration.registry.uploads import FILES, events, fetch, happened, manifest, save, send
+from tests.integration.registry.uploads import FILES, events, fetch, fresh, happened, manifest, save, send
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -50,28 +50,30 @@ async def test_committing_again_commits_once(around: Platform) -> None:
 
 
 async def test_a_corrupted_upload_is_refused_until_it_fits(around: Platform) -> None:
+    files = fresh()
     run = around.scheduler.grant()
     checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
-    flipped = FILES | {"model.pt": b"Weights" * 1000}
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    flipped = files | {"model.pt": b"Weights" * 100}
     await send(links.files, flipped)
     refused = await around.commit(run, checkpoint)
     assert refused.state == "uploading"
     assert "model.pt" in (refused.reason or "")
     assert "SHA-256" in (refused.reason or "")
     assert (await around.restore(around.scheduler.grant())).checkpoint_id is None
-    again = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
-    await send(again.files, FILES)
+    again = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    await send(again.files, files)
     assert (await around.commit(run, checkpoint)).state == "saved"
 
 
 async def test_what_never_fits_is_corrupt_and_the_one_before_is_restored(around: Platform) -> None:
+    files = fresh()
     run = around.scheduler.grant()
     good = await save(around, run, 1, 10)
     bad = CheckpointId(new_id(CLOCK))
     for attempt in range(3):
-        links = await around.upload(run, bad, 2, 20, manifest(FILES))
-        await send(links.files, FILES | {"empty": b"not empty"})
+        links = await around.upload(run, bad, 2, 20, manifest(files))
+        await send(links.files, files | {"empty": b"not empty"})
         committed = await around.commit(run, bad)
         assert committed.state == ("corrupt" if attempt == 2 else "uploading")
     assert await events(around, "corrupt", bad) == 1
@@ -79,8 +81,9 @@ async def test_what_never_fits_is_corrupt_and_the_one_before_is_restored(around:
 
 
 async def test_what_was_committed_cannot_be_overwritten_by_whoever_holds_its_urls(around: Platform) -> None:
+    files = fresh()
     run = around.scheduler.grant()
-    files = FILES | {"large.bin": b"large" * 100_000}
+    files["large.bin"] = os.urandom(500_000)
     checkpoint = CheckpointId(new_id(CLOCK))
     links = await around.upload(run, checkpoint, 1, 10, manifest(files))
     await send(links.files, files)
@@ -95,10 +98,11 @@ async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committ
     around: Platform,
 ) -> None:
     """The store stands still while the old upload is read, so that the new one is certainly earlier than the verdict on it."""
+    files = fresh()
     run, checkpoint = around.scheduler.grant(), CheckpointId(new_id(CLOCK))
     state = "SELECT version FROM registry.checkpoints WHERE id = $1 AND state = 'committing'"
-    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
-    await send(links.files, FILES)
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    await send(links.files, files)
     with frozen(around.servers.s3.pid):
         request = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
         verifying = asyncio.create_task(around.send(request))
@@ -111,19 +115,21 @@ async def test_a_manifest_sent_anew_while_the_old_one_is_verified_is_not_committ
 
 
 async def test_a_missing_file_is_refused(around: Platform) -> None:
+    files = fresh()
     run = around.scheduler.grant()
     checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
-    await send(tuple(link for link in links.files if link.path != "model.pt"), FILES)
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    await send(tuple(link for link in links.files if link.path != "model.pt"), files)
     refused = await around.commit(run, checkpoint)
     assert (refused.state, refused.reason) == ("uploading", "model.pt: not in the store")
 
 
 async def test_a_manifest_waits_for_the_reports_before_it(around: Platform) -> None:
+    files = fresh()
     run = around.scheduler.grant()
     checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(run, checkpoint, 1, 10, manifest(FILES))
-    await send(links.files, FILES)
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    await send(links.files, files)
     early = await around.commit(run, checkpoint, after_report=2)
     assert early.state == "uploading"
     assert early.retry_after_s is not None
@@ -132,17 +138,18 @@ async def test_a_manifest_waits_for_the_reports_before_it(around: Platform) -> N
 
 
 async def test_a_stale_token_commits_nothing(around: Platform) -> None:
+    files = fresh()
     old = around.scheduler.grant()
     checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(old, checkpoint, 1, 10, manifest(FILES))
-    await send(links.files, FILES)
+    links = await around.upload(old, checkpoint, 1, 10, manifest(files))
+    await send(links.files, files)
     new = around.scheduler.grant(old)
     assert (await around.restore(new)).checkpoint_id is None
     refused = await around.commit(old, checkpoint)
     assert refused.state == "abandoned"
     assert await events(around, "abandoned", checkpoint) == 1
     assert await events(around, "saved", checkpoint) == 0
-    later = await around.upload(old, CheckpointId(new_id(CLOCK)), 2, 20, manifest(FILES))
+    later = await around.upload(old, CheckpointId(new_id(CLOCK)), 2, 20, manifest(files))
     assert (later.files, later.state) == ((), "abandoned")
     with pytest.raises(Rejected) as error:
         await around.restore(old)

@@ -2,16 +2,26 @@
 
 import asyncio
 import hashlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from uuid import UUID
 
 import urllib3
 
 from shared.ids import CheckpointId, new_id
 from shared.messages.files import FileEntry, FileLink
+from shared.objects.s3 import S3Objects
 from tests.integration.registry.platform import CLOCK, Platform, Run
+from tests.integration.servers import BUCKET
 
 HTTP = urllib3.PoolManager(retries=False)
 FILES = {"model.pt": b"weights" * 1000, "optimizer/state.bin": b"moments" * 500, "empty": b""}
+
+
+def fresh(size: int = 700) -> dict[str, bytes]:
+    """Files whose contents nobody has sent before, so that each gets a link."""
+    return {"model.pt": os.urandom(size), "optimizer/state.bin": os.urandom(size), "empty": os.urandom(1)}
 
 
 def manifest(files: dict[str, bytes]) -> list[FileEntry]:
@@ -33,10 +43,17 @@ async def fetch(url: str) -> bytes:
     return response.data
 
 
-async def save(around: Platform, run: Run, number: int, step: int, after_report: int = 0) -> CheckpointId:
+async def save(
+    around: Platform,
+    run: Run,
+    number: int,
+    step: int,
+    after_report: int = 0,
+    files: dict[str, bytes] = FILES,
+) -> CheckpointId:
     checkpoint = CheckpointId(new_id(CLOCK))
-    links = await around.upload(run, checkpoint, number, step, manifest(FILES))
-    await send(links.files, FILES)
+    links = await around.upload(run, checkpoint, number, step, manifest(files))
+    await send(links.files, files)
     assert (await around.commit(run, checkpoint, after_report)).state == "saved"
     return checkpoint
 
@@ -47,3 +64,14 @@ async def events(around: Platform, kind: str, checkpoint: UUID) -> int:
 
 async def happened(around: Platform, kind: str, checkpoint: UUID) -> bool:
     return await events(around, kind, checkpoint) == 1
+
+
+@asynccontextmanager
+async def store(around: Platform) -> AsyncIterator[S3Objects]:
+    """The store itself, as whoever keeps it reaches it."""
+    s3 = around.servers.s3
+    objects = S3Objects(s3.url, *s3.platform, BUCKET, clock=CLOCK)
+    try:
+        yield objects
+    finally:
+        await objects.close()

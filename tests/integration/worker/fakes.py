@@ -20,7 +20,15 @@ from shared.bus import Ask, Bus, Responder
 from shared.errors import NotFound, Transient
 from shared.ids import DEFAULT_TENANT, AllocationId, CheckpointId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, ObservedSet, Seen
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Restore, Restored, Upload, UploadLinks
+from shared.messages.checkpoints import (
+    CommitCheckpoint,
+    Committed,
+    DamagedFile,
+    Restore,
+    Restored,
+    Upload,
+    UploadLinks,
+)
 from shared.messages.experiments import Verdict
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode
 from shared.messages.reports import LogBatch, Mark, ReportBatch, Validation
@@ -53,6 +61,8 @@ class FakePlatform:
         self.committed: set[tuple[UUID, str]] = set()
         self.saved: list[Upload] = []
         self.restores: list[UUID] = []
+        self.damaged: list[DamagedFile] = []
+        self.transfers: list[tuple[str, str]] = []
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -159,6 +169,11 @@ class FakePlatform:
         """Checkpoints of a run that were committed, in order."""
         return [upload for upload in self.saved if upload.run_id == allocation.run_id]
 
+    def transfers_of(self, upload: Upload) -> list[tuple[str, str]]:
+        """What went to and from the store of a checkpoint's files."""
+        prefix = f"checkpoints/{upload.checkpoint_id}/"
+        return [(how, key.removeprefix(prefix)) for how, key in self.transfers if key.startswith(prefix)]
+
     def text(self, allocation: DesiredAllocation) -> str:
         stored = self.lines[allocation.run_id]
         return "\n".join(stored[key].text for key in sorted(stored))
@@ -219,13 +234,21 @@ class FakePlatform:
         self.restores.append(request.run_id)
         if not self.saved:
             return Restored()
+        if request.damaged is not None:
+            self.damaged.append(request.damaged)
+            self.saved = [one for one in self.saved if one.checkpoint_id != request.damaged.checkpoint_id]
         newest = self.saved[-1]
         files = tuple(self._link(newest, entry) for entry in newest.files)
         return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files)
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
         self.uploads[request.checkpoint_id][str(ask.worker)] = request
-        return UploadLinks(files=tuple(self._link(request, entry) for entry in request.files))
+        known = {entry.sha256: _key(one.checkpoint_id, entry) for one in self.saved for entry in one.files}
+        for entry in request.files:
+            if entry.sha256 in known:
+                self.objects[_key(request.checkpoint_id, entry)] = self.objects[known[entry.sha256]]
+        missing = [entry for entry in request.files if entry.sha256 not in known]
+        return UploadLinks(files=tuple(self._link(request, entry) for entry in missing))
 
     async def _on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
         parts = self.uploads[request.checkpoint_id]
@@ -250,6 +273,7 @@ class FakePlatform:
         return FileLink(**entry.model_dump(), url=url)
 
     async def _on_get(self, request: web.Request) -> web.Response:
+        self.transfers.append(("GET", request.match_info["key"]))
         content = self.objects.get(request.match_info["key"])
         return web.Response(status=404) if content is None else web.Response(body=content)
 
@@ -267,6 +291,7 @@ class FakePlatform:
         )
 
     async def _on_put(self, request: web.Request) -> web.Response:
+        self.transfers.append(("PUT", request.match_info["key"]))
         self.objects[request.match_info["key"]] = await request.read()
         return web.Response()
 

@@ -1,0 +1,77 @@
+"""Checkpoints between a machine and the store: what is sent, what is fetched, and what happens to one that is spoilt."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from shared.messages.allocations import DesiredAllocation
+from shared.messages.specs import Member
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.support import code_in, state_of
+from tests.support.waiting import eventually
+
+SCRIPT = """
+import muster
+trial = muster.trial()
+latest = trial.latest_checkpoint
+print("goes on from", (latest / "step").read_text() if latest else "nothing")
+if latest:
+    print("holds", sorted(str(path.relative_to(latest)) for path in latest.rglob("*") if path.is_file()))
+for step in (1, 2):
+    with trial.checkpoint(step) as folder:
+        (folder / "step").write_text(f"{step} of {trial.hparams['name']}")
+        (folder / "frozen").write_bytes(b"never changes" * 1000)
+"""
+WARNING = "the checkpoint of step 2 is damaged in the store (step): the trial goes on from that of step 1"
+
+
+async def _train(
+    platform: FakePlatform, worker: str, tmp_path: Path, number: int, name: str
+) -> DesiredAllocation:
+    """A run of the trial on that worker, to its end and with all that it saved."""
+    members = (Member(worker=worker, slots=1),)
+    code = platform.add_code(code_in(tmp_path, SCRIPT))
+    spec = {"hyperparameters": {"name": name}}
+    run = platform.allocation(f"{name} {number}", code, members, run_number=number, spec=spec)
+    await eventually(lambda: worker in platform.observed)
+    await platform.desire(worker, run)
+    await eventually(lambda: state_of(platform, run, worker) == "exited")
+    await eventually(lambda: len(platform.saved_of(run)) == 2)
+    await eventually(lambda: "goes on from" in platform.text(run))
+    return run
+
+
+async def test_what_has_not_changed_is_sent_once_and_what_was_saved_here_is_not_fetched(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    platform.saved.clear()
+    first = await _train(platform, "w1", tmp_path, 1, "sent once")
+    one, two = platform.saved_of(first)
+    assert sorted(platform.transfers_of(one)) == [("PUT", "frozen"), ("PUT", "step")]
+    assert platform.transfers_of(two) == [("PUT", "step")]
+    second = await _train(platform, "w1", tmp_path, 2, "sent once")
+    await eventually(lambda: "holds ['frozen', 'step']" in platform.text(second))
+    assert "goes on from 2" in platform.text(second)
+    assert platform.transfers_of(two) == [("PUT", "step")], "the machine had it"
+
+
+async def test_a_checkpoint_that_is_damaged_in_the_store_is_told_and_the_one_before_it_taken(
+    platform: FakePlatform, worker: Daemon, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    """On another machine, which has nothing of it; one file is flipped, and in the next trial one is gone."""
+    daemons("w2").start()
+    for fault in ("flipped", "gone"):
+        platform.saved.clear()
+        platform.damaged.clear()
+        first = await _train(platform, "w1", tmp_path, 1, f"damaged {fault}")
+        two = platform.saved_of(first)[1]
+        key = f"checkpoints/{two.checkpoint_id}/step"
+        if fault == "flipped":
+            platform.objects[key] = b"9" + platform.objects[key][1:]
+        else:
+            del platform.objects[key]
+        second = await _train(platform, "w2", tmp_path, 2, f"damaged {fault}")
+        assert [(found.checkpoint_id, found.path) for found in platform.damaged] == [
+            (two.checkpoint_id, "step")
+        ]
+        assert "goes on from 1" in platform.text(second)
+        await eventually(lambda run=second: WARNING in platform.text(run))  # type: ignore[misc]
