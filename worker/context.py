@@ -1,7 +1,7 @@
 """Everything of one run on this machine, put together: its record, journals, sources, session, log tail and uploads."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from worker.line import Line
 from worker.logs import LogTail
 from worker.outputs import Output, Stream
 from worker.places import Places, RunPlaces
+from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
 from worker.sources import Source
 from worker.store import KeptRun
@@ -107,6 +108,7 @@ class ContextEvents:
     on_acknowledged: Callable[[RunContext, str], None]
     on_progress: Callable[[RunContext], None]
     on_disk_fault: Callable[[RunContext, OSError], None]
+    on_seated: Callable[[RunContext, int, int], None]
 
 
 def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
@@ -180,6 +182,11 @@ def settle_checkpoint(context: RunContext, record: Announced) -> None:
         )
 
 
+def outputs_of(places: RunPlaces, ranks: Iterable[int]) -> list[Output]:
+    """What these ranks write."""
+    return [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in _STREAMS]
+
+
 @dataclass(slots=True)
 class _Ears:
     """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
@@ -211,6 +218,9 @@ class _Ears:
         with telemetry.span("enter trial", parent=self.context.trace, run=self.context.run.run_id):
             self.events.on_progress(self.context)
 
+    def on_seated(self, local: int, generation: int) -> None:
+        self.events.on_seated(self.context, local, generation)
+
     def on_disk_fault(self, error: OSError) -> None:
         self.events.on_disk_fault(self.context, error)
 
@@ -239,15 +249,16 @@ def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) 
         on_cut=ears.on_refused,
         on_disk_fault=ears.on_disk_fault,
     )
-    session = RankSession(reports, events, announced)
+    session = RankSession(reports, events, announced, Seats(ears.on_seated))
     session.signal, session.decide_at = str(run.told), run.decide_at
     return session
 
 
 def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, source: Source, clock: Clock) -> LogTail:
     """Follows what the ranks of this machine write."""
-    ranks = range(run.seat.first_rank, run.seat.first_rank + run.seat.ranks)
-    outputs = [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in _STREAMS]
+    first = run.seat.first_rank
+    ranks = [rank for _, rank in run.births] or range(first, first + run.seat.ranks)
+    outputs = outputs_of(places, ranks)
     return LogTail(logs, places.root / "offsets.json", outputs, clock, lambda: source.wake(urgent=False))
 
 

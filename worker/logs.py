@@ -53,6 +53,12 @@ class LogTail:
         self._remarks: dict[str, datetime] = {}
         self.is_done = False
 
+    def follow(self, outputs: Iterable[Output]) -> None:
+        """Follow more: ranks that have come later. A file that an earlier rank of the same number wrote goes on."""
+        known = {reader.output.key for reader in self._readers}
+        self._readers += [OutputReader(output, 0) for output in outputs if output.key not in known]
+        self.make_files()
+
     def make_files(self) -> None:
         """Make the outputs, so that a rank finds its own also when the disk has no room for a new file."""
         for reader in self._readers:

@@ -21,14 +21,16 @@ from shared.outages import Outages
 from worker.context import ContextEvents, RunContext, Tools, open_context
 from worker.core import run as core
 from worker.core.fleet import Gate, apply_desired, pass_gate
+from worker.core.naming import RENDEZVOUS, part_of
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
+from worker.core.resize import can_resize, joined, prepared
 from worker.core.run import LocalRun
 from worker.core.state import RunState
 from worker.launch.description import spec_of
-from worker.launch.frames import RENDEZVOUS, part_of
 from worker.parent import ParentLink
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
+from worker.resizing import resume
 from worker.store import KeptRun, Store
 from worker.supervisor import Supervisor, last_words
 
@@ -54,7 +56,10 @@ class Runs:
         self._supervisor = Supervisor(tools, store, on_change)
         self._supervisor.on_forgotten = self._forget
         self._events = ContextEvents(
-            self._supervisor.on_acknowledged, lambda context: on_change(), self._supervisor.on_disk_fault
+            self._supervisor.on_acknowledged,
+            lambda context: on_change(),
+            self._supervisor.on_disk_fault,
+            self._supervisor.on_seated,
         )
 
     def attach(self, parent: ParentLink) -> None:
@@ -104,6 +109,8 @@ class Runs:
         self._gate = gate
         runs = {allocation_id: context.run for allocation_id, context in self._contexts.items()}
         applied = apply_desired(runs, desired, self._tools.worker)
+        for allocation in desired.allocations:
+            self._take_members(allocation)
         for run in applied.changed:
             self._supervisor.update(self._contexts[run.allocation_id], run)
         for run, allocation in applied.new:
@@ -148,6 +155,7 @@ class Runs:
             elif run.rendezvous_asked and not run.ranks_asked and run.rendezvous is None:
                 self._supervisor.act(context, OpenRendezvous())
             else:
+                resume(context, self._supervisor.send)
                 self._supervisor.update(context, run)
 
     def doom(self, reason: str) -> None:
@@ -201,6 +209,13 @@ class Runs:
         context.start(self._supervisor.prepare(context), "prepare")
         self._supervisor.update(context, run)
 
+    def _take_members(self, allocation: DesiredAllocation) -> None:
+        context = self._contexts.get(allocation.allocation_id)
+        if context is not None and allocation.generation > context.kept.allocation.generation:
+            changed = {"members": allocation.members, "generation": allocation.generation}
+            kept = context.kept.allocation.model_copy(update=changed)
+            context.kept = context.kept.model_copy(update={"allocation": kept})
+
     def _forget(self, context: RunContext) -> None:
         """The scheduler knows of its end: what is left is to be sent."""
         context.kept = context.kept.model_copy(update={"forgotten": True})
@@ -252,6 +267,9 @@ def _observed(context: RunContext) -> ObservedAllocation:
         checkpoints=context.uploads.announced,
         step=session.step,
         measured=_measured(context),
+        is_live=can_resize(run),
+        prepared=prepared(run),
+        joined=joined(run),
     )
 
 

@@ -9,13 +9,16 @@ from muster import wire
 from muster.errors import MusterError
 from shared import faults, telemetry
 from shared.messages.specs import Signal
+from worker import resizing
 from worker.context import RunContext, Tools
-from worker.core import run as core
+from worker.core import resize, run as core
+from worker.core.naming import RENDEZVOUS, part_of, process_name
 from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
+from worker.core.resize import StartStandBys, TellSeats
 from worker.core.run import LocalRun
 from worker.core.state import RunState, Trigger
 from worker.kernel import MemoryKills
-from worker.launch.frames import RENDEZVOUS, part_of, rank_frames, rendezvous_frame
+from worker.launch.frames import rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.store import KeptRun, Store
 
@@ -53,6 +56,10 @@ class Supervisor:
         faults.point(AFTER_KEEP)
         for action in actions:
             self.act(context, action)
+        if before.formation is not None and after.formation is None:
+            resizing.close_meetings(context, self.send)
+        if actions and context.run.formation is not None and not context.run.is_over:
+            self.update(context, context.run)  # one thing done may let another begin
         self._on_change()
 
     async def prepare(self, context: RunContext) -> None:
@@ -69,7 +76,7 @@ class Supervisor:
     def on_rendezvous(self, context: RunContext, process: wire.Process) -> None:
         """The rendezvous opened, or ended."""
         run = context.run
-        if run.is_over or run.rendezvous is not None:
+        if run.is_over or run.rendezvous is not None or process.name != _meeting_name(run):
             return
         if process.port and process.exit_code is None:
             self.update(context, core.on_rendezvous(run, f"{self._tools.machine.address}:{process.port}"))
@@ -81,6 +88,10 @@ class Supervisor:
         """A rank started, or ended."""
         run = context.run
         if run.is_over:
+            return
+        if process.name in run.leaving:
+            if process.exit_code is not None:
+                self.update(context, resize.on_left(run, process.name))
             return
         ranks = sum(part_of(name) != RENDEZVOUS for name in context.started)
         if run.state is RunState.STARTING and ranks == run.seat.ranks:
@@ -103,6 +114,16 @@ class Supervisor:
         """User code was told to stop."""
         if signal in set(Signal) - {Signal.RUN} and not context.run.is_over:
             self.update(context, core.on_acknowledged(context.run, Signal(signal)))
+
+    def on_seated(self, context: RunContext, local: int, generation: int) -> None:
+        """A rank says in which gang it trains, and is told again what it may have missed."""
+        if context.run.is_over:
+            return
+        self.update(context, resize.on_seated(context.run, local, generation))
+        formation = context.run.formation
+        is_told = formation is not None and formation.is_told and generation < formation.generation
+        if is_told or local >= context.run.ranks:
+            resizing.tell_seat(context, local)
 
     def on_disk_fault(self, context: RunContext, error: OSError) -> None:
         """What was to be kept of this run could not be: a full disk is waited for, a broken one ends the run."""
@@ -141,6 +162,8 @@ class Supervisor:
                 ):
                     for frame in rank_frames(run, allocation, context.places, machine, context.kept.token):
                         self.send(frame)
+            case StartStandBys() | TellSeats():
+                resizing.do_resize(context, action, self.send)
             case Tell():
                 context.session.tell(str(action.signal))
             case KillRanks():
@@ -196,6 +219,10 @@ class Supervisor:
 
 def last_words(kept: KeptRun) -> tuple[str, ...]:
     return (f"run {kept.allocation.run_number}: {kept.run.reason}",) if kept.run.reason else ()
+
+
+def _meeting_name(run: LocalRun) -> str:
+    return process_name(run.run_id, run.generation, RENDEZVOUS)
 
 
 def _nobody(_: object) -> None:

@@ -64,6 +64,9 @@ class Measured(Record):
 class ObservedAllocation(Record):
     """What the worker has of an allocation. An ended one stays until the desired set drops it. `measured`: of elastic runs, by the chief.
 
+    `is_live`: its script can be resized while it trains. `prepared`: the generation for which the worker has what it needs; `joined`: the
+    one in which all ranks here train.
+
     `invalid`: its script calls its hyperparameters invalid; `reason` says why."""
 
     allocation_id: AllocationId
@@ -84,6 +87,9 @@ class ObservedAllocation(Record):
     checkpoints: int = 0
     step: int = 0
     measured: Measured | None = None
+    is_live: bool = False
+    prepared: int = 1
+    joined: int = 1
 
 
 class Slot(Record):

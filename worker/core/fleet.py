@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from worker.core.gang import take_seat
-from worker.core.run import Change, LocalRun, on_desired, on_dropped
+from worker.core.resize import is_new_formation, on_formation
+from worker.core.run import Change, Formation, LocalRun, on_desired, on_dropped
 from worker.core.state import MACHINE, Trigger
 
 ORPHAN_AFTER_S = 1800.0
@@ -47,7 +48,10 @@ def apply_desired(runs: Mapping[AllocationId, LocalRun], desired: DesiredSet, wo
     for allocation in desired.allocations:
         known = runs.get(allocation.allocation_id)
         if known is not None:
-            after = on_desired(known, _change(allocation)) if not known.is_over else known
+            after = known
+            if is_new_formation(known, allocation):
+                after = on_formation(known, allocation, worker)
+            after = on_desired(after, _change(allocation)) if not known.is_over else known
             if after != known:
                 changed.append(after)
         elif allocation.spec is not None:
@@ -76,6 +80,8 @@ def begin_run(allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
         begun,
         wanted=change.wanted,
         decide_at=change.decide_at,
+        formation=Formation(allocation.generation, seat) if allocation.generation > 1 else None,
+        stands_by=allocation.generation > 1,
         rendezvous=None if seat.is_chief else change.rendezvous,
     )
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from shared.messages.specs import Signal
+from worker.core.resize import StartStandBys, TellSeats, plan_resize
 from worker.core.run import LocalRun
 from worker.core.state import MACHINE, RunState, Trigger
 
@@ -39,19 +40,25 @@ class Forget:
     """It has ended and nobody asks for it any more."""
 
 
-Action = OpenRendezvous | StartRanks | Tell | KillRanks | Forget
+Action = OpenRendezvous | StartRanks | StartStandBys | TellSeats | Tell | KillRanks | Forget
 
 
 def plan(run: LocalRun, now: float) -> tuple[LocalRun, tuple[Action, ...]]:
     """Return the run with what is being done marked as such, and the actions in order."""
     if run.is_over:
         return run, (Forget(),) if run.dropped else ()
+    if not run.dropped and not run.kill_sent:
+        resized, actions = plan_resize(run)
+        if actions or resized != run:
+            return resized, actions
     if run.state is RunState.FETCHING:
         return _plan_unstarted(run), ()
     if _must_end_now(run, now):
         return _plan_kill(run, now)
     if run.state is RunState.STARTING:
         return _plan_start(run)
+    if run.formation and run.next_seat.is_chief and not run.rendezvous_asked:
+        return replace(run, rendezvous_asked=True), (OpenRendezvous(),)
     if run.told is not run.asked:
         first_asked_at = run.asked_at if run.asked_at is not None else now
         asked_at = None if run.asked is Signal.RUN else first_asked_at
@@ -89,9 +96,10 @@ def _plan_start(run: LocalRun) -> tuple[LocalRun, tuple[Action, ...]]:
     gang = run.seat.is_gang
     if gang and run.seat.is_chief and not run.rendezvous_asked:
         return replace(run, rendezvous_asked=True), (OpenRendezvous(),)
-    if run.ranks_asked or (gang and run.rendezvous is None):
+    if run.ranks_asked or (gang and run.rendezvous is None and not run.stands_by):
         return run, ()
-    return replace(run, ranks_asked=True), (StartRanks(),)
+    births = tuple((run.generation, run.seat.first_rank + local) for local in range(run.seat.ranks))
+    return replace(run, ranks_asked=True, births=births), (StartRanks(),)
 
 
 def _plan_kill(run: LocalRun, now: float) -> tuple[LocalRun, tuple[Action, ...]]:

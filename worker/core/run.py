@@ -37,6 +37,17 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
+class Formation:
+    """A gang that is to be formed. `seat` None: without this worker. `may_go`: all members are prepared; `is_told`: so have the
+    ranks here been told."""
+
+    generation: int
+    seat: Seat | None
+    may_go: bool = False
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """What is known of a rank's end beside its exit code: the error that it named, and whether the kernel has just killed for lack of
     memory."""
@@ -66,6 +77,11 @@ class LocalRun:
         starved: Whether the kernel killed that rank for lack of memory.
         invalid: Why a rank called its hyperparameters invalid.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
+        formation: The gang that its ranks are to form next, while they train in the one that `seat` belongs to (see `resize`).
+        stands_by: Whether its ranks were started to join a gang that trains already.
+        births: Of each local rank, the generation and the rank for which its process was started.
+        leaving: Processes that were told to leave the gang.
+        seated: The generation in which each local rank trains, as far as it has said so.
     """
 
     allocation_id: AllocationId
@@ -98,6 +114,21 @@ class LocalRun:
     fault: Fault | None = None
     reason: str | None = None
     invalid: str | None = None
+    formation: Formation | None = None
+    stands_by: bool = False
+    births: tuple[tuple[int, int], ...] = ()
+    leaving: frozenset[str] = frozenset()
+    seated: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        """How many ranks it has here now."""
+        return len(self.births) or self.seat.ranks
+
+    @property
+    def next_seat(self) -> Seat:
+        """This worker's part of the gang that is being formed, or else of the one there is."""
+        return self.formation.seat if self.formation and self.formation.seat else self.seat
 
     @property
     def asked(self) -> Signal:
@@ -129,6 +160,9 @@ class Change:
 def on_desired(run: LocalRun, change: Change) -> LocalRun:
     """Take over the newest wish. A chief keeps the rendezvous it opened itself."""
     rendezvous = run.rendezvous if run.seat.is_chief else change.rendezvous or run.rendezvous
+    formation = run.formation
+    if formation is not None and change.rendezvous and change.generation == formation.generation:
+        formation = replace(formation, may_go=True)
     state = MACHINE.next(run.state, Trigger.DESIRED)
     return replace(
         run,
@@ -137,6 +171,7 @@ def on_desired(run: LocalRun, change: Change) -> LocalRun:
         wanted=change.wanted,
         decide_at=_later(run.decide_at, change.decide_at) if run.verdicts else change.decide_at,
         rendezvous=rendezvous,
+        formation=formation,
         preemption_timeout_s=change.preemption_timeout_s,
         dropped=False,
     )
@@ -191,7 +226,7 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKN
     ended = replace(run, exits=exits, last_exit_at=now)
     if is_first_failure:
         ended = replace(ended, said=cause.said, starved=cause.starved and code == _KILLED)
-    if len(exits) < run.seat.ranks:
+    if len(exits) < run.ranks:
         return ended
     return _conclude(ended)
 

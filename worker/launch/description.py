@@ -18,6 +18,11 @@ def spec_of(allocation: DesiredAllocation) -> TrialSpec:
     return allocation.spec
 
 
+def is_elastic(spec: TrialSpec) -> bool:
+    """Whether its number of ranks may change while it trains."""
+    return 0 < spec.slots.min < spec.slots.max and spec.distributed == "horovod"
+
+
 def write_trial_file(
     places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Path | None
 ) -> None:

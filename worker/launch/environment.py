@@ -10,7 +10,7 @@ from worker.core.backends.port import Meeting, Place
 from worker.core.gang import BACKENDS, parse_address
 from worker.core.network import joining_interface
 from worker.core.run import LocalRun
-from worker.launch.description import spec_of
+from worker.launch.description import is_elastic, spec_of
 from worker.launch.machine import Machine, interfaces
 from worker.places import RunPlaces
 
@@ -24,7 +24,8 @@ def rank_environment(
 ) -> dict[str, str]:
     """The variables of the rank with this local number."""
     spec = spec_of(allocation)
-    place = Place(f"{run.run_id}.{run.generation}", allocation.members, run.seat, local)
+    seat = run.next_seat
+    place = _place(local, run, allocation)
     environment = {
         "PATH": machine.path,
         "HOME": str(places.home),
@@ -36,25 +37,46 @@ def rank_environment(
         wire.ENV_RANK: str(place.rank),
         wire.ENV_LOCAL_RANK: str(local),
     }
-    mine = allocation.members[run.seat.index]
+    mine = allocation.members[seat.index]
     if mine.part:
         environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
     if machine.kind != "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(slot) for slot in mine.slot_ids)
     else:
         environment.setdefault("OMP_NUM_THREADS", str(threads_of(run, allocation)))
+    if is_elastic(spec):
+        environment[wire.ENV_GENERATION] = str(run.generation)
+    if run.formation is not None:
+        return environment | {wire.ENV_STANDS_BY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
     return environment | BACKENDS[spec.distributed].variables(place, _meeting(run), told)
 
 
+def forming_environment(
+    local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
+) -> dict[str, str]:
+    """The variables that say to a rank who it is in the gang that is formed now, and where it meets the others."""
+    spec = spec_of(allocation)
+    backend, told = BACKENDS[spec.distributed], Optimizations.model_validate(spec.optimizations)
+    meeting = Meeting(*parse_address(run.rendezvous or ""))
+    network = _network(allocation, run, machine)
+    own = {name: value for name, value in network.items() if name not in spec.environment}
+    return own | backend.variables(_place(local, run, allocation), meeting, told)
+
+
 def threads_of(run: LocalRun, allocation: DesiredAllocation) -> int:
     """How many cores each process here has, where a slot is a core."""
-    return max(1, allocation.members[run.seat.index].slots // run.seat.ranks)
+    seat = run.next_seat
+    return max(1, allocation.members[seat.index].slots // seat.ranks)
+
+
+def _place(local: int, run: LocalRun, allocation: DesiredAllocation) -> Place:
+    return Place(f"{run.run_id}.{run.generation}", allocation.members, run.next_seat, local)
 
 
 def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> dict[str, str]:
     """Which interface to use; nothing where a run has no other machine and no other process."""
-    if run.seat.size == 1 and run.seat.meets:
+    if run.next_seat.size == 1 and run.next_seat.meets:
         return {}
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
     interface = joining_interface(machine.address, peers, interfaces())

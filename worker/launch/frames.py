@@ -1,65 +1,76 @@
 """The frames that start an allocation's processes."""
 
+from collections.abc import Iterable
+
 from muster import wire
 from shared.messages.allocations import DesiredAllocation
 from worker.core.gang import BACKENDS
+from worker.core.naming import RENDEZVOUS, process_name
 from worker.core.run import LocalRun
-from worker.launch.description import spec_of
-from worker.launch.environment import rank_environment, threads_of
+from worker.launch.description import is_elastic, spec_of
+from worker.launch.environment import forming_environment, rank_environment, threads_of
 from worker.launch.machine import Machine
 from worker.places import RunPlaces
 
-RENDEZVOUS = "rendezvous"
 _OPEN_FILES = 65_536
-
-
-def process_name(run: LocalRun, part: str | int) -> str:
-    """Unique for ever: a run is launched once per generation."""
-    return f"{run.run_id}.{run.generation}.{part}"
-
-
-def part_of(name: str) -> str:
-    """The last part of a process's name: a local rank's number, or `rendezvous`."""
-    return name.rsplit(".", 1)[-1]
 
 
 def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Machine) -> wire.OpenRendezvous:
     """Ask for the gang's rendezvous, bound to this machine's address in it."""
     distributed = spec_of(allocation).distributed
     return wire.OpenRendezvous(
-        name=process_name(run, RENDEZVOUS),
+        name=process_name(run.run_id, run.generation, RENDEZVOUS),
         run=str(run.run_id),
         hosts=BACKENDS[distributed].hosts(allocation.members),
-        size=run.seat.size,
+        size=run.next_seat.size,
         address=machine.address,
         backend=distributed,
     )
 
 
 def rank_frames(
-    run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, token: str
+    run: LocalRun,
+    allocation: DesiredAllocation,
+    places: RunPlaces,
+    machine: Machine,
+    token: str,
+    locals_: Iterable[int] | None = None,
 ) -> list[wire.Launch]:
-    """One launch for each rank of this worker."""
-    return [_rank_frame(local, run, allocation, places, machine, token) for local in range(run.seat.ranks)]
+    """One launch for each of these ranks of this worker, by their local numbers; None: for all."""
+    wanted = range(run.seat.ranks) if locals_ is None else locals_
+    return [_rank_frame(local, run, allocation, places, machine, token) for local in wanted]
+
+
+def seat_frame(
+    local: int, run: LocalRun, allocation: DesiredAllocation, machine: Machine
+) -> wire.Join | wire.Leave:
+    """What a rank is told of the gang that is formed now."""
+    formation = run.formation
+    if formation is None or formation.seat is None or local >= run.ranks or not run.births:
+        return wire.Leave(run.generation)
+    return wire.Join(run.generation, forming_environment(local, run, allocation, machine))
 
 
 def _rank_frame(
     local: int, run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, token: str
 ) -> wire.Launch:
     spec = spec_of(allocation)
-    rank = run.seat.first_rank + local
+    rank = run.next_seat.first_rank + local
     account = machine.account
     on_gpu = machine.kind != "cpu"
     entrypoint = spec.entrypoint if isinstance(spec.entrypoint, str) else list(spec.entrypoint)
     return wire.Launch(
-        name=process_name(run, local),
+        name=process_name(run.run_id, run.generation, local),
         run=str(run.run_id),
         command=entrypoint,
         directory=str(places.code),
         stdout=str(places.output(rank, "stdout")),
         stderr=str(places.output(rank, "stderr")),
         environment=rank_environment(local, run, allocation, places, machine)
-        | {wire.ENV_TRIAL: str(places.trial_file), wire.ENV_TOKEN: token if local == 0 else ""},
+        | {
+            wire.ENV_TRIAL: str(places.trial_file),
+            wire.ENV_TOKEN: token if local == 0 or is_elastic(spec) else "",
+        },
         token=token,
         threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
         user=account.user if account else None,

@@ -77,6 +77,8 @@ class RankServer:
                 connection.send(wire.encode(wire.Refused(reason)))
             connection.close()
             _log.warning("a rank was refused", reason=reason)
+        elif frame.seat >= 0:
+            session.seats.attach(frame.seat, connection, decoder)
         elif frame.bell:
             session.attach_bell(connection)
         else:

@@ -21,6 +21,7 @@ from shared import faults
 from worker.journal import Journal
 from worker.ranks.pace import Pace
 from worker.ranks.records import last_step, make_record, read_frames
+from worker.ranks.seats import Seats
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
 LOOK_AGAIN_S = 0.3
@@ -49,14 +50,14 @@ class RankSession:
     Attributes:
         validations: How many the run has reported.
         step: The step of the newest report.
-        pace: How the run trains.
+        seats, pace: Where its ranks stand in a gang that may change, and how it trains.
         checkpoints: Number of the newest announced checkpoint.
         signal: What the ranks are asked now.
         decide_at: When the next decision is.
         decided: The newest validation with a verdict.
     """
 
-    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int) -> None:
+    def __init__(self, journal: Journal, events: SessionEvents, checkpoints: int, seats: Seats) -> None:
         self._journal = journal
         self._events = events
         self._data: socket.socket | None = None
@@ -68,7 +69,7 @@ class RankSession:
         self._broken = False
         self.validations = journal.tag
         self.step = last_step(journal)
-        self.pace = Pace()
+        self.seats, self.pace = seats, Pace()
         self.checkpoints = checkpoints
         self.signal = "run"
         self.decide_at: float | None = None
@@ -141,6 +142,7 @@ class RankSession:
     def close(self) -> None:
         """Nothing is taken any more."""
         self._held.clear()
+        self.seats.close()
         self._drop_data()
         self._drop_bell()
 

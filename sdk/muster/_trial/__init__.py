@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from muster import _clock, wire
 from muster._output import outlive_full_disk
 from muster._trial import alone, devices
+from muster._trial.agreement import FORM_ANEW, GO_ON, STOP
 from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
 from muster._trial.joining import join_gang
@@ -28,6 +29,7 @@ from muster.wire import Json
 if TYPE_CHECKING:
     import torch
 
+    from muster._trial.forming import Forming
     from muster._trial.gang import Gang
 
 __all__ = ["Trial", "trial"]
@@ -80,12 +82,14 @@ class Trial:
         self.seed = description.seed
         self.rank = gang.rank if gang else surroundings.rank
         self.local_rank = gang.local_rank if gang else surroundings.local_rank
-        self.size = gang.size if gang else description.size
+        self.size = gang.size if gang else surroundings.stands_by or description.size
         self.slot_part = surroundings.slot_part
         self.latest_checkpoint = (
             Path(description.latest_checkpoint) if description.latest_checkpoint else None
         )
         self._description = description
+        self._surroundings = surroundings
+        self._forming: Forming | None = None
         self._channel = channel
         self._gang = gang
         self._heart = heart
@@ -143,11 +147,13 @@ class Trial:
         After a validation on which the search decides, it waits up to two seconds for the verdict.
         """
         self._heart.beat()
+        if self._forming and self._forming.is_due:
+            return self._stopping  # the others wait where it joins them
         if self._gang is None:
-            self._stopping = self._stopping or self._answer()
+            self._on_agreed(GO_ON if self._stopping else self._answer())
         elif not self._stopping and self._gang.asks_now():
-            stop = self._answer() if self.rank == 0 else False
-            self._stopping = self._gang.agree(stop, self._channel.decide_at if self._channel else None)
+            answer = self._answer() if self.rank == 0 else GO_ON
+            self._on_agreed(self._gang.agree(answer, self._channel.decide_at if self._channel else None))
         if self._stopping and self._channel:
             asked = self._channel.signal
             self._channel.acknowledge(asked if asked != "run" else "stop")
@@ -221,18 +227,30 @@ class Trial:
         point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
         self._channel.report(point, urgent=decision)
 
-    def _answer(self) -> bool:
+    def _on_agreed(self, answer: int) -> None:
+        self._stopping = self._stopping or answer == STOP
+        if answer == FORM_ANEW and self._forming:
+            self._forming.is_due = True
+
+    def _take_gang(self, gang: "Gang") -> None:
+        """This process is another rank from here on, of another gang."""
+        self._gang = self._checkpoints.gang = gang
+        self.rank, self.size, self.local_rank = gang.rank, gang.size, gang.local_rank
+
+    def _answer(self) -> int:
         """Rank 0: what the worker asks for now, after the verdict that is due."""
         channel = self._channel
         if channel is None:
-            return self._losses.have_ended
+            return STOP if self._losses.have_ended else GO_ON
         channel.poll()
         if self._awaited and not self._settled():
             if not channel.wait(self._settled, wire.DECISION_WAIT_S):
                 text = f"muster: no verdict on validation {self._awaited[0]} within 2 s; training goes on"
                 print(text, file=sys.stderr, flush=True)
             self._awaited = None
-        return channel.signal != "run" or self._losses.have_ended
+        if channel.signal != "run" or self._losses.have_ended:
+            return STOP
+        return FORM_ANEW if self._forming and self._forming.has_news() else GO_ON
 
     def _settled(self) -> bool:
         channel = self._channel
@@ -257,7 +275,8 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     )
     # Of the processes of a launcher of the user's own, the first on this machine stands for all.
     heart = Heart(description.watch if surroundings.is_started_here else "", surroundings.local_rank)
-    gang = join_gang(description.distributed, description.size, surroundings)
+    started_size = 1 if surroundings.stands_by else description.size
+    gang = join_gang(description.distributed, started_size, surroundings)
     channel = None
     if (gang.rank if gang else surroundings.rank) == 0:
         channel = Channel(description, surroundings.trial_path, surroundings.token)

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import ceil
 
+GO_ON, STOP, FORM_ANEW = 0, 1, 2
+"""What rank 0 answers when the gang asks."""
 ASK_EVERY_S = 0.25
 MAX_CALLS = 100_000
 

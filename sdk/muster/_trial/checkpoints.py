@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Checkpoints:
-    """The checkpoints that this process takes part in."""
+    """The checkpoints that this process takes part in. `gang`: with whom."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Checkpoints:
     ) -> None:
         """`reach_worker` joins this process to its worker: what the first rank on another machine than rank 0's needs."""
         self._description = description
-        self._gang = gang
+        self.gang = gang
         self._channel = channel
         self._reach_worker = reach_worker
         self._console = console
@@ -40,8 +40,8 @@ class Checkpoints:
     def write(self, step: int, metadata: Mapping[str, Json]) -> Iterator[Path]:
         """Yield the folder to write into and announce what stands there after the block; `Trial.checkpoint` says the rest."""
         number = self._counts.checkpoints + 1
-        if self._gang:
-            number = self._gang.number("checkpoint", number)
+        if self.gang:
+            number = self.gang.number("checkpoint", number)
         directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
         failure = None
         try:
@@ -53,9 +53,9 @@ class Checkpoints:
                 raise
             failure = error
         parts = self._complete(directory, failure)
-        if self._gang is None or self._gang.rank == 0:
+        if self.gang is None or self.gang.rank == 0:
             self._announce(number, int(step), directory, metadata, parts)
-        elif self._gang.local_rank == 0:
+        elif self.gang.local_rank == 0:
             self._announce_part(number, int(step), directory, parts)
         self._counts.checkpoints = number
 
@@ -66,15 +66,15 @@ class Checkpoints:
 
     def _discard(self, directory: Path) -> None:
         """Remove what a failed block wrote; in a gang, others may still be writing beside it."""
-        if self._gang is None:
+        if self.gang is None:
             shutil.rmtree(directory, ignore_errors=True)
 
     def _complete(self, directory: Path, failure: BaseException | None) -> tuple[str, ...]:
         """The workers that hold its files; a lack of room on one rank is an error on all, so that they stay in step."""
         worker = self._description.worker
         parts: tuple[str, ...] | None = (worker,) if failure is None else None
-        if self._gang:
-            parts = self._gang.share_out_files(directory, failure is None, worker)
+        if self.gang:
+            parts = self.gang.share_out_files(directory, failure is None, worker)
         if parts is None:
             shutil.rmtree(directory, ignore_errors=True)
             raise wire.disk_full(worker, self._description.disk or directory.parent) from failure

@@ -26,11 +26,11 @@ class Gang:
         self._calls_left -= 1
         return self._calls_left <= 0
 
-    def agree(self, stop: bool, decide_at: float | None) -> bool:
+    def agree(self, answer: int, decide_at: float | None) -> int:
         """Rank 0's answer, on every rank; also fixes when all ask again."""
         calls = self._cadence.plan_calls(time.monotonic(), decide_at) if self.rank == 0 else 0
-        answer, self._calls_left = self._from_first("muster.should_stop", int(stop), calls)
-        return bool(answer)
+        agreed, self._calls_left = self._from_first("muster.should_stop", answer, calls)
+        return agreed
 
     def on_validation(self, at: float) -> None:
         """Rank 0 reported a validation. No communication."""
@@ -54,6 +54,17 @@ class Gang:
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """What trains on all ranks as one, as `Trial.distribute` says."""
         return self._exchange.distribute(model, optimizer, told)
+
+    def bytes_from_first(self, name: str, content: bytes) -> bytes:
+        """Rank 0's bytes, on every rank."""
+        size = self.number(f"{name}.size", len(content))
+        mine = content if self.rank == 0 else bytes(size)
+        tensor = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
+        return self._exchange.broadcast(tensor, 0, f"muster.{name}").numpy().tobytes()
+
+    def tensor_from_first(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        """Rank 0's tensor, on every rank; it lies in the machine's own memory."""
+        return self._exchange.broadcast(tensor, 0, f"muster.{name}") if tensor.numel() else tensor
 
     def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
         # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.

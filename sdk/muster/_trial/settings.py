@@ -21,7 +21,8 @@ class Launched:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """Where this process runs: under a worker (`trial_path`), under horovodrun (`size` > 1), under torchrun (`launched`), or by hand.
-    `slot_part`: how much of its slot is its own."""
+    `slot_part`: how much of its slot is its own; `generation`: of the elastic run's gang for which it was started, 0 where the size
+    is fixed; `stands_by`: the size of the gang that it is to join, which trains already; 0: it does not."""
 
     trial_path: str
     token: str
@@ -31,6 +32,8 @@ class Surroundings:
     launched: Launched | None
     slot_part: float
     latest_checkpoint: str | None
+    generation: int
+    stands_by: int
     variables: dict[str, str]
 
     @property
@@ -51,8 +54,15 @@ def load_surroundings() -> Surroundings:
         launched=_find_launched(variables),
         slot_part=float(variables.get(wire.ENV_SLOT_PART, "1")),
         latest_checkpoint=variables.get(alone.ENV_LATEST) or None,
+        generation=int(variables.get(wire.ENV_GENERATION, "0")),
+        stands_by=int(variables.get(wire.ENV_STANDS_BY, "0")),
         variables=variables,
     )
+
+
+def obey(variables: Mapping[str, str]) -> None:
+    """Let this process be who the variables say, for Horovod, which reads them when it starts."""
+    os.environ.update(variables)
 
 
 def _find_launched(variables: Mapping[str, str]) -> Launched | None:

@@ -103,6 +103,14 @@ class Elastic:
             self._forget_steps()
         return chosen
 
+    def on_resized(self) -> None:
+        """The trial has another number of ranks: the samples of each follow; what steps took is learnt anew."""
+        known = self._step_s.get(self._trial.size)
+        self.per_rank = max(known) if known else split(self._limits.first, self._trial.size, self._limits)
+        self._own.take()
+        self._steps = 0
+        self._forget_steps()
+
     def after_step(self) -> None:
         """A step of the optimizer is done and its gradient still there. Collective: every rank calls it equally often.
 
@@ -113,7 +121,7 @@ class Elastic:
         if self._ended_at is not None:
             self._seconds.append(now - self._ended_at)
         self._steps += 1
-        if self._trial._gang is not None:
+        if self._trial.size > 1:
             self._compare_ranks()
         else:
             self._compare_steps()

@@ -19,6 +19,10 @@ ENV_ADDRESSES = "MUSTER_NODE_ADDRESSES"
 """Likewise: their addresses in their order, by commas."""
 ENV_SLOT_PART = "MUSTER_SLOT_PART"
 """How much of its one slot is the process's, such as 0.5; not set where its slots are whole."""
+ENV_GENERATION = "MUSTER_GENERATION"
+"""The generation for which a rank of an elastic run was started; not set where the run's size is fixed."""
+ENV_STANDS_BY = "MUSTER_STANDS_BY"
+"""Set where a rank is to join a gang that trains already: the size that the gang will have."""
 DECISION_WAIT_S = 2.0
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -35,7 +39,8 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The first frame of both connections of a rank (`bell` tells them apart)."""
+    """The first frame of each connection of a rank: rank 0's two (`bell` tells them apart), and of a rank that can be resized its seat's
+    (`seat`: its number on this machine; -1: another connection)."""
 
     TAG: ClassVar[str] = "hello"
     token: str
@@ -43,6 +48,7 @@ class Hello:
     pid: int
     bell: bool = False
     version: int = VERSION
+    seat: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,14 @@ class Measured:
     grad_var: float
 
 
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """The rank trains in this generation of its gang; 0: it stands by to join one."""
+
+    TAG: ClassVar[str] = "seated"
+    generation: int
+
+
 # --- worker → rank ---------------------------------------------------------------------------------------------
 
 
@@ -156,6 +170,23 @@ class Decided:
     validation: int
     signal: str
     decide_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """The gang forms anew as this generation; `variables` say to the rank who it is in it and where it meets the others."""
+
+    TAG: ClassVar[str] = "join"
+    generation: int
+    variables: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The gang forms anew as this generation, without this rank."""
+
+    TAG: ClassVar[str] = "leave"
+    generation: int
 
 
 # --- daemon → warm parent --------------------------------------------------------------------------------------
@@ -259,8 +290,8 @@ class Ready:
     version: int = VERSION
 
 
-RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started, Measured)
-WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided)
+RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, Started, Measured, Seated)
+WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided, Join, Leave)
 DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
 PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
 

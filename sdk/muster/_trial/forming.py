@@ -1,0 +1,68 @@
+"""How the gang of a run forms anew while its ranks live: told by the worker, agreed on by all at a step's end, then Horovod starts again."""
+
+from typing import TYPE_CHECKING
+
+from muster import wire
+from muster._trial.seat import Seat
+from muster._trial.settings import Surroundings, obey
+
+if TYPE_CHECKING:
+    from muster._trial.gang import Gang
+
+TOLD_WITHIN_S = 120.0
+"""So long survivors of a broken gang wait for the scheduler's word, which needs a worker's lease and a plan."""
+
+
+class Forming:
+    """One rank's part in it.
+
+    Attributes:
+        is_due: All ranks have agreed that the gang forms anew before the next step.
+    """
+
+    def __init__(self, seat: Seat) -> None:
+        self._seat = seat
+        self.is_due = seat.generation == 0
+
+    @property
+    def stands_by(self) -> bool:
+        """Whether it has yet to join a gang."""
+        return self._seat.generation == 0
+
+    def has_news(self) -> bool:
+        """Whether the worker has said how the gang is to form anew. It does not wait; rank 0 asks, the others follow."""
+        return self._seat.poll() is not None
+
+    def join(self) -> "Gang":
+        """Leave the gang that was, and return the one that is; it waits until it is told, and for the others.
+
+        Raises:
+            SystemExit: There is no place for this rank any more: it ends well.
+            Rejected: It was not told in time.
+        """
+        import horovod.torch as hvd
+
+        from muster._trial.gang import Gang
+        from muster._trial.horovod import HorovodExchange
+
+        told = self._seat.wait(TOLD_WITHIN_S)
+        if hvd.is_initialized():
+            hvd.shutdown()
+        if isinstance(told, wire.Leave):
+            raise SystemExit(0)
+        obey(told.variables)
+        hvd.init()
+        gang = Gang(HorovodExchange())
+        self._seat.take(told.generation)
+        self.is_due = False
+        return gang
+
+
+def take_seat(surroundings: Surroundings) -> Forming | None:
+    """Let this run be resized while it trains; None where it has a fixed size, or no platform."""
+    if not surroundings.generation:
+        return None
+    # A connection of its own: only rank 0 has the others, and every rank must hear.
+    description = wire.read_trial_file(surroundings.trial_path)
+    generation = 0 if surroundings.stands_by else surroundings.generation
+    return Forming(Seat(description.socket, surroundings.token, surroundings.local_rank, generation))

@@ -1,0 +1,177 @@
+"""A run is resized while it trains: ranks that stay keep process and state, new ones join, a lost one is done without."""
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from shared.messages.allocations import DesiredAllocation
+from shared.messages.specs import Member, Signal
+from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.support import code_in, state_of
+from tests.support.waiting import eventually
+
+SCRIPT = """
+import os, time, torch, muster, muster.elastic
+trial = muster.trial()
+torch.manual_seed(trial.seed)
+model = torch.nn.Linear(8, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+training = muster.elastic.Training(trial, model, optimizer, batch_size=12)
+print("pid", os.getpid(), "rank", trial.rank, "of", trial.size)
+inputs = torch.randn(12, 8)
+targets = inputs.sum(1, keepdim=True)
+for step in training.steps(100_000):
+    with step:
+        first = trial.rank * step.samples
+        mine = slice(first, first + step.samples)
+        loss = ((model(inputs[mine]) - targets[mine]) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        whole = ((model(inputs) - targets) ** 2).mean().item()
+        trial.report(step.number, loss=whole, size=trial.size, samples=step.samples, pid=os.getpid())
+        time.sleep(0.02)
+if trial.should_stop():
+    with trial.checkpoint(training.number) as folder:
+        torch.save(training.state_dict(), folder / f"state-{trial.rank}.pt")
+weights = [round(float(value), 6) for value in model.weight.flatten()]
+print("rank", trial.rank, "ended at", training.number, weights)
+"""
+RANGE = {"slots": {"min": 1, "max": 4}}
+
+
+@pytest.fixture(scope="module")
+async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
+    """Workers r1 and r2."""
+    for name in ("r1", "r2"):
+        daemons(name).start()
+    await eventually(lambda: {"r1", "r2"} <= set(platform.observed))
+
+
+def formed(run: DesiredAllocation, generation: int, *members: Member) -> DesiredAllocation:
+    """The run with other members, as the scheduler wants it next."""
+    return run.model_copy(update={"generation": generation, "members": members, "rendezvous": None})
+
+
+def unbroken(steps: int) -> list[float]:
+    """The losses of the script's training on one rank that nobody resizes."""
+    torch.manual_seed(7)
+    model = torch.nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    inputs = torch.randn(12, 8)
+    targets = inputs.sum(1, keepdim=True)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        ((model(inputs) - targets) ** 2).mean().backward()
+        optimizer.step()
+        losses.append(((model(inputs) - targets) ** 2).mean().item())
+    return losses
+
+
+async def form(platform: FakePlatform, run: DesiredAllocation, workers: tuple[str, ...]) -> DesiredAllocation:
+    """Bring a run to new members as the scheduler does: wait until all are prepared, then say where they meet."""
+    members = [str(member.worker) for member in run.members]
+    for name in workers:
+        await platform.desire(name, run)
+    chief = members[0]
+
+    def is_prepared() -> bool:
+        found = [platform.of(name, run) for name in members]
+        told = platform.of(chief, run)
+        assert all(one is None or one.state != "exited" for one in found), platform.text(run)
+        return (
+            told is not None
+            and told.rendezvous is not None
+            and all(one and one.prepared == run.generation for one in found)
+        )
+
+    await eventually(is_prepared)
+    met = run.model_copy(update={"rendezvous": platform.of(chief, run).rendezvous})  # type: ignore[union-attr]
+    for name in workers:
+        await platform.desire(name, met)
+    await eventually(
+        lambda: all(
+            one and one.joined == run.generation for one in (platform.of(name, run) for name in members)
+        )
+    )
+    return met
+
+
+def sizes(platform: FakePlatform, run: DesiredAllocation) -> list[int]:
+    """The number of ranks in the newest reports."""
+    stored = platform.reports[run.run_id]
+    return [int(stored[number].values["size"]) for number in sorted(stored)]
+
+
+async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
+    platform: FakePlatform, two_workers: None, tmp_path: Path
+) -> None:
+    one, two = Member(worker="r1", slots=1), Member(worker="r2", slots=2)
+    run = platform.allocation("resized", platform.add_code(code_in(tmp_path, SCRIPT)), (one,), spec=RANGE)
+    await platform.desire("r1", run)
+    await eventually(lambda: len(sizes(platform, run)) > 5)
+    assert platform.of("r1", run).is_live  # type: ignore[union-attr]
+
+    await form(platform, formed(run, 2, one, two), ("r1", "r2"))
+    await eventually(lambda: sizes(platform, run)[-1] == 3)
+    shrunk = formed(run, 3, one, Member(worker="r2", slots=1))
+    await form(platform, shrunk, ("r1", "r2"))
+    await eventually(lambda: sizes(platform, run)[-1] == 2)
+    alone = formed(run, 4, one)
+    alone = await form(platform, alone, ("r1", "r2"))
+    await eventually(lambda: sizes(platform, run)[-1] == 1)
+    await eventually(lambda: state_of(platform, run, "r2") == "exited")
+    left = platform.of("r2", run)
+    assert left is not None
+    assert (left.exit_code, left.forced, left.fault) == (0, False, None)
+    await platform.desire("r2")
+
+    await platform.desire("r1", alone.model_copy(update={"wanted": Signal.PAUSE}))
+    await eventually(lambda: state_of(platform, run, "r1") == "exited")
+    assert platform.of("r1", run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
+    stored = platform.reports[run.run_id]
+    reports = [stored[number] for number in sorted(stored)]
+    assert [report.step for report in reports] == list(range(1, len(reports) + 1))
+    assert {int(report.values["pid"]) for report in reports} == {int(reports[0].values["pid"])}
+    assert {(int(r.values["size"]), int(r.values["samples"])) for r in reports} == {(1, 12), (2, 6), (3, 4)}
+    assert [report.values["loss"] for report in reports] == pytest.approx(
+        unbroken(len(reports)), rel=1e-3, abs=1e-5
+    )
+    await eventually(lambda: len(platform.saved_of(run)) == 1)
+
+
+async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died(
+    platform: FakePlatform, two_workers: None, tmp_path: Path
+) -> None:
+    one, two = Member(worker="r1", slots=2), Member(worker="r2", slots=1)
+    run = platform.allocation("bereft", platform.add_code(code_in(tmp_path, SCRIPT)), (one, two), spec=RANGE)
+    await platform.desire("r1", run)
+    await platform.desire("r2", run)
+    await eventually(lambda: (platform.of("r1", run) or run).rendezvous is not None)
+    met = run.model_copy(update={"rendezvous": platform.of("r1", run).rendezvous})  # type: ignore[union-attr]
+    await platform.desire("r2", met)
+    await eventually(lambda: len(sizes(platform, run)) > 5)
+    await eventually(lambda: "rank 2 of 3" in platform.text(run))
+    found = re.search(r"pid (\d+) rank 2 of 3", platform.text(run))
+    assert found is not None
+    os.kill(int(found[1]), signal.SIGKILL)
+    await eventually(lambda: state_of(platform, run, "r2") == "exited")
+    await platform.desire("r2")
+    await form(platform, formed(run, 2, one), ("r1",))
+    await eventually(lambda: sizes(platform, run)[-1] == 2)
+    stored = platform.reports[run.run_id]
+    assert len({int(report.values["pid"]) for report in stored.values()}) == 1
+    await platform.desire(
+        "r1", met.model_copy(update={"generation": 2, "members": (one,), "wanted": Signal.STOP})
+    )
+    await eventually(lambda: state_of(platform, run, "r1") == "exited")
+    assert platform.of("r1", run).acknowledged is Signal.STOP, platform.text(run)  # type: ignore[union-attr]
+    assert platform.of("r1", run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
+    ends = {line.split("ended at ")[1] for line in platform.text(run).splitlines() if "ended at" in line}
+    assert len(ends) == 1, platform.text(run)

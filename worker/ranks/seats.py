@@ -1,0 +1,79 @@
+"""The seats of one run's ranks here: each says in which generation it trains, and is told of the next. One small connection each."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import structlog
+
+from muster import wire
+from muster.errors import Rejected
+
+_log = structlog.get_logger()
+
+
+class Seats:
+    """Connections by local rank; a later one of the same rank replaces it."""
+
+    def __init__(self, on_seated: Callable[[int, int], None]) -> None:
+        """`on_seated` is told of each rank that says its generation, by its local number."""
+        self._on_seated = on_seated
+        self._connections: dict[int, socket.socket] = {}
+
+    @property
+    def taken(self) -> Iterable[int]:
+        """The local ranks that are connected."""
+        return tuple(self._connections)
+
+    def attach(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
+        """A rank takes its seat."""
+        self._drop(local)
+        self._connections[local] = connection
+        loop = asyncio.get_running_loop()
+        loop.add_reader(connection, self._read, local, connection, decoder)
+        # What came with the first frame is read already.
+        loop.call_soon(self._take, local, decoder, b"")
+
+    def tell(self, local: int, frame: wire.Join | wire.Leave) -> None:
+        """Tell a rank; one that is cut off hears it when it is back and says where it is."""
+        connection = self._connections.get(local)
+        if connection is not None:
+            with suppress(
+                OSError
+            ):  # a few hundred bytes at each change: the kernel has room for them, or the rank has gone
+                connection.send(wire.encode(frame))
+
+    def close(self) -> None:
+        """Nothing is heard any more."""
+        for local in self.taken:
+            self._drop(local)
+
+    def _read(self, local: int, connection: socket.socket, decoder: wire.Decoder) -> None:
+        try:
+            data = connection.recv(4096)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._drop(local, connection)
+            return
+        self._take(local, decoder, data)
+
+    def _take(self, local: int, decoder: wire.Decoder, data: bytes) -> None:
+        try:
+            for frame in decoder.feed(data):
+                if isinstance(frame, wire.Seated):
+                    self._on_seated(local, frame.generation)
+        except Rejected as error:
+            _log.warning("a rank's seat broke the protocol", error=str(error))
+            self._drop(local)
+
+    def _drop(self, local: int, only: socket.socket | None = None) -> None:
+        connection = self._connections.get(local)
+        if connection is None or (only is not None and connection is not only):
+            return
+        del self._connections[local]
+        asyncio.get_running_loop().remove_reader(connection)
+        connection.close()
