@@ -37,7 +37,9 @@ def is_new_formation(run: LocalRun, allocation: DesiredAllocation) -> bool:
 def on_formation(run: LocalRun, allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
     """Take over the members of a higher generation; a formation that was not over is given up for it."""
     is_member = any(member.worker == worker for member in allocation.members)
-    formation = Formation(allocation.generation, take_seat(allocation.members, worker) if is_member else None)
+    # Only ranks that meet by Horovod take seats: of no other run does a worker say that it can be resized.
+    seat = take_seat(allocation.members, worker, "horovod") if is_member else None
+    formation = Formation(allocation.generation, seat)
     return replace(
         run, generation=formation.generation, formation=formation, rendezvous=None, rendezvous_asked=False
     )
