@@ -45,6 +45,14 @@ class Gang:
         mine = torch.tensor([value], dtype=torch.float64)
         return float(self._exchange.total(mine, f"muster.{name}").item()) / self.size
 
+    def average(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        """The ranks' mean of a tensor, which may be changed."""
+        return self._exchange.total(tensor, f"muster.{name}") / self.size
+
+    def first(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        """Rank 0's tensor, on every rank; the given one may be changed."""
+        return self._exchange.broadcast(tensor, 0, f"muster.{name}")
+
     def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
         """As `gathering.share_out_files`."""
         return share_out_files(self._exchange, folder, is_written, worker)
