@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+
+from muster._trial.optimizations import Told, read_told
+from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster import Trial
@@ -29,12 +33,24 @@ class Gradients(Protocol):
 
 
 def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
-    """Return what exchanges the gradients of this trial's gang: nothing, torch.distributed or Horovod."""
+    """Return what exchanges the gradients of this trial's gang, as `optimizations` say: nothing, torch.distributed or Horovod.
+
+    Raises:
+        Rejected: `optimizations` ask for steps of several passes, which here are the Trainer's to make.
+    """
+    told = read_told(trial._description.optimizations)
+    if told.passes != 1:
+        raise Rejected(
+            "aggregation_elsewhere",
+            f"the Trainer makes a step of each batch, not of {told.passes} backward passes",
+            place="optimizations.aggregation_frequency",
+            hint=f"leave it out; for the same effect, give the loader batches {told.passes} times as large, and Trainer(accumulate={told.passes})",
+        )
     if trial.size == 1:
         return _Alone(model)
     if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return _Distributed(model)
-    return _Horovod(model)
+        return _Distributed(model, told)
+    return _Horovod(model, told)
 
 
 class _Alone:
@@ -52,10 +68,10 @@ class _Alone:
 class _Distributed:
     """PyTorch's own DistributedDataParallel."""
 
-    def __init__(self, model: nn.Module) -> None:
-        device = next((one.device for one in model.parameters()), torch.device("cpu"))
-        devices = [device.index] if device.type == "cuda" else None
-        self.model = nn.parallel.DistributedDataParallel(model, device_ids=devices)
+    def __init__(self, model: nn.Module, told: Told) -> None:
+        self.model = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=told.bucket_mib)
+        if told.compresses:
+            self.model.register_comm_hook(None, fp16_compress_hook)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:
@@ -75,13 +91,14 @@ class _Horovod:
     Not its DistributedOptimizer: that is another optimizer than the script's, without the state that it had and unknown to its scheduler.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, told: Told) -> None:
         import horovod.torch as hvd
 
         self._hvd = hvd
+        self._compression = hvd.Compression.fp16 if told.compresses else hvd.Compression.none
         self.model = model
         self._trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
-        self._handles: dict[str, int] = {}
+        self._begun: dict[str, tuple[int, Any]] = {}
         self._is_last = False
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
         for name, parameter in self._trained.items():
@@ -95,13 +112,14 @@ class _Horovod:
     def finish(self) -> None:
         # What this rank's part did not reach, another's may have.
         for name, parameter in self._trained.items():
-            if name not in self._handles:
+            if name not in self._begun:
                 if parameter.grad is None:
                     parameter.grad = torch.zeros_like(parameter)
                 self._begin(name, parameter)
-        for handle in self._handles.values():
-            self._hvd.synchronize(handle)
-        self._handles = {}
+        for name, (handle, kind) in self._begun.items():
+            average = self._compression.decompress(self._hvd.synchronize(handle), kind)
+            self._trained[name].grad = average
+        self._begun = {}
 
     def _hook(self, name: str) -> Callable[[torch.Tensor], None]:
         def begin(parameter: torch.Tensor) -> None:
@@ -111,6 +129,6 @@ class _Horovod:
         return begin
 
     def _begin(self, name: str, parameter: torch.Tensor) -> None:
-        self._handles[name] = self._hvd.allreduce_async_(
-            parameter.grad, name=f"gradient.{name}", op=self._hvd.Average
-        )
+        small, kind = self._compression.compress(parameter.grad)
+        handle = self._hvd.allreduce_async_(small, name=f"gradient.{name}", op=self._hvd.Average)
+        self._begun[name] = handle, kind

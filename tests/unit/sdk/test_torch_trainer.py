@@ -1,8 +1,6 @@
 """The training loop, in this process and with a trial that only remembers."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,44 +12,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from muster import Trial
 from muster.errors import Rejected
 from muster.torch import Trainer, batches, epochs
+from tests.unit.sdk.remembering import Remembering
 
 Batch = list[torch.Tensor]
-
-
-@dataclass
-class Remembering:
-    """A trial of one rank."""
-
-    folder: Path
-    latest_checkpoint: Path | None = None
-    hparams: dict[str, Any] = field(default_factory=dict)
-    stop_at: int | None = None
-    rank: int = 0
-    local_rank: int = 0
-    size: int = 1
-    seed: int = 7
-    _gang: None = None
-    reported: dict[int, dict[str, float]] = field(default_factory=dict)
-    validated: dict[int, dict[str, float]] = field(default_factory=dict)
-    saved: list[int] = field(default_factory=list)
-    calls: int = 0
-
-    def report(self, step: int, **metrics: float) -> None:
-        self.reported[step] = metrics
-
-    def validate(self, step: int, **metrics: float) -> None:
-        self.validated[step] = metrics
-
-    @contextmanager
-    def checkpoint(self, step: int) -> Iterator[Path]:
-        folder = self.folder / str(step)
-        folder.mkdir(parents=True)
-        yield folder
-        self.saved.append(step)
-
-    def should_stop(self) -> bool:
-        self.calls += 1
-        return self.calls == self.stop_at
 
 
 class Training:
@@ -228,3 +191,5 @@ def test_options_that_make_no_sense_are_refused(
         Training(trial(), **wrong)
     with pytest.raises(Rejected, match="at least one of its epochs"):
         epochs(0)
+    with pytest.raises(Rejected, match="4 times as large"):
+        Training(trial(optimizations={"aggregation_frequency": 4}))
