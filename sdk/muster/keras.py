@@ -1,0 +1,122 @@
+"""Keras 3 inside a trial, on PyTorch or TensorFlow: `model.fit(…, callbacks=[muster.keras.MusterCallback(trial)])`."""
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from muster._missing import missing
+from muster.errors import Rejected
+
+try:
+    import keras
+except ImportError as error:
+    raise missing("keras", error) from error
+
+if TYPE_CHECKING:
+    from muster import Trial
+
+WEIGHTS, PLACE = "model.weights.h5", "place.json"
+EXCHANGES = {"torch": "muster.torch.exchange", "tensorflow": "muster.tensorflow"}
+Optimizer = TypeVar("Optimizer", bound="keras.optimizers.Optimizer")
+
+
+def distribute(trial: "Trial", optimizer: Optimizer) -> Optimizer:
+    """Have the optimizer apply the average of all ranks' gradients; return it, changed.
+
+    Each rank gives `fit` its own part of the data, of equal length on all: `x[trial.rank::trial.size]`.
+
+    Raises:
+        Rejected: Keras runs on another backend than PyTorch or TensorFlow.
+    """
+    if trial.size == 1:
+        return optimizer
+    average, apply = exchange().average, optimizer.apply
+
+    def apply_average(_: object, grads: Sequence[Any], trainable_variables: Any = None) -> None:
+        apply(average(trial, list(grads)), trainable_variables)
+
+    optimizer.apply = MethodType(apply_average, optimizer)
+    return optimizer
+
+
+class MusterCallback(keras.callbacks.Callback):
+    """Resumes the model, reports, validates and saves at each epoch's end, and ends `fit` when the trial should stop.
+
+    Metrics of the validation data (`val_…`) are the validation; without such data all of an epoch's metrics are. A
+    training that is stopped within an epoch keeps what it learnt and begins that epoch again, as with `keras.callbacks.BackupAndRestore`.
+
+    Args:
+        report_every: Batches between reports.
+    """
+
+    def __init__(self, trial: "Trial", report_every: int = 10) -> None:
+        super().__init__()
+        self._trial, self._report_every = trial, report_every
+        self._step = 0
+        self._is_cut_short = False
+
+    def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
+        """Take the model, its optimizer and the epoch from the latest checkpoint; all ranks begin with rank 0's weights."""
+        model, latest = self.model, self._trial.latest_checkpoint
+        if model.optimizer and not model.optimizer.built:
+            model.optimizer.build(model.trainable_variables)
+        if latest:
+            place = json.loads((latest / PLACE).read_text())
+            model.load_weights(latest / WEIGHTS)
+            self._step = place["step"]
+            model._initial_epoch = place["epoch"]  # as keras.callbacks.BackupAndRestore does
+        if self._trial.size > 1:
+            exchange().share(self._trial, [one.value for one in model.variables])
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, float] | None = None) -> None:
+        """Report now and then, and ask whether to stop."""
+        self._step += 1
+        if logs and self._step % self._report_every == 0:
+            self._trial.report(self._step, **logs)
+        if self._trial.should_stop():
+            self.model.stop_training = True
+            self._is_cut_short = batch + 1 != self.params["steps"]
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
+        """Validate and save."""
+        if self._is_cut_short:
+            self._save(epoch)
+            return
+        found = dict(logs or {})
+        held_out = {name: value for name, value in found.items() if name.startswith("val_")} or found
+        self._trial.validate(self._step, **{"epochs": float(epoch + 1), **held_out})
+        self._save(epoch + 1)
+        if self._trial.should_stop():
+            self.model.stop_training = True
+
+    def _save(self, epoch: int) -> None:
+        with self._trial.checkpoint(self._step) as folder:
+            if self._trial.rank == 0:
+                self.model.save_weights(folder / WEIGHTS)
+                (folder / PLACE).write_text(json.dumps({"epoch": epoch, "step": self._step}))
+
+
+class Exchange(Protocol):
+    """`muster.torch.exchange` or `muster.tensorflow`: how tensors of Keras's backend go between ranks."""
+
+    def average(self, trial: "Trial", gradients: list[Any]) -> list[Any]: ...
+
+    def share(self, trial: "Trial", tensors: list[Any]) -> None: ...
+
+
+def exchange() -> Exchange:
+    """Return what fits the backend.
+
+    Raises:
+        Rejected: There is nothing for it.
+    """
+    backend = keras.backend.backend()
+    if backend not in EXCHANGES:
+        raise Rejected(
+            "backend_alone",
+            f"Keras on {backend} trains on one rank",
+            hint="set KERAS_BACKEND to torch or tensorflow, or slots_per_trial to 1",
+        )
+    return cast(Exchange, import_module(EXCHANGES[backend]))

@@ -1,0 +1,78 @@
+"""Hugging Face's own Trainer, with a trial that only remembers."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+import torch
+from transformers import Trainer, TrainingArguments
+
+import muster.transformers
+from muster import Trial
+from muster.errors import Rejected
+from tests.unit.sdk.remembering import Remembering
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = torch.nn.Linear(4, 1)
+
+    def forward(self, inputs: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+        found = self.line(inputs)
+        return {"loss": torch.nn.functional.mse_loss(found, labels), "logits": found}
+
+
+def fit(trial: Remembering) -> Model:
+    """Train three epochs of five batches."""
+    torch.manual_seed(3)
+    model = Model()
+    inputs = torch.randn(40, 4)
+    data = [{"inputs": one, "labels": one.sum(0, keepdim=True)} for one in inputs]
+    mine = cast(Trial, trial)
+    arguments = TrainingArguments(
+        str(trial.folder / "output"),
+        num_train_epochs=3,
+        learning_rate=0.05,
+        per_device_train_batch_size=8,
+        logging_steps=2,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        save_total_limit=1,
+        report_to="none",
+        disable_tqdm=True,
+        use_cpu=True,
+    )
+    callbacks = [muster.transformers.MusterCallback(mine)]
+    Trainer(model, arguments, train_dataset=data, eval_dataset=data, callbacks=callbacks).train(
+        resume_from_checkpoint=muster.transformers.latest(mine)
+    )
+    return model
+
+
+def test_it_reports_validates_and_saves(tmp_path: Path) -> None:
+    trial = Remembering(tmp_path)
+    fit(trial)
+    assert list(trial.reported) == [2, 4, 6, 8, 10, 12, 14, 15]
+    assert "loss" in trial.reported[2]
+    assert list(trial.validated) == trial.saved == [5, 10, 15]
+    assert trial.validated[15]["eval_loss"] < trial.validated[5]["eval_loss"]
+
+
+@pytest.mark.parametrize("calls", [6, 8])
+def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
+    """At an epoch's end and within one: the resumed training is the unbroken one."""
+    whole = fit(Remembering(tmp_path / "whole"))
+    stopped = Remembering(tmp_path / "stopped", stop_at=calls)
+    fit(stopped)
+    at = stopped.saved[-1]
+    assert at == {6: 5, 8: 7}[calls]
+    resumed = Remembering(tmp_path / "resumed", latest_checkpoint=tmp_path / "stopped" / str(at))
+    model = fit(resumed)
+    assert min(resumed.validated) > at and max(resumed.validated) == resumed.saved[-1] == 15
+    assert torch.equal(model.line.weight, whole.line.weight)
+
+
+def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
+        muster.transformers.MusterCallback(cast(Trial, Remembering(tmp_path, size=2)))
