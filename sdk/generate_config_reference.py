@@ -16,6 +16,7 @@ from pydantic_core import PydanticUndefined
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
 from muster.config.launching import Optimizations
 from muster.config.metrics import Metric
+from muster.config.policies import LogPolicy
 from muster.config.samplers import Sampler
 from muster.config.searchers import KINDS
 from muster.config.section import Section
@@ -63,12 +64,14 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`optimizations`", Optimizations),
     ("`profiling`", Profiling),
     ("`retention_policy`", RetentionPolicy),
+    ("One of `log_policies`", LogPolicy),
 )
 PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 
 
 MEANINGS = {
     "labels": "For finding it again.",
+    "log_policies": "What is looked for in the trials' output, and what follows.",
     "environment_variables": "`NAME=VALUE` each; `$A` of one further up is replaced.",
     "save_experiment_best": "This many of the experiment's best checkpoints.",
     "save_trial_best": "This many of each trial's best.",

@@ -13,7 +13,9 @@ from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.reports import LogBatch, Mark, ReportBatch
+from shared.messages.specs import PolicyMatch
 from worker.core.hang import Patience
+from worker.core.policies import Policies
 from worker.core.run import LocalRun
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
@@ -23,7 +25,7 @@ from worker.journal import Journal
 from worker.launch.description import spec_of
 from worker.launch.machine import Machine
 from worker.line import Line
-from worker.logs import LogTail
+from worker.logs import LogTail, TailEvents
 from worker.outputs import Output, Stream
 from worker.places import Places, RunPlaces
 from worker.ranks.seats import Seats
@@ -109,6 +111,7 @@ class ContextEvents:
     on_progress: Callable[[RunContext], None]
     on_disk_fault: Callable[[RunContext, OSError], None]
     on_seated: Callable[[RunContext, int, int], None]
+    on_policies: Callable[[RunContext, int, str, tuple[PolicyMatch, ...]], None]
 
 
 def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunContext:
@@ -119,7 +122,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     """
     places = tools.places.run(kept.run.run_id)
     places.make()
-    ears = _Ears(events)
+    ears = _Ears(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
     report_source = Source(reports, _report_sender(kept, tools), ears.on_refused)
     log_source = Source(logs, _log_sender(kept, tools), lambda text: None)
@@ -134,7 +137,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         logs=logs,
         report_source=report_source,
         log_source=log_source,
-        tail=_open_tail(kept.run, places, logs, log_source, tools.clock),
+        tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
         uploads=uploads,
         watch=_open_watch(kept, places, tools),
     )
@@ -192,7 +195,11 @@ class _Ears:
     """What a run's parts say, and whom it concerns. `context` is there before any of them speaks."""
 
     events: ContextEvents
+    policies: Policies
     context: RunContext = field(init=False)
+
+    def tail_events(self, source: Source) -> TailEvents:
+        return TailEvents(self.on_line, lambda: source.wake(urgent=False))
 
     def on_reports(self, urgent: bool) -> None:
         self.context.report_source.wake(urgent)
@@ -220,6 +227,10 @@ class _Ears:
 
     def on_seated(self, local: int, generation: int) -> None:
         self.events.on_seated(self.context, local, generation)
+
+    def on_line(self, rank: int, line: str) -> None:
+        if met := self.policies.met_by(line):
+            self.events.on_policies(self.context, rank, line, met)
 
     def on_disk_fault(self, error: OSError) -> None:
         self.events.on_disk_fault(self.context, error)
@@ -254,12 +265,12 @@ def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) 
     return session
 
 
-def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, source: Source, clock: Clock) -> LogTail:
+def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
     """Follows what the ranks of this machine write."""
     first = run.seat.first_rank
     ranks = [rank for _, rank in run.births] or range(first, first + run.seat.ranks)
     outputs = outputs_of(places, ranks)
-    return LogTail(logs, places.root / "offsets.json", outputs, clock, lambda: source.wake(urgent=False))
+    return LogTail(logs, places.root / "offsets.json", outputs, clock, events)
 
 
 def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:

@@ -5,6 +5,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -13,7 +14,7 @@ from muster.wire import read_invalid
 from shared.clock import Clock
 from shared.messages.reports import LogLine
 from shared.outages import Outages
-from worker.core.lines import Level, find_error, guess_level
+from worker.core.lines import Level, cut_lines, find_error, guess_level
 from worker.journal import Journal
 from worker.outputs import Output, OutputReader, Stream
 
@@ -28,6 +29,14 @@ SAID = 200
 _KEEPING = "keeping the trial's output; it waits in its files"
 
 
+@dataclass(frozen=True, slots=True)
+class TailEvents:
+    """Who is told: of each line of a rank, before it is journaled (a crash between repeats it), and that there are new ones."""
+
+    on_line: Callable[[int, str], None]
+    on_journaled: Callable[[], None]
+
+
 class LogTail:
     """Reads outputs into a journal. How far it read is kept with the journal's number, so that a crash repeats no line."""
 
@@ -37,12 +46,12 @@ class LogTail:
         offsets_path: Path,
         outputs: Sequence[Output],
         clock: Clock,
-        on_lines: Callable[[], None],
+        events: TailEvents,
     ) -> None:
         self._journal = journal
         self._offsets_path = offsets_path
         self._clock = clock
-        self._on_lines = on_lines
+        self._events = events
         offsets = self._load_offsets()
         self._readers = [OutputReader(output, offsets.get(output.key, 0)) for output in outputs]
         self._outages = Outages()
@@ -71,6 +80,13 @@ class LogTail:
     def invalid_reason(self, rank: int) -> str | None:
         """Why a rank calls its hyperparameters invalid; None where it does not."""
         return read_invalid(self._end_of(rank))
+
+    def look_ahead(self, rank: int) -> None:
+        """Look through what a rank that has ended wrote last: what is told of it counts for how its end is judged."""
+        for reader in self._readers:
+            if reader.output.rank == rank:
+                for line in cut_lines(reader.rest(), is_last=True).lines:
+                    self._events.on_line(rank, line)
 
     async def run(self) -> None:
         """Follow the outputs until `end` was called and all is read. A full disk is waited for: the files keep it."""
@@ -149,6 +165,8 @@ class LogTail:
         """Whether there may be more."""
         now, output = self._clock.monotonic(), reader.output
         cut, has_more = reader.read(now, is_last)
+        for line in cut.lines:
+            self._events.on_line(output.rank, line)
         if cut.lines:
             records = [
                 self._record(output.rank, output.stream, guess_level(line), line) for line in cut.lines
@@ -171,7 +189,7 @@ class LogTail:
 
     def _append(self, records: Iterable[bytes]) -> None:
         self._journal.append([(record, 0) for record in records])
-        self._on_lines()
+        self._events.on_journaled()
 
     def _load_offsets(self) -> dict[str, int]:
         kept: dict[str, int] = {}

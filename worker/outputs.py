@@ -8,6 +8,7 @@ from worker.core.lines import Cut, Patience, cut_lines
 
 READ_BYTES = 128 * 1024
 LAST_BYTES = 16 * 1024
+REST_BYTES = 1024 * 1024
 STATE_EVERY_S = 5.0
 """A progress bar's state is in the log so often, and once more when its line ends."""
 END_WAIT_S = 10.0
@@ -63,12 +64,19 @@ class OutputReader:
         if cut.is_open:
             self._shown_at = now
 
+    def rest(self) -> bytes:
+        """What has not been read yet; of very much the end."""
+        return self._from(self.offset, REST_BYTES)
+
     def last(self) -> bytes:
         """The end of the file."""
+        return self._from(0, LAST_BYTES)
+
+    def _from(self, offset: int, most: int) -> bytes:
         try:
             with self.output.path.open("rb") as source:
-                source.seek(max(0, self.output.path.stat().st_size - LAST_BYTES))
-                return source.read()
+                source.seek(max(offset, self.output.path.stat().st_size - most))
+                return source.read(most)
         except OSError:
             return b""
 

@@ -60,6 +60,7 @@ class Runs:
             lambda context: on_change(),
             self._supervisor.on_disk_fault,
             self._supervisor.on_seated,
+            self._supervisor.on_policies,
         )
 
     def attach(self, parent: ParentLink) -> None:
@@ -270,6 +271,7 @@ def _observed(context: RunContext) -> ObservedAllocation:
         is_live=can_resize(run),
         prepared=prepared(run),
         joined=joined(run),
+        policies=run.policies,
     )
 
 

@@ -8,7 +8,7 @@ import structlog
 from muster import wire
 from muster.errors import MusterError
 from shared import faults, telemetry
-from shared.messages.specs import Signal
+from shared.messages.specs import PolicyMatch, Signal
 from worker import resizing
 from worker.context import RunContext, Tools
 from worker.core import resize, run as core
@@ -26,6 +26,8 @@ AFTER_KEEP = faults.register("worker.after_keep")
 KEEP_AGAIN_S = 0.5
 NO_ROOM_BYTES = 1024 * 1024
 """A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
+MAX_QUOTED = 200
+"""Of a line that met a log policy, so much stands in the warning."""
 _SIGKILL = 9
 _log = structlog.get_logger()
 
@@ -101,6 +103,7 @@ class Supervisor:
         rank = context.run.seat.first_rank + int(part_of(process.name))
         if rank == context.run.seat.first_rank and not self._has_kept_all(context, process):
             return
+        context.tail.look_ahead(rank)
         said = context.tail.last_error(rank) if process.exit_code else ""
         if fault := self._fault_of(context.run, process, said):
             self.update(context, core.on_doomed(context.run, fault))
@@ -148,6 +151,12 @@ class Supervisor:
         for rank, stack in context.watch.stacks():
             context.tail.say(f"rank {rank} waits here (most recent call first):\n{stack}", "error")
         self.update(context, core.on_doomed(run, reason, "user"))
+
+    def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
+        """A line of the run's output met log policies: what follows is the scheduler's."""
+        for match in met:
+            context.tail.warn(f"log policy '{match.name}' was met by rank {rank}: {line[:MAX_QUOTED]}")
+        self.update(context, core.on_policies(context.run, met))
 
     def act(self, context: RunContext, action: Action) -> None:
         """Do what was planned."""

@@ -165,6 +165,7 @@ def _ended(fact: Ended) -> RunEnded:
         invalid=ending.is_invalid,
         charged=ending.charged,
         restarts=fact.trial.restarts,
+        labels=tuple(dict.fromkeys(name for name, _ in exited.policies)) if exited else (),
         next="closed" if ending.closes else "requeued",
     )
 

@@ -155,6 +155,7 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
             validations=allocation.validations,
             checkpoints=allocation.checkpoints,
             step=allocation.step,
+            policies=tuple((match.name, match.action) for match in allocation.policies),
         )
     return Observed(
         allocation=allocation.allocation_id,
@@ -168,5 +169,6 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         step=allocation.step,
         checkpoints=allocation.checkpoints,
         measured=allocation.measured,
+        is_excluded=any(match.action == "exclude_node" for match in allocation.policies),
         exit=exited,
     )

@@ -16,7 +16,7 @@ from shared.messages.experiments import (
     TrialWanted,
     Validated,
 )
-from shared.messages.specs import Share, Slots, TrialSpec
+from shared.messages.specs import LogPolicy, Share, Slots, TrialSpec
 
 
 def experiment_changed(experiment: Experiment) -> ExperimentChanged:
@@ -144,6 +144,10 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         on_nan=config.on_nan,
         distributed=config.distributed,
         optimizations=config.optimizations.model_dump(mode="json"),
+        log_policies=tuple(
+            LogPolicy(name=policy.label, pattern=policy.pattern or "", action=policy.action)
+            for policy in config.log_policies
+        ),
         start_checkpoint=trial.start_checkpoint or submission.start_checkpoint,
     )
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.base import Record, ToWorker, WorkerRequest
-from shared.messages.specs import Member, Signal, SlotKind, TrialSpec
+from shared.messages.specs import Member, PolicyMatch, Signal, SlotKind, TrialSpec
 
 MOST_SAMPLES = 1 << 31
 MOST_STEP_S = 86_400.0
@@ -67,7 +67,7 @@ class ObservedAllocation(Record):
     `is_live`: its script can be resized while it trains. `prepared`: the generation for which the worker has what it needs; `joined`: the
     one in which all ranks here train.
 
-    `invalid`: its script calls its hyperparameters invalid; `reason` says why."""
+    `invalid`: its script calls its hyperparameters invalid; `reason` says why. `policies`: log policies that its output here met."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -90,6 +90,7 @@ class ObservedAllocation(Record):
     is_live: bool = False
     prepared: int = 1
     joined: int = 1
+    policies: tuple[PolicyMatch, ...] = ()
 
 
 class Slot(Record):

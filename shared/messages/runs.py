@@ -52,7 +52,8 @@ class RunEnded(RunState, entity="run", happened="ended"):
     """scheduler → searcher, registry, gateway. `validations` and `checkpoints` count what the run announced (None: unknown, a lost run).
 
     `forced`: the run was ended without its consent, so its token is stale from here on, whatever the outcome is called.
-    `invalid`: it failed because its script calls its hyperparameters invalid; it is not restarted.
+    `invalid`: it failed because its script calls its hyperparameters invalid; it is not restarted. `labels`: names of the log
+    policies that its output met.
     """
 
     ended_at: datetime
@@ -66,6 +67,7 @@ class RunEnded(RunState, entity="run", happened="ended"):
     invalid: bool = False
     charged: bool = False
     restarts: int = 0
+    labels: tuple[str, ...] = ()
     next: Literal["requeued", "closed"]
 
 

@@ -61,6 +61,24 @@ class Share(Record):
     max_slots: int | None = None
 
 
+PolicyAction = Literal["cancel_retries", "exclude_node", "label"]
+
+
+class LogPolicy(Record):
+    """A pattern that the worker looks for in what ranks print, and what follows. An empty one switches the default of that name off."""
+
+    name: str
+    pattern: str
+    action: PolicyAction = "label"
+
+
+class PolicyMatch(Record):
+    """A log policy whose pattern a line of the run's output holds."""
+
+    name: str
+    action: PolicyAction = "label"
+
+
 class TrialSpec(Record):
     """All that a run needs to know of its trial; the scheduler stores it unread, but for whom it belongs to, slots, pool, share,
     restarts and timeouts."""
@@ -90,6 +108,7 @@ class TrialSpec(Record):
     on_nan: str = "continue"
     distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
+    log_policies: tuple[LogPolicy, ...] = ()
     start_checkpoint: UUID | None = None
 
 

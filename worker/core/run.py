@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from shared.ids import AllocationId, RunId
-from shared.messages.specs import Signal
+from shared.messages.specs import PolicyMatch, Signal
 from worker.core.memory import KILLED, lack_of_memory
 from worker.core.state import MACHINE, RunState, Trigger
 
@@ -76,6 +76,7 @@ class LocalRun:
         said: The error that the first rank that failed ended with, as it named it itself.
         starved: Whether the kernel killed that rank for lack of memory.
         invalid: Why a rank called its hyperparameters invalid.
+        policies: Log policies that its output here has met.
         forced: Whether the end was forced on user code: dropped, killed, or out of its preemption timeout.
         formation: The gang that its ranks are to form next, while they train in the one that `seat` belongs to (see `resize`).
         stands_by: Whether its ranks were started to join a gang that trains already.
@@ -114,6 +115,7 @@ class LocalRun:
     fault: Fault | None = None
     reason: str | None = None
     invalid: str | None = None
+    policies: tuple[PolicyMatch, ...] = ()
     formation: Formation | None = None
     stands_by: bool = False
     births: tuple[tuple[int, int], ...] = ()
@@ -234,6 +236,12 @@ def on_exit(run: LocalRun, rank: int, code: int, now: float, cause: Cause = UNKN
 def on_invalid(run: LocalRun, reason: str | None) -> LocalRun:
     """A rank that is ending calls the hyperparameters invalid; one that says no reason has only chosen that exit code."""
     return run if run.is_over or reason is None else replace(run, invalid=reason)
+
+
+def on_policies(run: LocalRun, met: tuple[PolicyMatch, ...]) -> LocalRun:
+    """Its output met log policies; each counts once."""
+    news = tuple(match for match in met if match not in run.policies)
+    return replace(run, policies=(*run.policies, *news)) if news else run
 
 
 def on_doomed(run: LocalRun, reason: str, fault: Fault = "machine") -> LocalRun:

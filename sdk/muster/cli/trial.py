@@ -48,7 +48,7 @@ def describe(trial: TrialName) -> None:
         print(json.dumps(json.loads(found.model_dump_json()) | more))
         return
     facts([*_facts(found), *[("warning", text) for text in warnings]])
-    columns = (">run", "state", "outcome", "reason", ">exit", "charged", "on", "granted", "ended")
+    columns = (">run", "state", "outcome", "reason", ">exit", "charged", "labels", "on", "granted", "ended")
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
 
 
@@ -162,6 +162,7 @@ def _run_row(run: "Run") -> tuple[object, ...]:
         run.reason,
         run.exit_code,
         run.charged,
+        ", ".join(run.labels or ()),
         on,
         run.granted_at,
         run.ended_at,

@@ -867,6 +867,9 @@ class Run(Resource):
     members: list[RunMember]
     granted_at: datetime
     ended_at: datetime | None = None
+    labels: list[str] = Field(
+        default_factory=list, description="Names of the log policies that its output met, once it has ended."
+    )
 
 
 class RunPage(Resource):

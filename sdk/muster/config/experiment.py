@@ -14,6 +14,7 @@ from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.fitting import check_names, fitted
 from muster.config.launching import Distributed, Optimizations, check_optimizations
+from muster.config.policies import LogPolicy, check_policies
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Single
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
@@ -73,14 +74,12 @@ class ExperimentConfig(Section):
         "records_per_epoch": ANY_VALUE,
         "perform_initial_validation": False,
         "bind_mounts": [],
-        "log_policies": [],
     }
     refused: ClassVar[Mapping[str, str]] = {
         "min_validation_period": _CADENCE,
         "min_checkpoint_period": _CADENCE,
         "perform_initial_validation": _CADENCE,
         "bind_mounts": f"{_NO_CONTAINER}; it sees the machine's folders",
-        "log_policies": "logs are stored, and not yet matched against patterns",
         "integrations": "webhooks and Pachyderm cannot be set here",
         "slurm": "pools bring their machines themselves",
         "pbs": "pools bring their machines themselves",
@@ -114,6 +113,7 @@ class ExperimentConfig(Section):
     optimizations: Optimizations = Optimizations()
     profiling: Profiling = Profiling()
     retention_policy: RetentionPolicy = RetentionPolicy()
+    log_policies: tuple[LogPolicy, ...] = Field(default=(), max_length=32, strict=False)
 
     @field_validator("entrypoint", mode="before")
     @classmethod
@@ -143,6 +143,7 @@ class ExperimentConfig(Section):
         self.read_constraints()
         self._check_space()
         self.first_points()
+        check_policies(self.log_policies)
         if self.budget is not None:
             self.budget.check_trial(self.slots_held)
         return self

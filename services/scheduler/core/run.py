@@ -10,7 +10,7 @@ from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
-from shared.messages.specs import UNCATEGORIZED, Signal, Thousandths, Wanted
+from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal, Thousandths, Wanted
 from shared.tuples import changed
 
 MAX_FRUITLESS = 10
@@ -84,7 +84,8 @@ class Share(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid."""
+    """What one member, or the gang as a whole, said when its ranks had ended. `is_invalid`: its script calls its hyperparameters invalid.
+    `policies`: names and actions of the log policies that its output met."""
 
     exit_code: int | None = 0
     acknowledged: Signal | None = None
@@ -95,6 +96,7 @@ class Exit(NamedTuple):
     validations: int = 0
     checkpoints: int = 0
     step: int = 0
+    policies: tuple[tuple[str, PolicyAction], ...] = ()
 
     @property
     def is_clean(self) -> bool:
@@ -208,6 +210,7 @@ def combined(run: Run) -> Exit:
         validations=chief.validations,
         checkpoints=chief.checkpoints,
         step=max(run.step, chief.step),
+        policies=tuple(dict.fromkeys(met for exited in exits.values() for met in exited.policies)),
     )
 
 
@@ -226,6 +229,9 @@ def judge_exit(trial: Trial, run: Run, exited: Exit) -> Ending:
     if wanted is not Wanted.RUN:
         return _closed_as_wanted(wanted)
     reason = exited.reason or f"the run exited with code {exited.exit_code}"
+    if last_by := next((name for name, action in exited.policies if action == "cancel_retries"), None):
+        given_up = f"{reason}; it is not tried again: log policy '{last_by}' was met"
+        return Ending("failed", closes="failed", reason=given_up)
     if exited.is_machine_fault:
         return _judge_trouble(trial, run, reason)
     if trial.restarts >= trial.wish.max_restarts:

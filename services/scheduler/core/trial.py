@@ -1,13 +1,13 @@
 """A trial's request for slots, and what a newer wish of the searcher makes of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.slots import SlotCount, count_of
-from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId
+from shared.ids import ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, SlotKind, Thousandths, Wanted
 from shared.tuples import changed
@@ -128,6 +128,7 @@ class Trial(NamedTuple):
         turned_at: When it last yielded its slots because its turn was over.
         runs: How many runs there have been.
         best_step: The highest step that any run has reported.
+        excluded: Workers that a log policy keeps it off; `wish.needs` knows of them.
     """
 
     wish: Wish
@@ -143,6 +144,7 @@ class Trial(NamedTuple):
     submitted_at: datetime | None = None
     preemptions: int = 0
     turned_at: datetime | None = None
+    excluded: frozenset[WorkerId] = frozenset()
 
     @property
     def id(self) -> TrialId:
@@ -155,6 +157,20 @@ class Trial(NamedTuple):
     def moved(self, trigger: RequestTrigger, since: datetime | None = None, **changes: Any) -> "Trial":
         """The trial after `trigger`, with what changes beside it; a missing edge raises Broken."""
         return changed(self, state=REQUEST.next(self.state, trigger), since=since or self.since, **changes)
+
+
+def wished(trial: Trial, wish: Wish) -> Trial:
+    """The trial with this wish, kept off the machines that a log policy excludes."""
+    where = wish.needs.where or Where()
+    if trial.excluded <= set(where.excluded):
+        return changed(trial, wish=wish)
+    narrowed = replace(where, excluded=tuple(sorted(trial.excluded | set(where.excluded))))
+    return changed(trial, wish=replace(wish, needs=changed(wish.needs, where=narrowed)))
+
+
+def without(trial: Trial, worker: WorkerId) -> Trial:
+    """The trial, of which no later run goes to `worker`."""
+    return wished(changed(trial, excluded=trial.excluded | {worker}), trial.wish)
 
 
 def is_news(trial: Trial | None, wish: Wish) -> bool:
@@ -170,5 +186,5 @@ def open_request(trial: Trial | None, wish: Wish, place: int, now: datetime) -> 
     """A fresh request of a trial: never seen before, or closed and wanted again (restart counts live on)."""
     if trial is None:
         return Trial(wish, place, now, submitted_at=now)
-    fresh = changed(trial, wish=wish, place=place, since=now, submitted_at=now)
+    fresh = changed(wished(trial, wish), place=place, since=now, submitted_at=now)
     return changed(fresh, state=REQUEST.initial, fruitless=0, turned_at=None)

@@ -9,7 +9,7 @@ from services.scheduler.core.holdings import Holding
 from services.scheduler.core.placement.labels import labels_of, where_of
 from services.scheduler.core.run import Exit, Run, RunState, Share
 from services.scheduler.core.slots import count_from, stored
-from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish
+from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish, wished
 from services.scheduler.core.worker import Drain, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Slots, TrialSpec, Wanted
@@ -76,6 +76,7 @@ def trial_row(trial: Trial, elastic: Kept | None = None) -> Row:
         "preemptions": trial.preemptions,
         "turned_at": trial.turned_at,
         "elastic": elastic,
+        "excluded": sorted(trial.excluded),
     }
 
 
@@ -85,8 +86,9 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
     if row.awaited_run is not None:
         awaited = Awaited(RunId(row.awaited_run), row.awaited_announced, row.awaited_until)
     level = (row.version, row.request, Wanted(row.wanted), row.decide_at)
-    return Trial(
-        wish=wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec),
+    wish = wish_of(TrialId(row.trial), TenantId(row.tenant), ExperimentId(row.experiment), level, spec)
+    trial = Trial(
+        wish=wish,
         place=row.place,
         since=row.since,
         state=RequestState(row.state),
@@ -99,7 +101,9 @@ def trial_of(row: Any, spec: TrialSpec) -> Trial:
         submitted_at=row.submitted_at,
         preemptions=row.preemptions,
         turned_at=row.turned_at,
+        excluded=frozenset(map(WorkerId, row.excluded)),
     )
+    return wished(trial, wish)
 
 
 def run_row(run: Run) -> Row:
@@ -185,7 +189,8 @@ def run_of(row: Any) -> Run:
 
 def _exit_of(told: Row) -> tuple[WorkerId, Exit]:
     worker, signal = WorkerId(told.pop("worker")), told.pop("acknowledged")
-    return worker, Exit(acknowledged=Signal(signal) if signal else None, **told)
+    policies = tuple((name, action) for name, action in told.pop("policies", ()))
+    return worker, Exit(acknowledged=Signal(signal) if signal else None, policies=policies, **told)
 
 
 def asked_of(row: Any) -> Asked | None:

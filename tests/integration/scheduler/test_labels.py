@@ -6,7 +6,8 @@ from muster.errors import Rejected
 from shared.ids import DEFAULT_TENANT, SITE, new_id
 from shared.messages.pools import EditPool, GetCluster, PoolRules
 from shared.messages.queue import Explain, Placeable, ValidatePlacement
-from shared.messages.runs import RunGranted
+from shared.messages.runs import RunEnded, RunGranted
+from shared.messages.specs import PolicyMatch
 from shared.messages.workers import WorkerJoined, WorkerView
 from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
 from tests.support.waiting import eventually
@@ -90,3 +91,24 @@ async def test_a_gang_stays_in_one_rack_once_the_pool_knows_racks(around: Platfo
         assert {one.worker for one in granted.members} == {"g2", "g3"}
         for worker in (chief, member):
             await worker.exit(gang)
+
+
+async def test_a_machine_that_a_log_policy_excludes_stays_so_under_the_next_leader(around: Platform) -> None:
+    trial = new_trial()
+    met = (PolicyMatch(name="ECC Error", action="exclude_node"),)
+    async with around.scheduler(), around.worker("e1", slots=4) as first:
+        await around.want(trial)
+        assert (await around.heard(RunGranted, trial)).members[0].worker == "e1"
+        await eventually(lambda: trial in first.running)
+        await first.exit(trial, exit_code=1, fault="user", policies=met)
+        ended = await around.heard(RunEnded, trial)
+        assert (ended.labels, ended.next) == (("ECC Error",), "requeued")
+    async with around.scheduler(), around.worker("e1", slots=4):
+
+        async def is_told() -> bool:
+            told = await around.insist(Explain(trial_id=trial), DEFAULT_TENANT)
+            return "keep it off e1" in told.message
+
+        await eventually(is_told)
+        async with around.worker("e2", slots=4):
+            assert (await around.heard(RunGranted, trial, 2)).members[0].worker == "e2"

@@ -11,9 +11,10 @@ import pytest
 
 from tests.support.waiting import eventually
 from worker.journal import Journal
-from worker.logs import REMARK_EVERY, LogTail
+from worker.logs import REMARK_EVERY, LogTail, TailEvents
 from worker.outputs import END_WAIT_S, STATE_EVERY_S, Output
 
+EVENTS = TailEvents(lambda rank, line: None, lambda: None)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -32,7 +33,7 @@ class Clock:
 
 def _tail(folder: Path, *outputs: Output) -> tuple[LogTail, Journal, Clock]:
     journal, clock = Journal(folder / "journal"), Clock()
-    return LogTail(journal, folder / "offsets.json", outputs, clock, lambda: None), journal, clock
+    return LogTail(journal, folder / "offsets.json", outputs, clock, EVENTS), journal, clock
 
 
 def _texts(journal: Journal) -> list[str]:

@@ -1684,7 +1684,7 @@ class ReservationRequest(_message.Message):
     def __init__(self, reservation: _Optional[str] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at")
+    __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at", "labels")
     ID_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -1697,6 +1697,7 @@ class Run(_message.Message):
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
     ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
     id: str
     trial: str
     number: int
@@ -1709,7 +1710,8 @@ class Run(_message.Message):
     members: _containers.RepeatedCompositeFieldContainer[RunMember]
     granted_at: _timestamp_pb2.Timestamp
     ended_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., charged: _Optional[bool] = ..., pool: _Optional[str] = ..., members: _Optional[_Iterable[_Union[RunMember, _Mapping]]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ..., exit_code: _Optional[int] = ..., charged: _Optional[bool] = ..., pool: _Optional[str] = ..., members: _Optional[_Iterable[_Union[RunMember, _Mapping]]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RunMember(_message.Message):
     __slots__ = ("worker", "slots", "slot_part")

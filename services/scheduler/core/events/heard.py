@@ -12,6 +12,7 @@ from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
+from services.scheduler.core.trial import without
 from services.scheduler.core.worker import (
     DRAIN,
     LIVENESS,
@@ -32,7 +33,8 @@ VANISHED = "the worker no longer knows the run"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a worker has of one allocation. `exit` is set when its ranks have ended; `measured`: how an elastic run trains."""
+    """What a worker has of one allocation. `exit` is set when its ranks have ended; `measured`: how an elastic run trains; `is_excluded`: a log policy
+    keeps later runs of its trial off this machine."""
 
     allocation: AllocationId
     run: RunId
@@ -45,6 +47,7 @@ class Observed:
     step: int = 0
     checkpoints: int = 0
     measured: Measured | None = None
+    is_excluded: bool = False
     exit: Exit | None = None
 
 
@@ -185,6 +188,8 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
     if run is None or run.token != observed.token or worker.id not in run.workers:
         _hold_foreign(cluster, worker, observed)
         return
+    if observed.is_excluded:
+        _exclude(cluster, worker, run)
     if observed.exit is not None:
         cluster.release(worker, run)
         ends.on_exit(cluster, run, worker.id, observed.exit, now)
@@ -193,6 +198,12 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
         _hold_zombie(cluster, worker, run)
         return
     _follow(cluster, worker, run, observed, now)
+
+
+def _exclude(cluster: Cluster, worker: Worker, run: Run) -> None:
+    trial = cluster.trials.get(run.trial)
+    if trial is not None and worker.id not in trial.excluded:
+        cluster.put_trial(without(trial, worker.id))
 
 
 def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now: datetime) -> None:

@@ -20,6 +20,7 @@ from services.scheduler.core.trial import (
     Wish,
     is_news,
     open_request,
+    wished,
 )
 from shared.ids import ExperimentId, PoolName, RunId
 from shared.messages.specs import Wanted
@@ -38,7 +39,7 @@ def on_wish(cluster: Cluster, wish: Wish, place: int, now: datetime) -> None:
         trial = open_request(trial, wish, place, now)
         trial = _await_uploads(cluster, trial, now)
     else:
-        trial = changed(trial, wish=wish)
+        trial = wished(trial, wish)
     if trial.state is RequestState.RUNNING:
         cluster.put_trial(trial, lazily=True)
         _pass_on(cluster, trial)

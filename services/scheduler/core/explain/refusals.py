@@ -129,6 +129,8 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Re
     such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
     if needs.where is not None and not total:
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
+        if trial.excluded:
+            message += f"; log policies that it met keep it off {', '.join(sorted(trial.excluded))}"
         return Refusal("no_such_worker", message + _of_drains(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
