@@ -13,6 +13,7 @@ import structlog
 
 from muster import wire
 from muster.errors import MusterError
+from muster.wire.processes import PROCESSES, is_served, read_ended
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
@@ -91,12 +92,19 @@ class ParentLink:
             is_dead = self._child is None or self._child.poll() is not None
             if is_dead and now - started_at >= START_AGAIN_S:
                 started_at = now
+                self._tell_lost()
                 try:
                     self._start()
                 except OSError as error:
                     _log.error("the warm parent could not be started", error=str(error))
             await asyncio.sleep(CONNECT_EVERY_S)
         return None
+
+    def _tell_lost(self) -> None:
+        """What a dead parent held is dead. The next one would say so too, when it has imported what ranks need: in seconds."""
+        if not is_served(self._directory):
+            for process in read_ended(self._directory / PROCESSES):
+                self._events.on_process(process)
 
     def _start(self) -> None:
         command = [

@@ -13,6 +13,7 @@ from muster import wire
 from muster._output import outlive_full_disk
 from muster.runtime.isolation import become_subreaper
 from muster.runtime.parent import WarmParent
+from muster.wire.processes import LOCK
 
 WARM = "numpy.random,torch,horovod.torch,horovod.runner.http.http_server,horovod.runner.common.util.hosts,muster._trial"
 
@@ -27,7 +28,7 @@ def main() -> int:
     parser.add_argument("--idle-exit-s", type=float, default=60.0)
     options = parser.parse_args()
     options.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(options.directory / "parent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    lock = os.open(options.directory / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

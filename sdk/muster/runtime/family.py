@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from muster.wire import Process
+from muster.wire.processes import read_ended
 
 
 class Family:
@@ -21,13 +22,7 @@ class Family:
         self._unsaved: set[str] = set()
         self._strays: dict[int, frozenset[str]] = {}
         directory.mkdir(mode=0o700, exist_ok=True)
-        for path in sorted(directory.glob("*.json")):
-            with suppress(OSError, ValueError, TypeError):
-                process = Process(**json.loads(path.read_text()))
-                # Its ranks died with the earlier parent, by the signal they asked the kernel for.
-                lost = replace(process, exit_code=-9, error="the warm parent died, and its processes with it")
-                ended = process if process.exit_code is not None else lost
-                self._processes[process.name] = ended
+        self._processes.update((process.name, process) for process in read_ended(directory))
 
     def __iter__(self) -> Iterator[Process]:
         return iter(list(self._processes.values()))

@@ -15,6 +15,7 @@ from muster.errors import Rejected
 from muster.runtime.child import CANNOT_START, become_rank
 from muster.runtime.family import Family
 from muster.runtime.rendezvous import serve
+from muster.wire.processes import PROCESSES
 
 SOCKET_NAME = "parent.sock"
 PORT_WAIT_S = 10.0
@@ -33,7 +34,7 @@ class WarmParent:
     def __init__(self, directory: Path, warm: list[str], idle_exit_s: float) -> None:
         self._warm = warm
         self._idle_exit_s = idle_exit_s
-        self._family = Family(directory / "processes")
+        self._family = Family(directory / PROCESSES)
         self._selector = selectors.DefaultSelector()
         self._listener = wire.listen(str(directory / SOCKET_NAME))
         self._peers: dict[socket.socket, _Peer] = {}
