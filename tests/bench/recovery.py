@@ -1,0 +1,190 @@
+"""Kills under one training on the real platform: how long until it makes its next step, and how much work is done again.
+
+A rank, a worker's daemon, and a worker with all that it holds are killed by SIGKILL at random moments between two checkpoints.
+After the death of a rank or a worker the next step is the first of the new process; a daemon's death interrupts no training, so
+its figure is the time until a step made after it is stored in the registry.
+"""
+
+import asyncio
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from statistics import median
+
+import asyncpg
+import psutil
+
+from muster.client.models import ExperimentDetail
+from tests.bench.embedded import TRIALS, Platform, platform
+from tests.bench.harness import Figures, Report, percentile, run
+
+KINDS = ("rank", "daemon", "worker")
+KILLS = 50
+STEP_S = 0.02
+STEPS_BETWEEN = 50
+SETTLED_S = 1.5
+"""A rank has trained so long before the next kill; after a worker's, both must stand again."""
+PATIENCE_S = 60.0
+LOOK_S = 0.005
+STORED = """
+    SELECT max(points.step) FROM registry.points JOIN registry.series ON series.id = points.series
+    JOIN registry.trials ON trials.id = series.trial WHERE trials.experiment = $1"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the diary."""
+
+    at: float
+    pid: int
+    start: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What one kill cost: seconds, and steps that had been done before."""
+
+    seconds: float
+    steps_again: int
+
+
+class Training:
+    """The one trial, by its diary and its processes."""
+
+    def __init__(self, bench: Platform) -> None:
+        self._bench = bench
+        self._database = asyncio.Runner()
+        self._connection = self._database.run(asyncpg.connect(bench.database_url))
+        self._diary = bench.home / "diary"
+        self._diary.touch()
+        config = {
+            "name": "recovery",
+            "entrypoint": "python3 recovering.py",
+            "hyperparameters": {"diary": str(self._diary), "step_s": STEP_S, "steps_between": STEPS_BETWEEN},
+            "searcher": {"name": "single", "metric": "loss"},
+            "max_restarts": 1000,
+        }
+        code = bench.client.experiments.put_code(TRIALS)
+        self.made: ExperimentDetail = bench.client.experiments.create(json.loads(json.dumps(config)), code)
+
+    def steps(self) -> list[Step]:
+        """All steps so far, in order."""
+        lines = self._diary.read_text().splitlines()
+        words = [line.split() for line in lines if line.count(" ") == 3]
+        return [Step(float(at), int(pid), int(start), int(number)) for at, pid, start, number in words]
+
+    def last(self) -> Step:
+        """The newest step."""
+        return self.steps()[-1]
+
+    def stored(self) -> int:
+        """The newest step that the registry has."""
+        return self._database.run(self._connection.fetchval(STORED, self.made.id)) or 0
+
+    def until(self, claim: Callable[[], bool]) -> None:
+        """Wait for what must come."""
+        end = time.monotonic() + PATIENCE_S
+        while not claim():
+            if time.monotonic() > end:
+                now = self._bench.client.experiments.get(self.made.id)
+                raise SystemExit(f"the training did not go on: {now.state}, {now.reason}")
+            time.sleep(LOOK_S)
+
+    def worker_of(self, pid: int) -> Path:
+        """The folder of the worker that holds a rank."""
+        parent = psutil.Process(pid).ppid()
+        return next(lock.parents[1] for lock in self._locks("parent/parent.lock") if _pid_in(lock) == parent)
+
+    def daemon_of(self, worker: Path) -> int:
+        return _pid_in(worker / "daemon.lock")
+
+    def all_of(self, worker: Path) -> list[int]:
+        """A worker's daemon, its warm parent, and all that they hold."""
+        heads = [
+            psutil.Process(self.daemon_of(worker)),
+            psutil.Process(_pid_in(worker / "parent/parent.lock")),
+        ]
+        return [one.pid for head in heads for one in (head, *head.children(recursive=True))]
+
+    def stands(self) -> bool:
+        """Whether both workers live, and their warm parents are ready to fork."""
+        heads = [lock for name in ("daemon.lock", "parent/parent.lock") for lock in self._locks(name)]
+        sockets = list((self._bench.home / "workers").glob("*/parent/parent.sock"))
+        return (
+            len(sockets) == 2 and len(heads) == 4 and all(psutil.pid_exists(_pid_in(lock)) for lock in heads)
+        )
+
+    def _locks(self, name: str) -> list[Path]:
+        return list((self._bench.home / "workers").glob(f"*/{name}"))
+
+
+def measure(report: Report) -> Figures:
+    report.inputs(kills=KILLS, step_s=STEP_S, steps_between_checkpoints=STEPS_BETWEEN, workers=2, seed=7)
+    chance = random.Random(7)
+    found: dict[str, list[Recovery]] = {kind: [] for kind in KINDS}
+    with platform(workers=2) as bench:
+        training = Training(bench)
+        training.until(lambda: len(training.steps()) > STEPS_BETWEEN)
+        for kind in islice(cycle(KINDS), KILLS):
+            found[kind].append(_kill(kind, training, chance, report))
+    report.check("kills", KILLS, sum(len(recoveries) for recoveries in found.values()))
+    again = [one.steps_again for recoveries in found.values() for one in recoveries]
+    times = {kind: [one.seconds for one in recoveries] for kind, recoveries in found.items()}
+    return {
+        **{f"{kind}_median_s": median(seconds) for kind, seconds in times.items()},
+        **{f"{kind}_p90_s": percentile(seconds, 0.9) for kind, seconds in times.items()},
+        "lost_intervals_max": max(again) / STEPS_BETWEEN,
+    }
+
+
+def _kill(kind: str, training: Training, chance: random.Random, report: Report) -> Recovery:
+    began = training.last()
+    training.until(lambda: training.last().at > began.at + SETTLED_S and training.stands())
+    time.sleep(chance.random() * STEP_S * STEPS_BETWEEN)
+    last = training.last()
+    worker = training.worker_of(last.pid)
+    pids = {
+        "rank": lambda: [last.pid],
+        "daemon": lambda: [training.daemon_of(worker)],
+        "worker": lambda: training.all_of(worker),
+    }[kind]()
+    killed_at = time.monotonic()
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    if kind == "daemon":
+        recovery = Recovery(_stored_after(killed_at, training), 0)
+    else:
+        recovery = _next_process(killed_at, last.pid, training)
+    report.say(f"{kind}: {recovery.seconds:.2f} s, {recovery.steps_again} steps again")
+    return recovery
+
+
+def _next_process(killed_at: float, pid: int, training: Training) -> Recovery:
+    training.until(lambda: training.last().pid != pid)
+    steps = training.steps()
+    first = next(step for step in steps if step.pid != pid and step.at > killed_at)
+    before = max(step.number for step in steps if step.pid == pid)
+    return Recovery(first.at - killed_at, before - first.start)
+
+
+def _stored_after(killed_at: float, training: Training) -> float:
+    begun_after = killed_at + STEP_S
+    training.until(lambda: training.last().at > begun_after)
+    first = next(step for step in training.steps() if step.at > begun_after)
+    training.until(lambda: training.stored() >= first.number)
+    return time.monotonic() - killed_at
+
+
+def _pid_in(lock: Path) -> int:
+    return int(lock.read_text().split()[0])
+
+
+if __name__ == "__main__":
+    run("recovery", measure)
