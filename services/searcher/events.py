@@ -142,6 +142,8 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         hang_timeout_s=config.hang_timeout,
         start_timeout_s=config.start_timeout,
         on_nan=config.on_nan,
+        checkpoint_policy=config.checkpoint_policy,
+        checkpoint_period=config.min_checkpoint_period.batches if config.min_checkpoint_period else None,
         distributed=config.distributed,
         optimizations=config.optimizations.model_dump(mode="json"),
         log_policies=tuple(

@@ -106,6 +106,8 @@ class TrialSpec(Record):
     hang_timeout_s: float | None = 60.0
     start_timeout_s: float | None = 1800.0
     on_nan: str = "continue"
+    checkpoint_policy: str = "best"
+    checkpoint_period: int | None = None
     distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     log_policies: tuple[LogPolicy, ...] = ()

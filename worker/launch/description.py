@@ -44,5 +44,8 @@ def write_trial_file(
         watch=str(places.watch),
         metric=spec.metric,
         on_nan=spec.on_nan,
+        smaller_is_better=spec.smaller_is_better,
+        checkpoint_policy=spec.checkpoint_policy,
+        checkpoint_period=spec.checkpoint_period,
     )
     places.trial_file.write_text(wire.trial_file_text(description))

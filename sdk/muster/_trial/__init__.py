@@ -24,6 +24,7 @@ from muster._trial.values import (
     check_metrics,
     check_step,
 )
+from muster._trial.verdicts import Verdicts
 from muster.wire import Json
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Trial:
             self._console,
             lambda: Channel(description, surroundings.trial_path, surroundings.token),
         )
-        self._awaited: tuple[int, float] | None = None
+        self._verdicts = Verdicts(channel)
         self._stopping = False
 
     def report(self, step: int, **metrics: float) -> None:
@@ -134,10 +135,11 @@ class Trial:
         decide_at = self._channel.decide_at if self._channel else None
         decision = decide_at is not None and at >= decide_at
         self._report(number, values, self._counts.validations, decision)
+        self._checkpoints.on_validation(values)
         if self._gang:
             self._gang.on_validation(at)
         if decision:
-            self._awaited = self._counts.validations, at
+            self._verdicts.expect(self._counts.validations, at)
         self._losses.check(number, values)
 
     def should_stop(self) -> bool:
@@ -158,6 +160,18 @@ class Trial:
             asked = self._channel.signal
             self._channel.acknowledge(asked if asked != "run" else "stop")
         return self._stopping
+
+    def should_checkpoint(self, step: int, *, validated: bool = True) -> bool:
+        """Say whether a checkpoint of `step` is due, by the experiment's `checkpoint_policy` and `min_checkpoint_period`.
+
+        After `should_stop()` has answered True it is, unless `step` is saved already: the last chance. With several ranks every rank
+        must call it equally often; they get the same answer.
+
+        Args:
+            step: As given to `report`.
+            validated: False, on every rank alike, where this step was not validated: ranks then ask each other only for the period's sake.
+        """
+        return self._checkpoints.is_due(check_step(step), is_ending=self._stopping, is_validated=validated)
 
     @contextmanager
     def checkpoint(self, step: int, **metadata: Json) -> Iterator[Path]:
@@ -243,25 +257,10 @@ class Trial:
         if channel is None:
             return STOP if self._losses.have_ended else GO_ON
         channel.poll()
-        if self._awaited and not self._settled():
-            if not channel.wait(self._settled, wire.DECISION_WAIT_S):
-                text = f"muster: no verdict on validation {self._awaited[0]} within 2 s; training goes on"
-                print(text, file=sys.stderr, flush=True)
-            self._awaited = None
+        self._verdicts.wait()
         if channel.signal != "run" or self._losses.have_ended:
             return STOP
         return FORM_ANEW if self._forming and self._forming.has_news() else GO_ON
-
-    def _settled(self) -> bool:
-        channel = self._channel
-        if channel is None or self._awaited is None:
-            return True
-        number, at = self._awaited
-        moved_on = channel.decide_at is None or at < channel.decide_at
-        if channel.signal != "run" or channel.decided >= number or moved_on:
-            self._awaited = None
-            return True
-        return False
 
 
 def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:

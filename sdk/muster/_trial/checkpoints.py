@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from muster import wire
 from muster._trial.alone import Console
 from muster._trial.channel import Channel
+from muster._trial.due import Due
 from muster._trial.values import check_step, directory_size, is_for_lack_of_room
 from muster.errors import Rejected
 from muster.wire import Json
@@ -35,6 +36,26 @@ class Checkpoints:
         self._reach_worker = reach_worker
         self._console = console
         self._counts = channel or console
+        self._due = Due(
+            description.checkpoint_policy,
+            description.checkpoint_period,
+            description.metric,
+            smaller_is_better=description.smaller_is_better,
+        )
+        if not description.latest_checkpoint:
+            self._due.begin(0)
+
+    def on_validation(self, values: Mapping[str, float]) -> None:
+        """Rank 0 reported a validation."""
+        self._due.on_validation(values)
+
+    def is_due(self, step: int, *, is_ending: bool, is_validated: bool) -> bool:
+        """As `Trial.should_checkpoint` says; `is_ending`: the trial was told to stop."""
+        self._due.begin(step)
+        if not is_ending and not self._due.may_be_due(is_validated=is_validated):
+            return False
+        is_due = self._due.is_due(step, is_ending=is_ending)
+        return bool(self.gang.number("should_checkpoint", int(is_due))) if self.gang else is_due
 
     @contextmanager
     def write(self, step: int, metadata: Mapping[str, Json]) -> Iterator[Path]:
@@ -58,6 +79,7 @@ class Checkpoints:
         elif self.gang.local_rank == 0:
             self._announce_part(number, int(step), directory, parts)
         self._counts.checkpoints = number
+        self._due.on_saved(int(step))
 
     def close(self) -> None:
         """Hand over what was announced."""

@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from muster.config.budget import Budget
+from muster.config.checkpointing import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.fitting import check_names, fitted
@@ -33,7 +34,7 @@ _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
 _POINTS = ("searcher", "warm_start", "points")
-_CADENCE = "your script decides when it validates and checkpoints"
+_CADENCE = "your script decides when it validates"
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
 Patience = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
@@ -57,8 +58,9 @@ class ExperimentConfig(Section):
         distributed: How several slots train together: by Horovod, by `torch.distributed` (DDP), or by a launcher of your own (none:
             one process on each machine, with all of its slots).
         max_restarts: Failed runs of a trial that are repeated; it fails with the next one.
-        checkpoint_policy: Which checkpoints after validations count: those that beat the experiment's
-            best, all, or none.
+        checkpoint_policy: After which validations `trial.should_checkpoint()` asks for a checkpoint: those that beat the trial's best so
+            far, all, or none. Before a trial is stopped it asks for one in any case.
+        min_checkpoint_period: How far the trial may train without one, whatever the policy; null is any distance.
         preemption_timeout: Seconds between a signal and its enforcement.
         upload_timeout: Seconds that a successor waits for announced checkpoints of its predecessor.
         hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits
@@ -77,7 +79,6 @@ class ExperimentConfig(Section):
     }
     refused: ClassVar[Mapping[str, str]] = {
         "min_validation_period": _CADENCE,
-        "min_checkpoint_period": _CADENCE,
         "perform_initial_validation": _CADENCE,
         "bind_mounts": f"{_NO_CONTAINER}; it sees the machine's folders",
         "integrations": "webhooks and Pachyderm cannot be set here",
@@ -102,7 +103,8 @@ class ExperimentConfig(Section):
     max_restarts: int = Field(default=5, ge=0, le=10_000)
     environment: Environment = Environment()
     checkpoint_storage: CheckpointStorage = CheckpointStorage()
-    checkpoint_policy: Literal["best", "all", "none"] = "best"
+    checkpoint_policy: CheckpointPolicy = "best"
+    min_checkpoint_period: CheckpointPeriod | None = None
     preemption_timeout: int = Field(default=3600, ge=0, le=7 * 86_400)
     upload_timeout: int = Field(default=300, ge=1, le=86_400)
     hang_timeout: Patience = 60

@@ -117,7 +117,7 @@ class Trainer:
         Args:
             train: The training data; its batch is that of all ranks together.
             validation: Its metrics are means over all of it.
-            checkpoint_every: As often as it is validated where nothing is said.
+            checkpoint_every: As the experiment's `checkpoint_policy` and `min_checkpoint_period` say where nothing is said.
 
         Returns:
             The last validation's metrics; empty where there was none in this run.
@@ -144,7 +144,7 @@ class Trainer:
             is_validated = held_out is not None and (is_over or now.is_due(validate_every))
             if held_out is not None and is_validated:
                 found = self._validate(held_out)
-            if is_over or (now.is_due(checkpoint_every) if checkpoint_every else is_validated):
+            if is_over or self._is_save_due(checkpoint_every, is_validated):
                 self._save(state)
                 saved_at = now.step
             if self._trial.should_stop():
@@ -152,6 +152,11 @@ class Trainer:
         if saved_at != self.progress.step:
             self._save(state)
         return found
+
+    def _is_save_due(self, every: Period | None, is_validated: bool) -> bool:
+        if every:
+            return self.progress.is_due(every)
+        return self._trial.should_checkpoint(self.progress.step, validated=is_validated)
 
     def _batches(self, shares: Shares, until: Period) -> Iterator[Iterator[Part]]:
         while not self.progress.has_reached(until):

@@ -14,9 +14,8 @@ from muster.wire.codec import (
     MAX_FRAME_BYTES,
     Decoder,
     encode,
-    read_trial_file,
-    trial_file_text,
 )
+from muster.wire.description import TrialFile, read_trial_file, trial_file_text
 from muster.wire.disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_full, write_pid
 from muster.wire.frames import (
     DAEMON_FRAMES,
@@ -59,7 +58,6 @@ from muster.wire.frames import (
     Seated,
     Signalled,
     Started,
-    TrialFile,
     Welcome,
 )
 from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid

@@ -3,11 +3,10 @@
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, fields
-from pathlib import Path
+from dataclasses import fields
 
 from muster.errors import Rejected
-from muster.wire.frames import Frame, TrialFile
+from muster.wire.frames import Frame
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
@@ -55,19 +54,3 @@ class Decoder:
             return kind(**{name: value for name, value in content.items() if name in known})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Rejected("frame_invalid", f"no message of this protocol: {error!r}") from error
-
-
-def read_trial_file(path: str) -> TrialFile:
-    """Raises Rejected where the file is not a description of a trial."""
-    try:
-        with Path(path).open(encoding="utf-8") as source:
-            content = json.load(source)
-        known = {part.name for part in fields(TrialFile)}
-        return TrialFile(**{name: value for name, value in content.items() if name in known})
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise Rejected("trial_file", f"{path} does not describe a trial: {error}") from error
-
-
-def trial_file_text(trial: TrialFile) -> str:
-    """The file's text."""
-    return json.dumps(asdict(trial))

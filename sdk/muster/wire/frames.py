@@ -1,4 +1,4 @@
-"""Every frame, and the file that describes a trial to its ranks."""
+"""Every frame."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
@@ -294,27 +294,3 @@ RANK_FRAMES: tuple[type[Frame], ...] = (Hello, Point, Checkpoint, Acknowledge, S
 WORKER_FRAMES: tuple[type[Frame], ...] = (Welcome, Refused, Journaled, Signalled, Decided, Join, Leave)
 DAEMON_FRAMES: tuple[type[Frame], ...] = (Greeting, Launch, OpenRendezvous, Kill, Forget, Quit)
 PARENT_FRAMES: tuple[type[Frame], ...] = (Process, Ready)
-
-
-@dataclass(frozen=True, slots=True)
-class TrialFile:
-    """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
-
-    `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`.
-    """
-
-    socket: str
-    size: int
-    hparams: dict[str, Json]
-    seed: int
-    checkpoints: str
-    latest_checkpoint: str | None = None
-    time_metric: str | None = None
-    data: dict[str, Json] = field(default_factory=dict)
-    distributed: str = "horovod"
-    optimizations: dict[str, Json] = field(default_factory=dict)
-    worker: str = ""
-    disk: str = ""
-    watch: str = ""
-    metric: str = ""
-    on_nan: str = "continue"

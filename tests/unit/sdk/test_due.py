@@ -1,0 +1,77 @@
+"""When a script is told that a checkpoint is due."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+import muster
+from muster import wire
+from muster._trial import Trial
+from muster._trial.due import Due
+from muster._trial.pulse import Heart
+from muster._trial.settings import load_surroundings
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [("best", [1, 3, 6]), ("all", [1, 2, 3, 4, 5, 6]), ("none", [])],
+)
+def test_validations_make_one_due_by_the_policy(policy: str, expected: list[int]) -> None:
+    due = Due(policy, None, "loss", smaller_is_better=True)
+    asked = []
+    for step, loss in enumerate([5.0, 6.0, 4.0, 4.0, math.nan, 3.0], start=1):
+        due.on_validation({"loss": loss})
+        if due.is_due(step, is_ending=False):
+            asked.append(step)
+            due.on_saved(step)
+    assert asked == expected
+
+
+def test_what_was_best_stays_due_until_it_is_saved() -> None:
+    due = Due("best", None, "accuracy", smaller_is_better=False)
+    due.on_validation({"accuracy": 0.5})
+    due.on_validation({"accuracy": 0.4})
+    assert due.is_due(2, is_ending=False)
+    due.on_saved(2)
+    due.on_validation({"accuracy": 0.5, "other": 1.0})
+    assert not due.is_due(3, is_ending=False)
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    """A trial without a platform, of an experiment that asks for a checkpoint every ten steps."""
+    description = wire.TrialFile(
+        socket="",
+        size=1,
+        hparams={},
+        seed=0,
+        checkpoints=str(tmp_path),
+        metric="loss",
+        checkpoint_policy="none",
+        checkpoint_period=10,
+    )
+    return Trial(description, load_surroundings(), None, None, Heart("", 0))
+
+
+def _save(trial: muster.Trial, step: int) -> None:
+    with trial.checkpoint(step) as folder:
+        (folder / "state").write_text(str(step))
+
+
+def test_a_period_bounds_what_a_failure_costs(trial: Trial) -> None:
+    asked = []
+    for step in range(1, 40):
+        if step == 15:
+            _save(trial, step)
+        if trial.should_checkpoint(step, validated=False):
+            asked.append(step)
+            _save(trial, step)
+    assert asked == [10, 25, 35]
+
+
+def test_before_the_end_what_is_not_saved_is(trial: Trial) -> None:
+    _save(trial, 3)
+    trial._stopping = True
+    assert not trial.should_checkpoint(3)
+    assert trial.should_checkpoint(4)
