@@ -277,7 +277,7 @@ def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:
     """Looks whether the ranks of this machine still move."""
     spec = spec_of(kept.allocation)
     patience = Patience(spec.hang_timeout_s, spec.start_timeout_s)
-    return Watch(places.watch, kept.run.seat, patience, tools.machine.kind == "cpu")
+    return Watch(places.watch, patience, tools.machine.kind == "cpu")
 
 
 def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:

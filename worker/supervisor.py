@@ -145,11 +145,13 @@ class Supervisor:
         run = context.run
         if run.state is not RunState.RUNNING or run.doomed or run.seat.members > 1:
             return
-        reason = context.watch.look(context.started.values(), self._tools.clock.monotonic())
+        reason = context.watch.look(run.seat, context.started.values(), self._tools.clock.monotonic())
         if reason is None:
             return
         for rank, stack in context.watch.stacks():
-            context.tail.say(f"rank {rank} waits here (most recent call first):\n{stack}", "error")
+            context.tail.say(
+                f"rank {run.seat.first_rank + rank} waits here (most recent call first):\n{stack}", "error"
+            )
         self.update(context, core.on_doomed(run, reason, "user"))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:

@@ -36,43 +36,42 @@ FRAMES = 20
 class Watch:
     """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
 
-    def __init__(self, folder: Path, seat: Seat, patience: Patience, is_cpu: bool) -> None:
-        """Watch the ranks of a seat; `is_cpu`: they compute on processors. On others, waiting may keep a processor busy."""
+    def __init__(self, folder: Path, patience: Patience, is_cpu: bool) -> None:
+        """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
         self._folder = folder
-        self._seat = seat
         self._patience = patience
         self._is_cpu = is_cpu
         self._doubt = Doubt()
         self._read_to: dict[int, int] = {}
 
-    def look(self, sessions: Iterable[int], now: float) -> str | None:
+    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> str | None:
         """Why the run is to be ended for hanging; None while it is not. `sessions` are those of its ranks."""
-        pulses = self._pulses(frozenset(sessions))
+        pulses = self._pulses(seat.ranks, frozenset(sessions))
         silence = silence_of(pulses.values(), self._patience)
         if silence is None:
             self._doubt = Doubt()
             return None
         if not wants_look(silence, self._doubt, now):
             return None
-        self._doubt = on_look(self._doubt, self._sights(pulses), now, self._moving_processor(silence))
+        self._doubt = on_look(self._doubt, self._sights(pulses), now, self._moving_processor(silence, seat))
         return describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
-        """Each rank's number, and where it was last seen."""
+        """Each local rank's number, and where it was last seen."""
         for local_rank, sight in sorted(self._doubt.sights.items()):
             frames = sight.stack.splitlines()[:FRAMES] if sight.stack else ["  (it did not answer)"]
-            yield self._seat.first_rank + local_rank, "\n".join(frames)
+            yield local_rank, "\n".join(frames)
 
-    def _moving_processor(self, silence: Silence) -> float:
-        if self._seat.size == 1:
+    def _moving_processor(self, silence: Silence, seat: Seat) -> float:
+        if seat.size == 1:
             return MOVING_ALONE if self._is_cpu or silence.is_start else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
-    def _pulses(self, sessions: frozenset[int]) -> dict[int, Pulse]:
+    def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Pulse]:
         """The records, absent where the process in it is none of this run's."""
         data = b""
         with _opened(self._folder / PULSES) as file:
-            data = os.pread(file, self._seat.ranks * RECORD_BYTES, 0) if file is not None else b""
+            data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         pulses = {}
         for rank, pulse in enumerate(read_pulses(data)):
             is_ours = pulse.phase is not Phase.ABSENT and _session_of(pulse.pid) in sessions

@@ -65,11 +65,11 @@ class Doubt:
 
 def silence_of(pulses: Iterable[Pulse], patience: Patience) -> Silence | None:
     """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
-    work that has no steps, for which the others wait."""
+    work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together."""
     heard = [pulse for pulse in pulses if pulse.phase is not Phase.ABSENT]
     if not heard or any(pulse.phase is Phase.BUSY for pulse in heard):
         return None
-    is_start = any(pulse.phase is Phase.STARTING for pulse in heard)
+    is_start = all(pulse.phase is Phase.STARTING for pulse in heard)
     patience_s = patience.start_s if is_start else patience.hang_s
     if patience_s is None:
         return None

@@ -37,10 +37,12 @@ def _watched(pulses: list[Pulse], sights: list[Sight], moving: float = 0.2) -> f
 
 def test_a_gang_hangs_a_minute_after_the_expected_step() -> None:
     assert _watched([_pulse(100), _pulse(101)], [Sight("train.py:7", 3.0)]) == pytest.approx(163, abs=5)
+    never_steps = _pulse(10, Phase.STARTING, 0.0)
+    assert _watched([_pulse(100), never_steps], [Sight("train.py:7", 3.0)]) == pytest.approx(162, abs=5)
 
 
 def test_before_its_first_steps_it_has_the_time_to_start() -> None:
-    starting = [_pulse(100), _pulse(10, Phase.STARTING, 0.0)]
+    starting = [_pulse(100, Phase.STARTING), _pulse(10, Phase.STARTING, 0.0)]
     assert _watched(starting, [Sight("train.py:7", 3.0)]) == pytest.approx(1902, abs=150)
 
 
