@@ -112,7 +112,7 @@ class Trial:
         """Record training metrics at `step`. Only rank 0's count; it costs some microseconds.
 
         Raises:
-            Rejected: The step is no whole number of at least 0, or a metric is not one number; a loss is NaN, and the config says `on_nan: restart`.
+            Rejected: The step is no whole number of at least 0, or a metric is not one number; a loss is NaN, and the config says `on_nan: fail` or `restart`.
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)

@@ -14,7 +14,7 @@ class Losses:
     """
 
     def __init__(self, policy: str, metric: str) -> None:
-        """`policy`: continue, stop or restart."""
+        """`policy`: continue, stop, fail or restart."""
         self._policy = policy
         self._metric = metric
         self.have_ended = False
@@ -32,7 +32,7 @@ class Losses:
                 self._on_nan(step, name)
 
     def _on_nan(self, step: int, name: str) -> None:
-        if self._policy == "restart":
+        if self._policy != "stop":
             raise Rejected(
                 "metric_nan", f"{name} is NaN at step {step}, and on_nan is {self._policy}", place=name
             )

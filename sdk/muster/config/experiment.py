@@ -66,8 +66,8 @@ class ExperimentConfig(Section):
         hang_timeout: Seconds beyond the expected step after which a trial in which nothing moves is ended and started again; null waits
             for ever.
         start_timeout: The same for its first steps, from `muster.trial()` on.
-        on_nan: What becomes of a trial that reports a NaN as a loss, or as the searcher's metric: it goes on, stops with what it has, or
-            fails and is started again from its newest checkpoint.
+        on_nan: What becomes of a trial that reports a NaN as a loss, or as the searcher's metric: it goes on, stops with what it has, fails
+            for good, or fails and is started again from its newest checkpoint.
     """
 
     ignored: ClassVar[Mapping[str, object]] = {
@@ -109,7 +109,7 @@ class ExperimentConfig(Section):
     upload_timeout: int = Field(default=300, ge=1, le=86_400)
     hang_timeout: Patience = 60
     start_timeout: Patience = 1800
-    on_nan: Literal["continue", "stop", "restart"] = "continue"
+    on_nan: Literal["continue", "stop", "fail", "restart"] = "continue"
     reproducibility: Reproducibility = Reproducibility()
     distributed: Distributed = "horovod"
     optimizations: Optimizations = Optimizations()

@@ -25,7 +25,7 @@ class LogPolicy(Section):
 
     Attributes:
         name: Stands with the run whose output matched; null takes the pattern itself. `CUDA OOM` and `ECC Error` are there by
-            default, as labels: an entry of that name without a pattern switches one off.
+            default, as labels, and `on_nan`, which carries out `on_nan: fail`: an entry of that name without a pattern switches one off.
         pattern: A regular expression as for RE2, looked for anywhere in a line.
         action: `cancel_retries`: a run that fails is the trial's last. `exclude_node`: later runs of the trial are not placed on
             the machine whose rank printed it. `label` (also `none`): the name only.
@@ -51,6 +51,7 @@ class LogPolicy(Section):
 DEFAULT_POLICIES = (
     LogPolicy(name="CUDA OOM", pattern=".*CUDA out of memory.*"),
     LogPolicy(name="ECC Error", pattern=".*uncorrectable ECC error encountered.*"),
+    LogPolicy(name="on_nan", pattern="is NaN at step [0-9]+, and on_nan is fail", action="cancel_retries"),
 )
 
 

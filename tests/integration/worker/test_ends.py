@@ -63,3 +63,12 @@ async def test_a_trial_can_start_again_where_its_loss_is_no_number(
     ended = await _end(platform, platform.allocation("nan-restart", code, ONE, spec={"on_nan": "restart"}))
     assert (ended.exit_code, ended.fault, ended.step) == (1, "user", 5)
     assert "loss is NaN at step 5" in (ended.reason or "")
+
+
+async def test_a_trial_can_fail_for_good_where_its_loss_is_no_number(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    code = platform.add_code(code_in(tmp_path, DIVERGES))
+    ended = await _end(platform, platform.allocation("nan-fail", code, ONE, spec={"on_nan": "fail"}))
+    assert (ended.exit_code, ended.fault, ended.step) == (1, "user", 5)
+    assert [(met.name, met.action) for met in ended.policies] == [("on_nan", "cancel_retries")]
