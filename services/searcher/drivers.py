@@ -102,7 +102,9 @@ class Drivers:
         experiment = await entities.lock_experiment(unit.connection, experiment_id)
         if experiment is None:
             return
-        trials = await entities.lock_live_trials(unit.connection, experiment_id)
+        search = (await self.desk.searches.borrow(unit, experiment)).search
+        named = search.named_by(operations)
+        trials = await entities.lock_trials(unit.connection, experiment_id, named) if named else ()
         loaded, turn = await self.desk.begin(unit, experiment, trials)
         # A model takes its time over a proposal.
         await asyncio.to_thread(turn.tell, operations) if loaded.search.learns else turn.tell(operations)

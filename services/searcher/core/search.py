@@ -5,7 +5,7 @@ their points.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from muster.config import ExperimentConfig
 from services.searcher.core.budget import Spending
@@ -184,6 +184,10 @@ class Search:
     def key_of(self, trial: int) -> str | None:
         """Return the name that a program gave a trial."""
         return self._driven.key_of(trial) if self._driven else None
+
+    def named_by(self, operations: Sequence[Operation]) -> list[int]:
+        """Return the trials that must be in hand where a program tells this."""
+        return self._driven.named_by(operations) if self._driven else []
 
     def tell(self, operations: Iterable[Operation]) -> Told:
         """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""

@@ -41,7 +41,8 @@ class Turn:
     """Takes events in any number, then `decide` once.
 
     Where `missing` names trials after the events, they must be given to `go_on`; where `needs_rest` is true then, the experiment's other
-    live trials must be given to `end_rest`, because the whole search ends. Commands want all live trials from the beginning.
+    live trials must be given to `end_rest`, because the whole search ends. Commands want all live trials from the beginning; what a program
+    tells, those that the search says are named by it.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ def create(key: str, **more: object) -> Operation:
 
 
 def tell(made: World, *operations: Operation) -> None:
-    made.turn(lambda turn: turn.tell(operations))
+    made.tell(operations)
 
 
 def events(made: World, after: int = 0) -> list[DriverEvent]:

@@ -124,10 +124,13 @@ class World:
         self.experiment = Experiment(EXPERIMENT, 1, NOW)
         self.search = Search(self.config, SEED)
 
-    def turn(self, act: Callable[[Turn], None], number: int | None = None) -> Decision:
-        """One transaction; `number` is the trial that it is about, None: commands have all."""
+    def turn(
+        self, act: Callable[[Turn], None], number: int | None = None, named: Sequence[int] | None = None
+    ) -> Decision:
+        """One transaction; `number` is the trial that it is about, `named` are those of what a program tells, None: commands have all."""
         before = self.trials
-        known = self.trials.values() if number is None else [self.trials[number]]
+        about = named if number is None else [number]
+        known = self.trials.values() if about is None else [self.trials[each] for each in about]
         turn = Turn(self.config, self.experiment, known, self.search, self.now)
         act(turn)
         if number is not None:
@@ -149,7 +152,11 @@ class World:
 
     def begin(self) -> Decision:
         decision = self.turn(Turn.begin)
-        return self.turn(lambda turn: turn.tell(self.program)) if self.program else decision
+        return self.tell(self.program) if self.program else decision
+
+    def tell(self, operations: Sequence[Operation]) -> Decision:
+        """Have the search's program say something, with none but the trials in hand that this names."""
+        return self.turn(lambda turn: turn.tell(operations), named=self.search.named_by(operations))
 
     def restart(self) -> None:
         """Loses the search, and rebuilds it from its journal as the database gives it back."""

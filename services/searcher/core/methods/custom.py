@@ -119,6 +119,13 @@ class Custom(KeepsItsTotal):
             self._take(operation, f"operations[{index}]", answer)
         return answer
 
+    def named_by(self, operations: Sequence[Operation]) -> list[int]:
+        """Return the trials of which operations speak: the last words, of all that wait for a decision."""
+        found = {self._runners[each.key].trial for each in operations if each.key in self._runners}
+        if any(each.verb in (Verb.SHUTDOWN, Verb.FAIL) for each in operations):
+            found |= {runner.trial for runner in self._runners.values() if runner.is_undecided}
+        return sorted(trial for trial in found if trial is not None)
+
     def plan_start(self) -> list[Step]:
         return []
 
