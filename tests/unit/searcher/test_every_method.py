@@ -27,6 +27,7 @@ from tests.unit.searcher.world import (
     config,
     hyperband,
     median,
+    pbt,
     run_search,
     stored,
 )
@@ -56,19 +57,20 @@ AIMS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A search: how many trials it makes in all, and how many at once; `program`: what is told of it at its beginning."""
+    """A search: how many trials it makes in all, and how many at once; `program`: what is told of it at its beginning; `most`: of a search
+    whose trials follow from its results, how many they may be."""
 
     searcher: dict[str, object]
     trials: int = 16
     concurrent: int = 4
     space: dict[str, object] | None = None
+    program: tuple[Operation, ...] = ()
+    most: int = 0
 
     @property
     def is_fixed(self) -> bool:
         """Whether there are no other points in the stead of invalid ones."""
         return self.searcher["name"] in ("single", "grid", "custom")
-
-    program: tuple[Operation, ...] = ()
 
     def config(self) -> ExperimentConfig:
         return config(self.searcher, self.space or MIXED)
@@ -112,6 +114,8 @@ METHODS: dict[str, Case] = {
     "async_halving by promotion, with tpe": Case(asha(stop_once=False, sampler=EARLY)),
     "hyperband": Case(hyperband(), 17),
     "hyperband of long rungs": Case(hyperband(max_time=60, min_time=8, divisor=2.5, concurrent=3), 14, 3),
+    "pbt": Case(pbt(), 5, 5, most=20),
+    "pbt by turns": Case(pbt(concurrent=2), 5, 2, most=20),
     **{f"async_halving with {name}": Case(asha(sampler=name)) for name in ("quasi_random", "nsga2")},
     "async_halving with tpe": Case(asha(sampler=EARLY)),
     "median_stopping with tpe, two metrics and a limit": Case(median(sampler="tpe", **AIMS)),
@@ -145,7 +149,7 @@ class Story:
     def happen(self, world: World, between: Callable[[World], object] = lambda world: None) -> World:
         run_search(
             world, self.loss, chaos=random.Random(self.seed), max_step=MAX_STEP, fates=self.fates,
-            restarts=0.02, between=between,
+            restarts=0.02, saves_every=2 * (world.config.searcher.name == "pbt"), between=between,
         )  # fmt: skip
         return world
 
@@ -165,7 +169,7 @@ def test_a_search_makes_its_trials_and_no_more_keeps_its_limits_and_ends(name: s
     case, world = METHODS[name], METHODS[name].world()
     story.happen(world)
     assert sorted(world.trials) == list(range(1, made_by(case, world) + 1))
-    assert world.search.planned() == case.trials
+    assert world.search.planned() == made_by(case, world) - replaced(case, world)
     assert world.most_open <= case.concurrent
     assert world.search.is_exhausted
     assert all(is_in_space(trial.point, name) for trial in world.trials.values())
@@ -311,9 +315,25 @@ def is_in_space(point: Point, name: str) -> bool:
 
 
 def made_by(case: Case, world: World) -> int:
-    """How many trials there are in the end: invalid ones are replaced and not counted."""
+    """How many trials there are in the end: invalid ones are replaced and not counted, copies come as results have it."""
+    made = case.trials + replaced(case, world)
+    if not case.most:
+        return made
+    copies = sum(trial.source is not None for trial in world.trials.values())
+    assert made <= len(world.trials) <= made + copies + ends_early(world)
+    assert len(world.trials) - replaced(case, world) <= case.most
+    return len(world.trials)
+
+
+def replaced(case: Case, world: World) -> int:
+    """How many invalid trials there were, in the stead of which others came."""
     invalid = sum(trial.state is TrialState.INVALID for trial in world.trials.values())
-    return case.trials + (0 if case.is_fixed else invalid)
+    return 0 if case.is_fixed else invalid
+
+
+def ends_early(world: World) -> int:
+    """How many trials ended before their time: in a population a new point comes after one where nothing can be copied."""
+    return sum(trial.state is not TrialState.STOPPED for trial in world.trials.values())
 
 
 def end_by_the_rules(world: World) -> ExperimentState:
