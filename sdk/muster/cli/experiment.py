@@ -10,7 +10,17 @@ import typer
 from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
-from muster.cli.options import Contains, Follow, Names, Number, Overrides, Rank, Stream, Tail
+from muster.cli.options import (
+    Contains,
+    ExperimentStates,
+    Follow,
+    Names,
+    Number,
+    Overrides,
+    Rank,
+    Stream,
+    Tail,
+)
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
 from muster.cli.sources import code_folder, read_source
 from muster.cli.steering import add_steering
@@ -60,7 +70,7 @@ def create(
 
 @verb(app, "list")
 def list_(
-    state: Annotated[list[str] | None, typer.Option("--state", help="Only those. Repeatable.")] = None,
+    state: ExperimentStates = None,
     label: Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="The archived ones instead.")] = False,

@@ -1,8 +1,27 @@
 """Arguments and options that several commands share."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
+
+
+def word_of(enum: str, *more: str) -> Callable[[str], str]:
+    """Return a parser of the words of an enum of the API, and some more.
+
+    They are looked up only when one is given: the models take their time to be imported.
+    """
+
+    def parse(value: str) -> str:
+        from muster.client import models
+
+        words = [*(word.value for word in getattr(models, enum)), *more]
+        if value not in words:
+            raise typer.BadParameter(f"{value!r} is none of {', '.join(words)}")
+        return value
+
+    return parse
+
 
 Number = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its number or id.")]
 TrialName = Annotated[str, typer.Argument(metavar="TRIAL", help="31.4 (trial 4 of experiment 31) or its id.")]
@@ -14,10 +33,28 @@ Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on printing unt
 Rank = Annotated[int | None, typer.Option("--rank", min=0, help="Only this rank.")]
 Contains = Annotated[str | None, typer.Option("--contains", help="Only lines that hold this text.")]
 Stream = Annotated[
-    str | None, typer.Option("--stream", help="Only what stdout, stderr or the platform itself wrote.")
+    str | None,
+    typer.Option(
+        "--stream",
+        parser=word_of("LogStream"),
+        metavar="STREAM",
+        help="Only what stdout, stderr or the platform itself wrote.",
+    ),
 ]
 Tail = Annotated[
     int | None, typer.Option("--tail", min=1, max=1000, help="Only this many last lines of each trial.")
+]
+ExperimentStates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--state", parser=word_of("ExperimentState"), metavar="STATE", help="Only those. Repeatable."
+    ),
+]
+TrialStates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--state", parser=word_of("TrialState", "invalid"), metavar="STATE", help="Only those. Repeatable."
+    ),
 ]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Only this metric. Repeatable.")]
 PoolName = Annotated[str | None, typer.Option("--pool", help="Only this pool.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
-from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName
+from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName, TrialStates
 from muster.cli.output import emit, emit_each, facts, out, size, slots, table
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ app = noun("Look at trials, their metrics, logs and checkpoints.")
 def list_(
     experiment: Number,
     best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
-    state: Annotated[list[str] | None, typer.Option("--state", help="Only those. Repeatable.")] = None,
+    state: TrialStates = None,
 ) -> None:
     """List an experiment's trials."""
     from muster.cli.views import trial_columns, trial_row

@@ -5,7 +5,10 @@ from typing import Unpack
 
 from muster.client import models
 from muster.client.paging import Items, LogFilter, follow, log_query, pages
-from muster.client.transport import Reference, Transport, segment
+from muster.client.transport import Query, Reference, Transport, segment
+
+INVALID = "invalid"
+"""Beside the states: what its script called so."""
 
 
 class Trials:
@@ -17,8 +20,15 @@ class Trials:
     def list(
         self, experiment: Reference, *, states: Sequence[str] = (), best_first: bool = False
     ) -> Items[models.Trial]:
-        """Return an experiment's trials by number, or by the search's metric, best first."""
-        query = {"state": states, "order": "best" if best_first else "number"}
+        """Return an experiment's trials by number, or by the search's metric, best first.
+
+        `states`: only those; `invalid` is one of them here, and such a trial is not in `error`.
+        """
+        query: Query = {
+            "state": [state for state in states if state != INVALID],
+            "invalid": INVALID in states if states else None,
+            "order": "best" if best_first else "number",
+        }
         return pages(
             self._transport, models.TrialPage, f"/v1/experiments/{segment(experiment)}/trials", query
         )

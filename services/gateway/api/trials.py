@@ -98,6 +98,11 @@ class ListTrialsRequest(PageRequest):
     experiment: Reference
     state: Annotated[list[TrialState], Field(max_length=8)] = []
     order: TrialOrder = TrialOrder.NUMBER
+    invalid: bool | None = Field(
+        default=None,
+        description="Those that their scripts called invalid: true, these beside the states given, or alone; false, none of them; "
+        "left out, they are in `error`.",
+    )
 
 
 class FrontTrial(Resource):

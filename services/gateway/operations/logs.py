@@ -58,7 +58,7 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     lines: list[LogLine] = []
     while len(lines) < request.limit:
         async with call.doors.database.tenant(call.tenant) as connection:
-            rows = await store.load_trials(connection, experiment.id, [], number - 1, 1)
+            rows = await store.load_trials(connection, experiment.id, store.ALL, number - 1, 1)
         if not rows:
             return LogPage(items=lines)
         trial = _Trial(rows[0].id, rows[0].number)
@@ -96,7 +96,9 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
         while True:
             async with call.doors.database.tenant(call.tenant) as connection:
                 experiment = await experiment_in(connection, request.experiment)
-                rows = await store.load_trials(connection, experiment.id, [], _last(trials), _TRIALS_AT_ONCE)
+                rows = await store.load_trials(
+                    connection, experiment.id, store.ALL, _last(trials), _TRIALS_AT_ONCE
+                )
             for row in rows:
                 trials[row.number] = _Trial(row.id, row.number)
             if after and trials:

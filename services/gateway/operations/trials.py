@@ -105,14 +105,14 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
 async def _load_trials(
     connection: Any, experiment: Any, request: ListTrialsRequest, position: Position | None
 ) -> Sequence[Any]:
-    states = [str(state) for state in request.state]
+    standing = store.Standing([str(state) for state in request.state], request.invalid)
     limit = request.limit + 1
     if request.order is TrialOrder.NUMBER:
         above = int(str(position[0])) if position else None
-        return await store.load_trials(connection, experiment.id, states, above, limit)
+        return await store.load_trials(connection, experiment.id, standing, above, limit)
     after = None
     if position:
         after = (None if position[0] is None else float(position[0]), int(str(position[1])))
     return await store.load_best_trials(
-        connection, experiment.id, states, experiment.smaller_is_better, after, limit
+        connection, experiment.id, standing, experiment.smaller_is_better, after, limit
     )

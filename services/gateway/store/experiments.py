@@ -1,10 +1,26 @@
 """Experiments, trials and runs as they are listed, and the submission itself; what is said of them comes by `projections`."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Row, Uuid, and_, any_, bindparam, func, insert, or_, select
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Row,
+    Uuid,
+    and_,
+    any_,
+    bindparam,
+    false,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -12,6 +28,28 @@ from services.gateway.store.tables import counter, experiment, run, trial
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Which trials: in one of these states (none: in any), and called invalid by their scripts: True, these too, or alone; False, none of these."""
+
+    states: Sequence[str] = ()
+    invalid: bool | None = None
+
+    @property
+    def condition(self) -> ColumnElement[bool]:
+        """As the database understands it."""
+        is_in = trial.c.state.in_(self.states) if self.states else true()
+        is_invalid = func.coalesce(trial.c.changed["invalid"].as_boolean(), false())
+        if self.invalid is None:
+            return is_in
+        if not self.invalid:
+            return and_(is_in, not_(is_invalid))
+        return or_(is_in, is_invalid) if self.states else is_invalid
+
+
+ALL = Standing()
 
 
 async def next_number(connection: AsyncConnection, tenant: UUID) -> int:
@@ -80,12 +118,15 @@ async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, i
 
 
 async def load_trials(
-    connection: AsyncConnection, experiment_id: UUID, states: Sequence[str], above: int | None, limit: int
+    connection: AsyncConnection,
+    experiment_id: UUID,
+    standing: Standing,
+    above: int | None,
+    limit: int,
 ) -> Sequence[Row[Any]]:
     """In the order of their numbers, those above `above`."""
     query = select(trial).where(trial.c.experiment == experiment_id)
-    if states:
-        query = query.where(trial.c.state.in_(states))
+    query = query.where(standing.condition)
     if above is not None:
         query = query.where(trial.c.number > above)
     return (await connection.execute(query.order_by(trial.c.number).limit(limit))).all()
@@ -94,7 +135,7 @@ async def load_trials(
 async def load_best_trials(
     connection: AsyncConnection,
     experiment_id: UUID,
-    states: Sequence[str],
+    standing: Standing,
     smaller_is_better: bool,
     after: tuple[float | None, int] | None,
     limit: int,
@@ -105,8 +146,7 @@ async def load_best_trials(
     value = trial.c.best_value if smaller_is_better else -trial.c.best_value
     rank = func.coalesce(value, worst)
     query = select(trial, rank.label("rank")).where(trial.c.experiment == experiment_id)
-    if states:
-        query = query.where(trial.c.state.in_(states))
+    query = query.where(standing.condition)
     if after is not None:
         at = worst if after[0] is None else after[0]
         query = query.where(or_(rank > at, and_(rank == at, trial.c.number > after[1])))

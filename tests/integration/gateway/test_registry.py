@@ -178,6 +178,31 @@ async def test_versions_are_found_by_number_alias_and_latest(
     assert download["checkpoint"] == str(seeded.checkpoint) and download["files"][0]["path"] == "model.pt"
 
 
+async def test_trials_are_listed_by_where_they_stand(api: httpx.AsyncClient, others: Others) -> None:
+    """What a script calls invalid is in error to machines, and apart from what failed in lists, as in the experiment's counts."""
+    from tests.integration.gateway.seeding import trial_changed
+    from tests.integration.gateway.test_experiments import create
+
+    made = await create(api)
+    for number, state, invalid in ((1, "error", True), (2, "error", False), (3, "completed", False)):
+        told = trial_changed(made, number, state=state, invalid=invalid)
+        await others.announce("searcher", DEFAULT_TENANT, told)
+    path = f"/v1/experiments/{made['number']}/trials"
+
+    async def shown(*states: str, **more: str) -> list[int]:
+        found = await api.get(path, params={"state": list(states), **more})
+        return [trial["number"] for trial in found.json()["items"]]
+
+    async def is_told() -> bool:
+        return len(await shown()) == 3
+
+    await eventually(is_told)
+    assert await shown(invalid="true") == await shown(invalid="true", order="best") == [1]
+    assert await shown("error") == [1, 2]
+    assert await shown("error", invalid="false") == [2]
+    assert await shown("completed", invalid="true") == [1, 3]
+
+
 async def test_the_best_trials_come_first(api: httpx.AsyncClient, others: Others) -> None:
     from tests.integration.gateway.seeding import trial_changed
     from tests.integration.gateway.test_experiments import create

@@ -233,6 +233,31 @@ def test_a_trial_s_warnings_stand_where_it_is_described(shell: Shell) -> None:
     assert described["warnings"] == [line["text"]]
 
 
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [
+        (
+            ("trial", "list", "31"),
+            "queued, running, parked, stopping, completed, stopped, error, cancelled, invalid",
+        ),
+        (
+            ("experiment", "list"),
+            "submitted, active, paused, stopping, completed, cancelled, error, rejected",
+        ),
+    ],
+)
+def test_a_state_is_one_of_the_words_that_there_are(
+    shell: Shell, command: tuple[str, ...], others: str
+) -> None:
+    refused = shell(*command, "--state", "finished")
+    assert refused.code == 2 and others in " ".join(refused.err.replace("│", " ").split())
+    assert not shell.requests
+    listed = shell("trial", "list", "31", "--state", "invalid", "--state", "error")
+    assert listed.code == 0
+    asked = shell.requests[-1].url.params
+    assert (asked.get_list("state"), asked["invalid"]) == (["error"], "true")
+
+
 def test_steering_says_the_state(shell: Shell) -> None:
     ended = shell("experiment", "pause", "31")
     assert ended.code == 0 and "paused" in ended.err

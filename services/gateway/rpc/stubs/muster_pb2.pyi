@@ -1157,18 +1157,20 @@ class ListTrialLogsRequest(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListTrialsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "experiment", "state", "order")
+    __slots__ = ("limit", "cursor", "experiment", "state", "order", "invalid")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
+    INVALID_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
     experiment: str
     state: _containers.RepeatedScalarFieldContainer[TrialState]
     order: TrialOrder
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ...) -> None: ...
+    invalid: bool
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
 
 class ListWorkersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "pool")
