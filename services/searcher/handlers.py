@@ -12,7 +12,7 @@ from muster.config import ExperimentConfig, load_config
 from services.searcher import events
 from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment
-from services.searcher.core.ledger import Holding
+from services.searcher.core.ledger import Holding, Used
 from services.searcher.core.limits import check_budget, millis
 from services.searcher.core.machines import ExperimentState
 from services.searcher.core.results import Result
@@ -157,6 +157,7 @@ class EventHandlers:
             since_ms=millis(since or run.granted_at),
             until_ms=None if until is None else millis(until),
             price=self.desk.prices.get(run.pool, 0.0),
+            pool=run.pool,
         )
 
     async def _submit(self, unit: Unit, delivery: Delivery[SubmissionCommitted]) -> Done | None:
@@ -209,9 +210,26 @@ class CommandHandlers:
             CancelExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.CANCEL)),
             KillExperiment: self._handler(lambda turn, _: turn.cancel(Wanted.KILL)),
             FinishExperiment: self._handler(lambda turn, _: turn.finish()),
-            EditSearch: self._handler(_edit),
+            EditSearch: self._on_edits,
             ArchiveExperiment: self._handler(lambda turn, command: turn.archive(command.archived)),
         }
+
+    async def _on_edits(self, unit: Unit, batch: list[Delivery[EditSearch]]) -> None:
+        """A search that gets its first budget must know what its trials have used that are over."""
+        for delivery in batch:
+            past = await entities.load_used(unit.connection, delivery.message.experiment_id)
+            await self._carry_out(unit, delivery, partial(self._edit, past=past))
+
+    def _edit(self, turn: Turn, command: EditSearch, past: Used) -> None:
+        edit = Edit(
+            max_trials=command.max_trials,
+            max_concurrent_trials=command.max_concurrent_trials,
+            slot_hours=command.slot_hours,
+            cost=command.cost,
+            deadline_ms=None if command.deadline is None else millis(command.deadline),
+            lifted=command.lifted,
+        )
+        turn.edit(edit, command.operation_id, past, self.desk.price_of(turn.config))
 
     def _handler(self, act: Callable[[Turn, Any], None]) -> Callable[[Unit, list[Delivery[Any]]], Any]:
         async def handle(unit: Unit, batch: list[Delivery[Any]]) -> None:
@@ -235,18 +253,6 @@ class CommandHandlers:
             unit.emit(_refused(command, error), cause=delivery)
             return
         await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), (delivery,))])
-
-
-def _edit(turn: Turn, command: EditSearch) -> None:
-    edit = Edit(
-        max_trials=command.max_trials,
-        max_concurrent_trials=command.max_concurrent_trials,
-        slot_hours=command.slot_hours,
-        cost=command.cost,
-        deadline_ms=None if command.deadline is None else millis(command.deadline),
-        lifted=command.lifted,
-    )
-    turn.edit(edit, command.operation_id)
 
 
 def _submission(delivery: Delivery[SubmissionCommitted], config: ExperimentConfig | None) -> Submission:

@@ -2,7 +2,7 @@
 whose last reports never come, and searches whose programs never do."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from services.searcher import events
@@ -15,6 +15,7 @@ from services.searcher.store.capacity import Searching
 from services.searcher.store.news import Overdue
 from shared.bus import Unit, Units
 from shared.clock import Clock
+from shared.ids import PoolName
 from shared.loops import repeat
 
 SAFETY_S = 5.0
@@ -30,6 +31,8 @@ class Loops:
     drivers: Drivers
     clock: Clock
     settings: SearcherSection
+    counted: dict[PoolName, float] = field(default_factory=dict)
+    """The prices at which searches with a limit of cost were last seen to."""
 
     async def announce(self) -> None:
         """Tell progress, best and results, each experiment's at most once a round; runs until cancelled."""
@@ -97,7 +100,10 @@ class Loops:
     async def keep_budgets_once(self) -> None:
         async with self.units.system() as unit:
             await self._read_prices(unit)
-            due = await capacity.load_due(unit.connection, unit.now)
+            due = dict.fromkeys(await capacity.load_due(unit.connection, unit.now))
+            prices = dict(self.desk.prices)
+            if prices != self.counted:
+                due |= dict.fromkeys(await capacity.load_costed(unit.connection))
         for each in due:
             async with self.units.tenant(each.tenant) as unit:
                 experiment = await entities.lock_experiment(unit.connection, each.experiment)
@@ -105,8 +111,11 @@ class Loops:
                     continue
                 trials = await entities.lock_live_trials(unit.connection, each.experiment)
                 loaded, turn = await self.desk.begin(unit, experiment, trials)
+                turn.price(prices)
                 turn.keep_budget()
                 await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
+        self.counted.clear()
+        self.counted.update(prices)
 
     async def _read_prices(self, unit: Unit) -> None:
         self.desk.prices.clear()

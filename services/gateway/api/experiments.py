@@ -119,7 +119,7 @@ class ExperimentDetail(Experiment):
     max_concurrent_trials: int | None = Field(
         default=None, description="How many trials its search has open at once, now; 0: as many as there are."
     )
-    budget: ExperimentBudget | None = Field(default=None, description="None: it was submitted without one.")
+    budget: ExperimentBudget | None = Field(default=None, description="None: it has none.")
 
 
 class ExperimentPage(Resource):

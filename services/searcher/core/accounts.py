@@ -11,7 +11,7 @@ from shared.tuples import changed
 def accounted(experiment: Experiment, search: Search) -> Experiment:
     """Return the experiment with its limits, what is used of them, how many trials they leave, and when they are to be looked at next."""
     spending = search.spending
-    if spending is None:
+    if not spending.is_counting:
         return experiment
     limits, used = spending.limits, spending.used
     terms = changed(

@@ -11,8 +11,9 @@ from dataclasses import replace
 from muster.config import ExperimentConfig
 from services.searcher.core.editing import Edit
 from services.searcher.core.forecast import Course, Forecast
-from services.searcher.core.ledger import HOUR_MS, Holding, Ledger, Used
+from services.searcher.core.ledger import HOUR_MS, Holding, Ledger, Opening, Prices, Used
 from services.searcher.core.limits import Limit, Limits
+from shared.ids import PoolName
 
 UNKNOWN_SHARE = 16
 """Until it is known what a trial takes, it is reckoned at this part of the budget."""
@@ -24,9 +25,13 @@ CAUTION = 1.25
 
 
 class Spending:
-    """What a search has used, and may use still; an index that the journal's events advance."""
+    """What a search has used, and may use still; an index that the journal's events advance.
+
+    Without a budget nothing is counted, until the search is given one.
+    """
 
     def __init__(self, config: ExperimentConfig) -> None:
+        self.is_counting = config.budget is not None
         self.limits = Limits()
         self.now_ms = 0
         self._config = config
@@ -46,11 +51,18 @@ class Spending:
         """From now on; `price`: of a slot for an hour, until one is granted."""
         self.limits, self._began_ms, self._price = limits, self.now_ms, price
 
-    def edited(self, edit: Edit) -> Limits:
-        """Return the limits after a change. Raises Rejected where one is passed already."""
+    def open(self, opening: Opening) -> None:
+        """Count from now on, in a search that was begun without a budget."""
+        self.is_counting, self.now_ms = True, opening.now_ms
+        self._began_ms, self._price = opening.now_ms, opening.price
+        self._ledger = Ledger(opening.past, opening.accounts)
+
+    def edited(self, edit: Edit, opening: Opening | None = None) -> Limits:
+        """Return the limits after a change; `opening` where nothing was counted. Raises Rejected where one is passed already."""
         limits = self.limits.edited(edit)
         if edit.is_of_budget:
-            limits.check(self.used, self.now_ms)
+            used, now_ms = (self.used, self.now_ms) if opening is None else (opening.used, opening.now_ms)
+            limits.check(used, now_ms)
         return limits
 
     @property
@@ -75,6 +87,15 @@ class Spending:
         if asked_ms is not None and holding.until_ms is not None:
             self._slowest_ms = max(self._slowest_ms, holding.until_ms - asked_ms)
 
+    def misprized(self, prices: Prices) -> list[PoolName]:
+        """Return the pools in which its runs hold slots at another price."""
+        return self._ledger.misprized(prices)
+
+    def on_price(self, pool: PoolName, price: float) -> None:
+        """Count what runs hold in a pool at this price from now on."""
+        self._ledger.price(pool, price, self.now_ms)
+        self._price = price
+
     def on_created(self, trial: int, branch: int, decide_at: float | None, source: int | None = None) -> None:
         """Take in a new trial; `source`: the one from whose newest checkpoint it goes on."""
         self._open[trial] = Course(decide_at, self._reached.get(source or 0, 0.0))
@@ -85,10 +106,12 @@ class Spending:
         course = self._open.get(trial)
         if course is None:
             return
-        self._forecast.on_reached(course, time, self._ledger.of(trial, self.now_ms))
+        self._forecast.on_reached(
+            course, time, self._ledger.of(trial, self.now_ms) if self.is_counting else None
+        )
         self._reached[trial] = course.reached
         course.decide_at = decide_at
-        if is_leaving:
+        if is_leaving and self.is_counting:
             self._asked_ms.setdefault(trial, self.now_ms)
 
     def on_parked(self, trial: int) -> None:
@@ -107,7 +130,7 @@ class Spending:
         self._open.pop(trial, None)
         if (course := self._paused.pop(trial, None)) is not None:
             self._rungs[course.reached] -= 1
-        if is_finished:
+        if is_finished and self.is_counting:
             self._forecast.on_finished(self._ledger.of(trial, self.now_ms))
 
     # --- what it bears

@@ -157,7 +157,7 @@ class Closing:
 
     def _end_of_budget(self) -> str | None:
         search = self._journal.search
-        if search.ended_by is None or search.spending is None:
+        if search.ended_by is None:
             return None
         return end_said(search.ended_by, search.spending.limits, is_used_up=False)
 

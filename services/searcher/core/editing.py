@@ -67,14 +67,5 @@ def check_edit(config: ExperimentConfig, edit: Edit, made: int) -> None:
         )
 
 
-def not_counted() -> Rejected:
-    """The refusal of a limit for a search whose runs were not counted from the first."""
-    return _refused(
-        "it was submitted without a budget, so what it has used is not counted",
-        "budget",
-        "finish it early, or fork it with a budget",
-    )
-
-
 def _refused(message: str, place: str, hint: str) -> Rejected:
     return Rejected("not_editable", message, place, hint)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from uuid import UUID
 
 from muster.config import Point
+from services.searcher.core.ledger import NEW, Account
 from services.searcher.core.machines import (
     EXPERIMENT,
     TRIAL,
@@ -176,6 +177,7 @@ class Trial(NamedTuple):
         closed: Set once the request has ended and the trial is not wanted again.
         source: The trial that it is a copy of; `start_checkpoint` is that one's, from which it starts.
         checkpoint: Its own newest that is stored.
+        account: What its runs have used, and hold.
     """
 
     id: TrialId
@@ -201,6 +203,7 @@ class Trial(NamedTuple):
     source: int | None = None
     start_checkpoint: CheckpointId | None = None
     checkpoint: Checkpoint | None = None
+    account: Account = NEW
     best: Mark | None = None
     latest: Mark | None = None
     reason: str | None = None

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from services.searcher.core.ledger import Holding
+from services.searcher.core.ledger import Account, Holding, Opening, Used
 from services.searcher.core.limits import Limits
 from services.searcher.core.methods.custom import Operation, Verb
 from services.searcher.core.methods.port import Ruling
@@ -74,9 +74,34 @@ def read_opening(facts: Facts) -> tuple[Limits | None, float]:
     return (Limits(**limits), read_number(facts, "price")) if limits else (None, 0.0)
 
 
+def write_opening(opening: Opening) -> Facts:
+    """What was known where a search that ran was counted from then on."""
+    return {
+        "now_ms": opening.now_ms,
+        "price": opening.price,
+        "past": asdict(opening.past),
+        "accounts": {str(trial): asdict(account) for trial, account in opening.accounts.items()},
+    }
+
+
+def read_known(facts: Facts) -> Opening | None:
+    """What was known where a search was given its first budget."""
+    known: Any = facts.get("opening")
+    if known is None:
+        return None
+    accounts = {int(trial): read_account(account) for trial, account in known["accounts"].items()}
+    return Opening(known["now_ms"], known["price"], Used(**known["past"]), accounts)
+
+
+def read_account(facts: Any) -> Account:
+    """What the runs of a trial have used, and hold."""
+    held = None if facts["held"] is None else read_holding(facts["held"])
+    return Account(facts["run"], held, Used(**facts["past"]))
+
+
 def read_holding(facts: Any) -> Holding:
-    """What a run holds, or has held."""
-    return Holding(*(facts[field.name] for field in fields(Holding)))
+    """What a run holds, or has held; older journals do not say of which pool."""
+    return Holding(**{field.name: facts[field.name] for field in fields(Holding) if field.name in facts})
 
 
 def write_ruling(ruling: Ruling) -> Facts:

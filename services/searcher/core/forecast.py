@@ -15,14 +15,14 @@ from services.searcher.core.ledger import NOTHING, Used
 
 @dataclass(slots=True)
 class Course:
-    """How far a trial has come: the time of its last decision, what it had used then, and the time of its next one.
+    """How far a trial has come: the time of its last decision, what it had used then (None: nobody counted), and the time of its next one.
 
     While it pauses, there is none: None.
     """
 
     decide_at: float | None
     reached: float = 0.0
-    used: Used = NOTHING
+    used: Used | None = NOTHING
 
 
 class Forecast:
@@ -43,12 +43,13 @@ class Forecast:
             return self._told
         return _times(self._used, (self._max_time or 1.0) / self._time)
 
-    def on_reached(self, course: Course, time: float, used: Used) -> None:
-        """Take in that a trial has come from its last decision to this one."""
+    def on_reached(self, course: Course, time: float, used: Used | None) -> None:
+        """Take in that a trial has come from its last decision to this one, having used so much; None: nobody counts."""
         if self._max_time is None or time <= course.reached:
             return
-        self._time += time - course.reached
-        self._used += _times(course.used, -1.0) + used
+        if used is not None and course.used is not None:
+            self._time += time - course.reached
+            self._used += _times(course.used, -1.0) + used
         course.reached, course.used = time, used
 
     def on_finished(self, used: Used) -> None:
@@ -79,7 +80,7 @@ class Forecast:
         if whole is None:
             return None
         due = _times(whole, units / (self._max_time or 1.0))
-        since = used + _times(course.used, -1.0)
+        since = NOTHING if course.used is None else used + _times(course.used, -1.0)
         return Used(
             max(0.0, due.wall_ms - since.wall_ms),
             max(0.0, due.slot_ms - since.slot_ms),

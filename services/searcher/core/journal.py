@@ -13,11 +13,11 @@ from typing import Any, Literal
 from pydantic import JsonValue
 
 from muster.config import ExperimentConfig
-from services.searcher.core.budget import Spending
 from services.searcher.core.editing import Edit
 from services.searcher.core.facts import (
     Facts,
     read_holding,
+    read_known,
     read_number,
     read_opening,
     read_operations,
@@ -25,11 +25,12 @@ from services.searcher.core.facts import (
     read_suggestions,
     read_whole,
     write_moves,
+    write_opening,
     write_operation,
     write_ruling,
     write_told,
 )
-from services.searcher.core.ledger import Holding
+from services.searcher.core.ledger import Holding, Opening, Prices
 from services.searcher.core.limits import Limit, Limits
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.methods.port import RULES, Ending, Ruling
@@ -38,14 +39,14 @@ from services.searcher.core.objectives import Scored
 from services.searcher.core.results import Reading, Result
 from services.searcher.core.search import Search
 from services.searcher.core.warm import Warmth
-from shared.errors import Broken
+from shared.ids import PoolName
 
 MOST_SAID = 300
 """So much of a value is said in words."""
 
 Kind = Literal[
     "warmed", "started", "judged", "parked", "ended", "observed", "widened", "edited", "granted", "released",
-    "limited", "told", "paused", "resumed", "stopping", "finished", "stored",
+    "limited", "priced", "told", "paused", "resumed", "stopping", "finished", "stored",
 ]  # fmt: skip
 
 
@@ -89,7 +90,7 @@ class Journal:
         self.search = search
         self.position = position
         self.entries: list[Entry] = []
-        if search.spending is not None:
+        if search.spending.is_counting:
             search.spending.tell_time(now_ms)
 
     def warm(self, warmth: Warmth) -> None:
@@ -145,10 +146,12 @@ class Journal:
         self._append("widened", {"limit": limit, **write_moves(moves)})
         return moves
 
-    def edit(self, edit: Edit) -> Moves:
-        moves = self.search.edit(edit)
+    def edit(self, edit: Edit, opening: Opening | None = None) -> Moves:
+        """`opening`: where the search is given its first budget."""
+        moves = self.search.edit(edit, opening)
         changes = {name: value for name, value in asdict(edit).items() if value not in (None, ())}
-        self._append("edited", {"changes": changes, **write_moves(moves)})
+        known: Facts = {} if opening is None else {"opening": write_opening(opening)}
+        self._append("edited", {"changes": changes, **known, **write_moves(moves)})
         return moves
 
     def tell(self, operations: Sequence[Operation]) -> Told:
@@ -161,17 +164,23 @@ class Journal:
     def hold(self, trial: int, run: int, holding: Holding) -> None:
         """Count what a run holds, or has held; where there is no budget, or it is known, nothing is written."""
         spending = self.search.spending
-        if spending is None or not spending.is_news(trial, run, holding):
+        if not spending.is_counting or not spending.is_news(trial, run, holding):
             return
         spending.on_holding(trial, run, holding)
         self._append(
             "released" if holding.is_over else "granted", {"trial": trial, "run": run, **asdict(holding)}
         )
 
+    def price(self, prices: Prices) -> None:
+        """Count what runs hold at these prices, by their pools, from now on."""
+        spending = self.search.spending
+        for pool in spending.misprized(prices):
+            spending.on_price(pool, prices[pool])
+            self._append("priced", {"pool": pool, "price": prices[pool]})
+
     def limit(self, is_stopping: bool) -> Limit | None:
         """The limit of the budget because of which trials are to stop now, or to be ended if they are stopping."""
-        spending = self.search.spending
-        limit = None if spending is None else spending.reached(is_stopping)
+        limit = self.search.spending.reached(is_stopping)
         if limit is not None:
             self._append("limited", {"is_stopping": is_stopping, "limit": limit})
         return limit
@@ -194,7 +203,7 @@ class Journal:
 
     def _append(self, kind: Kind, facts: Facts) -> None:
         self.position += 1
-        if self.search.spending is not None:
+        if self.search.spending.is_counting:
             facts = {**facts, "at_ms": self.search.spending.now_ms}
         self.entries.append(Entry(self.position, kind, facts))
 
@@ -203,7 +212,7 @@ def recompute(search: Search, entry: Entry) -> Facts:
     """Tell `search` the event of `entry`, and return the decision that it makes now, given the points of the one before."""
     facts = entry.facts
     search.remember(read_suggestions(facts))
-    if search.spending is not None:
+    if search.spending.is_counting:
         search.spending.tell_time(read_whole(facts, "at_ms"))
     match entry.kind:
         case "warmed":
@@ -233,15 +242,17 @@ def recompute(search: Search, entry: Entry) -> Facts:
         case "edited":
             changes: Any = facts["changes"]
             lifted = tuple(changes.get("lifted", ()))
-            return write_moves(search.edit(Edit(**{**changes, "lifted": lifted})))
+            return write_moves(search.edit(Edit(**{**changes, "lifted": lifted}), read_known(facts)))
         case "told":
             return write_told(search.tell(read_operations(facts)))
         case "granted" | "released":
-            _spending(search).on_holding(
+            search.spending.on_holding(
                 read_whole(facts, "trial"), read_whole(facts, "run"), read_holding(facts)
             )
+        case "priced":
+            search.spending.on_price(PoolName(str(facts["pool"])), read_number(facts, "price"))
         case "limited":
-            return {"limit": _spending(search).reached(bool(facts["is_stopping"]))}
+            return {"limit": search.spending.reached(bool(facts["is_stopping"]))}
         case "paused" | "stopping":
             search.pause()
         case "resumed":
@@ -278,9 +289,3 @@ def replay(config: ExperimentConfig, seed: int, entries: Iterable[Entry]) -> Dif
 def _said(value: JsonValue) -> str:
     text = json.dumps(value)
     return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
-
-
-def _spending(search: Search) -> Spending:
-    if search.spending is None:
-        raise Broken("the journal counts runs of a search without a budget")
-    return search.spending

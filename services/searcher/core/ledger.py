@@ -1,18 +1,28 @@
 """What the runs of a search have used and use now, by the scheduler's times: slots, and their price where it is told."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from shared.ids import PoolName
 
 HOUR_MS = 3_600_000
+
+Prices = Mapping[PoolName, float]
+"""Of a slot for an hour."""
+
+NOWHERE = PoolName("")
+"""The pool of a run of which older journals do not tell it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A run's slots (less than one: a part of one) from `since_ms` on, and what one of them costs for an hour; `until_ms` None: it has them still."""
+    """A run's slots (less than one: a part of one) of a pool from `since_ms` on, and what one of them costs for an hour; `until_ms` None: it has them still."""
 
     slots: float
     since_ms: int
     until_ms: int | None = None
     price: float = 0.0
+    pool: PoolName = NOWHERE
 
     @property
     def is_over(self) -> bool:
@@ -36,46 +46,110 @@ class Used:
     def __add__(self, other: "Used") -> "Used":
         return Used(self.wall_ms + other.wall_ms, self.slot_ms + other.slot_ms, self.cost + other.cost)
 
+    def __sub__(self, other: "Used") -> "Used":
+        return Used(self.wall_ms - other.wall_ms, self.slot_ms - other.slot_ms, self.cost - other.cost)
+
 
 NOTHING = Used()
 
 
-class Ledger:
-    """An index of runs. A run is counted once, in whatever order its grant and its end are told."""
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What the runs of one trial have used: a run counts once, in whatever order its grant and its end are told.
 
-    def __init__(self) -> None:
-        self._held: dict[int, Holding] = {}
-        self._newest: dict[int, int] = {}
-        self._trials: dict[int, Used] = {}
-        self._past = NOTHING
+    Attributes:
+        run: The newest run.
+        held: What it holds now.
+        past: What was used before that.
+    """
 
-    def is_news(self, trial: int, run: int, holding: Holding) -> bool:
+    run: int = 0
+    held: Holding | None = None
+    past: Used = NOTHING
+
+    def is_news(self, run: int, holding: Holding) -> bool:
         """Whether that is not known yet: a newer run, other slots, or the end of the run that has slots."""
-        newest = self._newest.get(trial, 0)
-        held = self._held.get(trial)
-        if run != newest or held is None:
-            return run > newest
-        return holding.is_over or holding.slots != held.slots
+        if run != self.run or self.held is None:
+            return run > self.run
+        return holding.is_over or holding.slots != self.held.slots
 
-    def take(self, trial: int, run: int, holding: Holding) -> None:
-        """Take in what a run holds, or has held.
-
-        A run's price is what it was when its slots were granted; other slots count from `since_ms` on.
-        """
-        held = self._held.pop(trial, None)
+    def told(self, run: int, holding: Holding) -> "Account":
+        """Return the account after hearing what a run holds, or has held; other slots of the same run count from `since_ms` on, at its price."""
+        past, held = self.past, self.held
         if held is not None:
-            is_same = self._newest[trial] == run
-            until = holding.until_ms if is_same and holding.until_ms is not None else holding.since_ms
-            self._book(trial, replace(held, until_ms=max(until, held.since_ms)))
+            is_same = self.run == run
+            until_ms = holding.until_ms if is_same and holding.until_ms is not None else holding.since_ms
+            past += replace(held, until_ms=max(until_ms, held.since_ms)).used(until_ms)
             if is_same and holding.is_over:
-                return
+                return Account(run, None, past)
             if is_same:
                 holding = replace(holding, price=held.price)
-        self._newest[trial] = run
         if holding.is_over:
-            self._book(trial, holding)
-        else:
-            self._held[trial] = holding
+            return Account(run, None, past + holding.used(holding.since_ms))
+        return Account(run, holding, past)
+
+    def priced(self, price: float, now_ms: int) -> "Account":
+        """Return the account with what is held counting at another price from now on."""
+        if self.held is None:
+            return self
+        now_ms = max(now_ms, self.held.since_ms)
+        past = self.past + self.held.used(now_ms)
+        return Account(self.run, replace(self.held, since_ms=now_ms, price=price), past)
+
+    def used(self, now_ms: int) -> Used:
+        """What all its runs have used by now."""
+        return self.past if self.held is None else self.past + self.held.used(now_ms)
+
+
+NEW = Account()
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is known where a search that runs is counted from now on: what a slot costs, what trials that are over have used, and the
+    accounts of the others."""
+
+    now_ms: int
+    price: float = 0.0
+    past: Used = NOTHING
+    accounts: Mapping[int, Account] = field(default_factory=dict)
+
+    @property
+    def used(self) -> Used:
+        """What it has used by now."""
+        total = self.past
+        for account in self.accounts.values():
+            total += account.used(self.now_ms)
+        return total
+
+
+class Ledger:
+    """The accounts of all trials, and their sum; `past`: what was used before there was one."""
+
+    def __init__(self, past: Used = NOTHING, accounts: Mapping[int, Account] | None = None) -> None:
+        self._accounts: dict[int, Account] = {}
+        self._held: dict[int, Holding] = {}
+        self._past = past
+        for trial, account in sorted((accounts or {}).items()):
+            self._put(trial, account)
+
+    def is_news(self, trial: int, run: int, holding: Holding) -> bool:
+        """Whether that is not known yet."""
+        return self._of(trial).is_news(run, holding)
+
+    def take(self, trial: int, run: int, holding: Holding) -> None:
+        """Take in what a run holds, or has held."""
+        self._put(trial, self._of(trial).told(run, holding))
+
+    def price(self, pool: PoolName, price: float, now_ms: int) -> None:
+        """Count what runs hold in a pool at this price from now on."""
+        for trial in [trial for trial, held in self._held.items() if held.pool == pool]:
+            self._put(trial, self._of(trial).priced(price, now_ms))
+
+    def misprized(self, prices: Prices) -> list[PoolName]:
+        """Return the pools in which runs hold slots at another price."""
+        held = self._held.values()
+        return sorted({each.pool for each in held if prices.get(each.pool, each.price) != each.price})
 
     def used(self, now_ms: int) -> Used:
         """What all runs have used by now."""
@@ -86,9 +160,7 @@ class Ledger:
 
     def of(self, trial: int, now_ms: int) -> Used:
         """What the runs of one trial have used by now."""
-        held = self._held.get(trial)
-        past = self._trials.get(trial, NOTHING)
-        return past if held is None else past + held.used(now_ms)
+        return self._of(trial).used(now_ms)
 
     @property
     def slots(self) -> float:
@@ -100,7 +172,12 @@ class Ledger:
         """What the slots that runs hold now cost for a millisecond."""
         return sum(held.slots * held.price for held in self._held.values()) / HOUR_MS
 
-    def _book(self, trial: int, over: Holding) -> None:
-        used = over.used(over.since_ms)
-        self._past += used
-        self._trials[trial] = self._trials.get(trial, NOTHING) + used
+    def _of(self, trial: int) -> Account:
+        return self._accounts.get(trial, NEW)
+
+    def _put(self, trial: int, account: Account) -> None:
+        self._past += account.past - self._of(trial).past
+        self._accounts[trial] = account
+        self._held.pop(trial, None)
+        if account.held is not None:
+            self._held[trial] = account.held

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from muster.config import ExperimentConfig
 from services.searcher.core.budget import Spending
-from services.searcher.core.editing import Edit, check_edit, not_counted
+from services.searcher.core.editing import Edit, check_edit
 from services.searcher.core.fitting import fit
 from services.searcher.core.invalid import InvalidTrials
+from services.searcher.core.ledger import Opening
 from services.searcher.core.limits import Limit, Limits
 from services.searcher.core.methods.choose import make_method, places_of
 from services.searcher.core.methods.custom import Custom, Operation
@@ -41,7 +42,7 @@ class Search:
         self._seed = seed
         self._sampler = make_sampler(config, seed)
         self._follow(config, RULES)
-        self.spending = Spending(config) if config.budget else None
+        self.spending = Spending(config)
         self._limit = self._concurrent = places_of(config)
         self._waiting = Waiting(self.spending)
         self._fitted: Limit | None = None
@@ -122,7 +123,7 @@ class Search:
         `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
         """
         config = self._config
-        if self.spending is not None and limits is not None:
+        if limits is not None:
             self.spending.begin(limits, price)
             fitted = fit(config, limits, price, self.spending.now_ms)
             config, self._fitted = fitted.config, fitted.limit
@@ -139,14 +140,14 @@ class Search:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
             for standing in standings_of(ruling, ranked) if self._tells_rungs else ():
                 self._sampler.reach(trial, standing)
-        if self.spending is not None and ruling.counted:
+        if ruling.counted:
             self.spending.on_ruled(trial, time, ruling.decide_at, ruling.stop or ruling.pause)
         return ruling
 
     def observe(self, trial: int, result: Scored | None) -> None:
         """Take in what a trial has come to, None where it failed."""
-        reached = self._judged.pop(trial, None)
-        self._sampler.observe(trial, observation_of(self._objectives, result, reached))
+        observation = observation_of(self._objectives, result, self._judged.pop(trial, None))
+        self._sampler.observe(trial, observation)
 
     def remember(self, suggestions: Mapping[int, Suggestion]) -> None:
         """Make these trials with the points that they were given once, as soon as it is their turn."""
@@ -165,8 +166,7 @@ class Search:
         """Take in that a trial which the search has had pause is parked; return what takes its place."""
         self._open.remove(trial)
         self._held.add(trial)
-        if self.spending is not None:
-            self.spending.on_parked(trial)
+        self.spending.on_parked(trial)
         self._add(self._method.on_parked(trial))
         return self._filled()
 
@@ -174,8 +174,7 @@ class Search:
         """Take in that a trial's request closed for good; return what takes its place."""
         self._open.discard(trial)
         self._held.discard(trial)
-        if self.spending is not None:
-            self.spending.on_ended(trial, ending is Ending.FINISHED)
+        self.spending.on_ended(trial, ending is Ending.FINISHED)
         if ending is Ending.INVALID:
             self._invalid.add(trial, self._method.planned())
         self._add(self._method.on_ended(trial, ending))
@@ -192,14 +191,14 @@ class Search:
     def tell(self, operations: Iterable[Operation]) -> Told:
         """Take in what a program says. Raises Rejected or Conflict where it makes no sense; the search is of no use then."""
         if self._driven is None:
-            name = self._config.searcher.name
-            raise Conflict(
-                "not_driven", f"the searcher is '{name}': programs drive searchers that are 'custom'"
+            said = (
+                f"the searcher is '{self._config.searcher.name}': programs drive searchers that are 'custom'"
             )
+            raise Conflict("not_driven", said)
         answer = self._driven.tell(completed(self._config, operations))
         for start in answer.withdrawn:
             self._waiting.remove(start)
-        self._waiting.extend(answer.starts)
+        self._waiting.extend(self._method, answer.starts)
         kept = [step for step in answer.going_on if step.trial not in self._held]
         for step in answer.going_on:
             if step.trial in self._held:
@@ -212,16 +211,20 @@ class Search:
         self._plan_more()
         return self._filled()
 
-    def edit(self, edit: Edit) -> Moves:
-        """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed."""
+    def edit(self, edit: Edit, opening: Opening | None = None) -> Moves:
+        """Go so far from now on; trials that are open stay. Return what fits now. Raises Rejected, and then nothing has changed.
+
+        `opening`: what is known where the search had no budget until now, and is given one.
+        """
         check_edit(self._config, edit, self._made)
-        limits = self.spending.edited(edit) if self.spending is not None else None
-        if edit.is_of_budget and limits is None:
-            raise not_counted()
-        if edit.max_trials is not None or self.closed:
+        limits = self.spending.edited(edit, opening)
+        if edit.max_trials is not None:
             self._waiting.resize(self._method, edit.max_trials)
-        if self.spending is not None and limits is not None:
-            self.spending.limits = limits
+        elif self.closed:
+            self._waiting.reopen(self._method)
+        if opening is not None:
+            self.spending.open(opening)
+        self.spending.limits = limits
         if edit.max_concurrent_trials is not None:
             self._limit = self._concurrent = edit.max_concurrent_trials
         self._plan_more()
@@ -261,7 +264,7 @@ class Search:
 
     def _add(self, steps: Iterable[Step]) -> None:
         """Take in what to do with free places; where the search has given up, nothing begins any more."""
-        self._waiting.extend(steps)
+        self._waiting.extend(self._method, steps)
         if self.gave_up is not None:
             self._waiting.forget_starts()
 
@@ -278,8 +281,7 @@ class Search:
             elif step.trial in self._held:
                 self._held.remove(step.trial)
                 self._open.add(step.trial)
-                if self.spending is not None:
-                    self.spending.on_going_on(step.trial, step.decide_at)
+                self.spending.on_going_on(step.trial, step.decide_at)
                 going_on.append(step)
         return Moves(tuple(created), tuple(going_on), None if was_closed else self.closed)
 
@@ -288,14 +290,12 @@ class Search:
         number = self._created
         self._open.add(number)
         decide_at = self._method.on_created(number, start.branch)
-        if self.spending is not None:
-            self.spending.on_created(number, start.branch, decide_at, start.source)
+        self.spending.on_created(number, start.branch, decide_at, start.source)
         suggestion = self._points.choose(number, start)
         if self._copying is not None:
             self._copying.on_point(number, suggestion.point)
-        seed = Stream(self._seed, number).seed()
-        memo, key = suggestion.memo, self.key_of(number)
-        return Proposal(number, suggestion.point, seed, decide_at, memo, start.source, key)
+        seed, key = Stream(self._seed, number).seed(), self.key_of(number)
+        return Proposal(number, suggestion.point, seed, decide_at, suggestion.memo, start.source, key)
 
     def _ranked(self, value: float) -> float:
         if not math.isfinite(value):

@@ -18,7 +18,7 @@ from services.searcher.core.editing import Edit
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Mark, Trial
 from services.searcher.core.journal import Journal
 from services.searcher.core.judging import Judging
-from services.searcher.core.ledger import Holding
+from services.searcher.core.ledger import NOTHING, Holding, Opening, Prices, Used
 from services.searcher.core.limits import end_said, limits_of, millis
 from services.searcher.core.machines import (
     EXPERIMENT,
@@ -53,7 +53,7 @@ class Turn:
         search: Search,
         now: datetime,
     ) -> None:
-        self._config = config
+        self.config = config
         self._changes = Changes(experiment, trials, now, config.resources.slot_range[1])
         self._journal = Journal(search, experiment.position, millis(now))
         self._places = Places(self._changes)
@@ -87,20 +87,19 @@ class Turn:
         """
         self._journal.warm(warmth)
         self._changes.is_announced = True
-        limits = limits_of(self._config, submitted or self._changes.now)
+        limits = limits_of(self.config, submitted or self._changes.now)
         moves = self._journal.start(limits, price)
         self._changes.experiment = changed(
             self.experiment,
             planned=self._journal.search.planned() or None,
-            priority=self._config.resources.priority,
+            priority=self.config.resources.priority,
         )
         self._places.fill(moves)
         self._closing.end_rest(())
 
     def on_granted(self, number: int, run: int, holding: Holding | None = None) -> None:
+        self._hold(number, run, holding)
         trial = self._changes[number]
-        if holding is not None:
-            self._journal.hold(number, run, holding)
         if trial.is_final or run <= trial.run:
             return
         trial = changed(trial, run=run)
@@ -130,14 +129,13 @@ class Turn:
 
     def on_resized(self, number: int, run: int, holding: Holding) -> None:
         """Take in that a run has other slots."""
-        self._journal.hold(number, run, holding)
+        self._hold(number, run, holding)
 
     def on_run_ended(
         self, number: int, ended: Ended, is_requeued: bool, holding: Holding | None = None
     ) -> None:
+        self._hold(number, ended.run, holding)
         trial = self._changes[number]
-        if holding is not None:
-            self._journal.hold(number, ended.run, holding)
         if trial.is_final or (trial.ended is not None and trial.ended.run >= ended.run):
             return
         trial = changed(trial, ended=ended, run=max(trial.run, ended.run))
@@ -176,7 +174,7 @@ class Turn:
     def widen(self, idle: Idle) -> None:
         """Make more trials while slots stand idle, or go back to as many as the config says; see `widening`."""
         search = self._journal.search
-        limit = choose_limit(self._config, search.concurrent, search.open, idle)
+        limit = choose_limit(self.config, search.concurrent, search.open, idle)
         if self.experiment.state is ExperimentState.ACTIVE and limit is not None and limit != search.limit:
             self._places.fill(self._journal.widen(limit))
 
@@ -194,10 +192,17 @@ class Turn:
         self._require(GOING, "finished")
         self._closing.stop(ExperimentTrigger.COMPLETE, "finished early by a person", Wanted.STOP)
 
-    def edit(self, edit: Edit, operation: UUID) -> None:
-        """Let the search go so far from now on. Raises Conflict where it is over, Rejected where it cannot be changed so."""
+    def edit(self, edit: Edit, operation: UUID, past: Used = NOTHING, price: float = 0.0) -> None:
+        """Let the search go so far from now on. Raises Conflict where it is over, Rejected where it cannot be changed so.
+
+        `past`: what its trials that are over have used, and `price`: of a slot for an hour, where it is given its first budget.
+        """
         self._require(GOING, "edited")
-        self._places.fill(self._journal.edit(edit))
+        opening = None
+        if edit.is_of_budget and not self._journal.search.spending.is_counting:
+            accounts = {trial.number: trial.account for trial in self._changes.live()}
+            opening = Opening(millis(self._changes.now), price, past, accounts)
+        self._places.fill(self._journal.edit(edit, opening))
         search, terms = self._journal.search, changed(self.experiment.terms, operation=operation)
         if edit.max_concurrent_trials is not None:
             terms = changed(terms, max_concurrent_trials=edit.max_concurrent_trials)
@@ -211,21 +216,23 @@ class Turn:
         self._require(GOING, "told anything")
         Driving(self._changes, self._journal, self._places, self._closing).tell(operations)
 
+    def price(self, prices: Prices) -> None:
+        """Count what runs hold at these prices, by their pools, from now on."""
+        if not self.experiment.is_final:
+            self._journal.price(prices)
+
     def keep_budget(self) -> None:
         """Stop the trials at a limit of the budget, and end those that have not stopped when the last of it is used."""
         state = self.experiment.state
         if state is not ExperimentState.STOPPING and state not in GOING:
             return
-        limit, spending = (
-            self._journal.limit(state is ExperimentState.STOPPING),
-            self._journal.search.spending,
-        )
-        if limit is None or spending is None:
+        limit = self._journal.limit(state is ExperimentState.STOPPING)
+        if limit is None:
             return
         if state is ExperimentState.STOPPING:
             self._closing.hurry(Wanted.KILL)
         else:
-            said = end_said(limit, spending.limits, is_used_up=True)
+            said = end_said(limit, self._journal.search.spending.limits, is_used_up=True)
             self._closing.stop(ExperimentTrigger.COMPLETE, said, Wanted.STOP)
 
     def archive(self, archived: bool) -> None:
@@ -259,6 +266,14 @@ class Turn:
         if self.experiment.state not in states:
             state = self.experiment.state
             raise Conflict(f"experiment_is_{state}", f"an experiment that is {state} cannot be {done}")
+
+    def _hold(self, number: int, run: int, holding: Holding | None) -> None:
+        """Count what a run holds, or has held: on its trial's account, and in the journal where there is a budget."""
+        trial = self._changes[number]
+        if holding is not None and trial.account.is_news(run, holding):
+            self._changes.put(changed(trial, account=trial.account.told(run, holding)), is_dirty=False)
+        if holding is not None:
+            self._journal.hold(number, run, holding)
 
     def _park(self, trial: Trial) -> None:
         if trial.wanted is Wanted.PARK:

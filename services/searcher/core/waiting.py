@@ -8,13 +8,12 @@ from collections.abc import Iterable
 from services.searcher.core.budget import Spending
 from services.searcher.core.limits import Limit
 from services.searcher.core.methods.port import GoOn, SearchMethod, Start, Step
-from shared.errors import Rejected
 
 
 class Waiting:
-    """A queue of steps; `spending` None: there is no budget. `closed`: the limit because of which no more trials are made."""
+    """A queue of steps. `closed`: the limit because of which no more trials are made."""
 
-    def __init__(self, spending: Spending | None) -> None:
+    def __init__(self, spending: Spending) -> None:
         self._spending = spending
         self._steps: deque[Step] = deque()
         self._planned = 0
@@ -23,9 +22,12 @@ class Waiting:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def extend(self, steps: Iterable[Step]) -> None:
-        """Add steps; where it is closed, only of trials that go on."""
-        self._steps.extend(step for step in steps if isinstance(step, GoOn) or not self.closed)
+    def extend(self, method: SearchMethod, steps: Iterable[Step]) -> None:
+        """Add steps; where it is closed, only of trials that go on: those to be made are given back."""
+        steps = list(steps)
+        while self.closed and (starts := [step for step in steps if isinstance(step, Start)]):
+            steps = [*(step for step in steps if isinstance(step, GoOn)), *method.close(starts)]
+        self._steps.extend(steps)
 
     def put(self, step: GoOn) -> None:
         """Add a step, instead of what was said of the same trial before."""
@@ -40,38 +42,38 @@ class Waiting:
         """Forget all trials that are to be made."""
         self._steps = deque(step for step in self._steps if isinstance(step, GoOn))
 
-    def resize(self, method: SearchMethod, max_trials: int | None) -> None:
-        """Have the method make so many trials, or None: as many as before it was closed. Raises Rejected, and then nothing has changed."""
-        steps: list[Step] = []
-        try:
-            steps = method.resize(max_trials or self._planned, self._starts())
-            self.forget_starts()
-        except Rejected:
-            if max_trials is not None:
-                raise
+    def resize(self, method: SearchMethod, max_trials: int) -> None:
+        """Have the method make so many trials. Raises Rejected, and then nothing has changed."""
+        steps = method.resize(max_trials, self._starts())
+        self.forget_starts()
         self.closed = None
-        self.extend(steps)
+        self.extend(method, steps)
+
+    def reopen(self, method: SearchMethod) -> None:
+        """Have the method go on as it would have if it had not been closed."""
+        self.closed = None
+        self.extend(method, method.reopen(self._planned))
 
     def take(self, method: SearchMethod, is_idle: bool) -> Step | None:
         """Return the step that is next, and forget it; None: there is none, or none is borne.
 
         Where none is borne, and nothing under way will change that (`is_idle`: no trial is open), it is closed.
         """
-        if self._spending is None:
+        if not self._spending.is_counting:
             return self._steps.popleft() if self._steps else None
-        step = self._take_borne(self._spending)
+        step = self._take_borne()
         if step is not None or not self._steps:
             return step
         if not self.closed and (is_idle or self._spending.is_too_late):
             self._close(method, self._spending.tightest)
-            step = self._take_borne(self._spending)
+            step = self._take_borne()
         if step is None and is_idle:
             self._steps.clear()
         return step
 
-    def _take_borne(self, spending: Spending) -> Step | None:
+    def _take_borne(self) -> Step | None:
         """Equal trials are reckoned once."""
-        refused: set[int] = set()
+        spending, refused = self._spending, set[int]()
         for index, step in enumerate(self._steps):
             if isinstance(step, GoOn):
                 is_borne = spending.bears_going_on(step.trial, step.decide_at)
@@ -87,7 +89,7 @@ class Waiting:
         """Make no more trials; what is left goes to those that are there."""
         starts, self.closed, self._planned = self._starts(), limit, method.planned()
         self.forget_starts()
-        self.extend(method.close(starts))
+        self.extend(method, method.close(starts))
 
     def _starts(self) -> list[Start]:
         return [step for step in self._steps if isinstance(step, Start)]

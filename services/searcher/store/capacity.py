@@ -29,6 +29,10 @@ _WIDENING = text(
 
 
 _PRICES = text("SELECT pool, price_per_slot_hour FROM searcher.pool WHERE price_per_slot_hour IS NOT NULL")
+_COSTED = text(
+    "SELECT tenant, id FROM searcher.experiment WHERE state IN ('active', 'paused', 'stopping')"
+    " AND terms ->> 'cost' IS NOT NULL"
+)
 _DUE = text("SELECT tenant, id FROM searcher.experiment WHERE due_at <= :now ORDER BY due_at LIMIT 100")
 
 
@@ -64,6 +68,12 @@ async def load_prices(connection: AsyncConnection) -> dict[PoolName, float]:
     """What a slot costs for an hour, of those pools whose price is known."""
     found = await connection.execute(_PRICES)
     return {PoolName(row.pool): row.price_per_slot_hour for row in found}
+
+
+async def load_costed(connection: AsyncConnection) -> Sequence[Searching]:
+    """Searches under way that have a limit of cost."""
+    found = await connection.execute(_COSTED)
+    return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
 
 
 async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[Searching]:

@@ -8,13 +8,14 @@ from uuid import UUID
 
 import orjson
 from pydantic import JsonValue
-from sqlalchemy import ARRAY, Column, Uuid, any_, bindparam, select, union
+from sqlalchemy import ARRAY, Column, Double, Uuid, any_, bindparam, cast, func, select, union
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Experiment, Trial
 from services.searcher.core.journal import Entry
+from services.searcher.core.ledger import Used
 from services.searcher.core.machines import EXPERIMENT, TRIAL, ExperimentState
 from services.searcher.store import rows
 from services.searcher.store.tables import SAVE, experiment, journal, trial
@@ -152,6 +153,17 @@ async def lock_live_trials(connection: AsyncConnection, experiment_id: Experimen
         .with_for_update()
     )
     return [rows.to_trial(row._mapping) for row in found]
+
+
+async def load_used(connection: AsyncConnection, experiment_id: ExperimentId) -> Used:
+    """Return what the trials that are over have used, as far as it was counted."""
+    past = [cast(trial.c.account["past"][name].astext, Double) for name in ("wall_ms", "slot_ms", "cost")]
+    found = await connection.execute(
+        select(*(func.coalesce(func.sum(each), 0.0) for each in past)).where(
+            trial.c.experiment == experiment_id, trial.c.state.in_(_FINAL_TRIALS)
+        )
+    )
+    return Used(*found.one())
 
 
 async def save(

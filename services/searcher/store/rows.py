@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,7 +21,9 @@ from services.searcher.core.entities import (
     Terms,
     Trial,
 )
+from services.searcher.core.facts import read_account
 from services.searcher.core.journal import Entry
+from services.searcher.core.ledger import NEW
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
 from shared.ids import ExperimentId, TenantId, TrialId
 from shared.messages.specs import Wanted
@@ -89,6 +92,7 @@ def to_trial(row: Columns) -> Trial:
         source=row["source"],
         start_checkpoint=row["start_checkpoint"],
         checkpoint=checkpoint,
+        account=NEW if row["account"] is None else read_account(row["account"]),
         best=to_mark(row["best_step"], row["best_value"], row["best_others"]),
         latest=to_mark(row["latest_step"], row["latest_value"], row["latest_others"]),
         reason=row["reason"],
@@ -179,6 +183,7 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
         "checkpoint": _name(trial.checkpoint.id) if trial.checkpoint else None,
         "checkpoint_run": trial.checkpoint.run if trial.checkpoint else None,
         "checkpoint_step": trial.checkpoint.step if trial.checkpoint else None,
+        "account": None if trial.account == NEW else asdict(trial.account),
         "best_step": trial.best.step if trial.best else None,
         "best_value": trial.best.value if trial.best else None,
         "best_others": _others(trial.best),

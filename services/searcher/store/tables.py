@@ -90,6 +90,7 @@ trial = Table(
     Column("checkpoint", Uuid),
     Column("checkpoint_run", Integer),
     Column("checkpoint_step", BigInteger),
+    Column("account", JSONB),
     Column("best_step", BigInteger),
     Column("best_value", Double),
     Column("best_others", JSONB),

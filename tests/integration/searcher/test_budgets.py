@@ -19,7 +19,7 @@ from tests.integration.searcher.neighbours import (
     searcher,
     validation,
 )
-from tests.integration.searcher.searches import agree_with_the_rule, document, wishes
+from tests.integration.searcher.searches import agree_with_the_rule, document, refusals, wishes
 from tests.support.waiting import eventually
 
 RANDOM = {"name": "random", "max_trials": 8, "max_concurrent_trials": 1}
@@ -95,3 +95,62 @@ async def test_cost_is_counted_at_the_price_that_the_pool_told(
         assert over.reason == "budget.cost: 3 leaves nothing for another trial"
         assert over.budget and over.budget.used_cost == pytest.approx(2.0, abs=0.05)
         assert over.trials.planned == 1
+
+
+async def test_a_price_that_rises_while_a_run_holds_slots_is_kept_to(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    """An hour at 4 leaves 6 of 10; at a million for an hour that is used up at once."""
+    pool = PoolName("rising")
+    asked = document(RANDOM) | {"budget": {"cost": 10}, "resources": {"resource_pool": pool}}
+    told = PoolCapacity(pool=pool, version=1, slots=4, used_slots=0, waiting_slots=0, price_per_slot_hour=4.0)
+    async with searcher(settings("searcher") | HURRIED):
+        await neighbours.publish(told, tenant=SITE)
+        experiment = await neighbours.submit(asked)
+        wish = (await wishes(neighbours, experiment, 1))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        began = granted.granted_at - timedelta(hours=1)
+        granted = granted.model_copy(update={"granted_at": began, "pool": pool})
+        await neighbours.publish(granted)
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+        dearer = told.model_copy(update={"version": 2, "price_per_slot_hour": 1e6})
+        await neighbours.publish(dearer, tenant=SITE)
+        await neighbours.wait_state(experiment, "stopping")
+        await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
+        await neighbours.publish(closed(wish, "stopped"))
+        over = await neighbours.wait_state(experiment, "completed")
+        assert over.reason == "budget.cost: 10 is spent"
+        assert await agree_with_the_rule(neighbours, experiment, asked) > 0
+
+
+async def test_a_search_that_was_begun_without_a_budget_keeps_one_that_it_is_given(
+    neighbours: Neighbours, settings: Callable[[str], dict[str, str]]
+) -> None:
+    """What its run has used counts, though a process is asked that did not see it begin."""
+    asked = document(RANDOM)
+    async with searcher(settings("searcher") | HURRIED):
+        experiment = await neighbours.submit(asked)
+        wish = (await wishes(neighbours, experiment, 1))[0]
+        granted = run_granted(wish, RunId(uuid4()))
+        granted = granted.model_copy(update={"granted_at": granted.granted_at - timedelta(minutes=30)})
+        await neighbours.publish(granted)
+        await neighbours.publish(validation(wish, granted.run_id, 1, 1, 0.5))
+        await eventually(lambda: bool(neighbours.heard.trials(experiment)[1].best))
+        seen = neighbours.heard.experiment(experiment)
+        assert seen and seen.budget is None
+    async with searcher(settings("searcher") | HURRIED):
+        late, edit = (
+            EditSearch(operation_id=uuid4(), experiment_id=experiment, slot_hours=hours)
+            for hours in (0.4, 0.51)
+        )
+        await neighbours.publish(late)
+        await eventually(lambda: bool(refusals(neighbours, late.operation_id)))
+        await neighbours.publish(edit)
+        await neighbours.wait_state(experiment, "stopping")
+        await neighbours.publish(run_ended(granted, 1, outcome="stopped"))
+        await neighbours.publish(closed(wish, "stopped"))
+        over = await neighbours.wait_state(experiment, "completed")
+        assert over.reason == "budget.slot_hours: 0.51 slot-hours are used up"
+        assert over.budget and over.budget.used_slot_hours == pytest.approx(0.5, abs=0.02)
+        assert await agree_with_the_rule(neighbours, experiment, asked) > 0

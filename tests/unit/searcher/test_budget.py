@@ -7,78 +7,20 @@ import pytest
 
 from muster.config import AdaptiveAsha, load_config
 from services.searcher.core.editing import Edit
-from services.searcher.core.entities import Closed, Ended
 from services.searcher.core.fitting import fit
-from services.searcher.core.journal import Entry, replay
 from services.searcher.core.ledger import HOUR_MS, Holding, Ledger
 from services.searcher.core.limits import check_budget, limits_of, millis
-from services.searcher.core.turn import Turn
 from shared.errors import Rejected
-from shared.messages.queue import RequestOutcome
 from shared.messages.specs import Wanted
-from tests.unit.searcher.world import NOW, SEED, World, adaptive, asha, config
+from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending
+from tests.unit.searcher.world import NOW, adaptive, asha, config
 
-RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent_trials": 4}
 OPERATION = UUID(int=1)
-
-
-class Spending(World):
-    """A world with a clock: runs have one slot each."""
-
-    price = 0.0
-
-    def begun(self) -> "Spending":
-        self.turn(lambda turn: turn.begin(submitted=self.now, price=self.price))
-        return self
-
-    def after(self, minutes: float) -> "Spending":
-        self.now += timedelta(minutes=minutes)
-        return self
-
-    def run(self, *numbers: int) -> None:
-        for number in numbers:
-            run, held = self.trials[number].run + 1, Holding(1, millis(self.now), None, self.price)
-            self.turn(lambda turn, n=number, r=run, h=held: turn.on_granted(n, r, h), number)  # type: ignore[misc]
-
-    def end(self, number: int, outcome: RequestOutcome) -> None:
-        trial, until_ms = self.trials[number], millis(self.now)
-        count = trial.reported[1] if trial.reported[0] == trial.run else 0
-
-        def act(turn: Turn) -> None:
-            if trial.run:
-                over = Holding(1, 0, until_ms, self.price)
-                turn.on_run_ended(number, Ended(trial.run, count, 0), is_requeued=False, holding=over)
-            turn.on_closed(number, trial.request, Closed(outcome, trial.run, None, self.now))
-
-        self.turn(act, number)
-
-    def look(self) -> None:
-        self.turn(Turn.keep_budget)
-
-    def check_replay(self) -> None:
-        assert replay(self.config, SEED, self.journal) is None
-        self.restart()
-        assert self.search.planned() == self.experiment.planned
-
-    @property
-    def due_in_minutes(self) -> float:
-        assert self.experiment.due_at is not None
-        return (self.experiment.due_at - self.now).total_seconds() / 60
-
-
-def spending(searcher: dict[str, object], price: float = 0.0, **budget: object) -> Spending:
-    world = Spending(config(searcher, budget=budget))
-    world.price = price
-    return world.begun()
-
-
-def of_kind(world: World, kind: str) -> list[Entry]:
-    return [entry for entry in world.journal if entry.kind == kind]
 
 
 def test_a_search_without_a_budget_writes_nothing_of_what_its_runs_hold() -> None:
     world = Spending(config(RANDOM)).begun()
-    world.run(1)
+    world.grant_all(1)
     assert [entry.kind for entry in world.journal] == ["started"]
     assert "at_ms" not in world.journal[0].facts
     assert world.experiment.due_at is None
@@ -93,9 +35,9 @@ def test_of_trials_that_nobody_knows_sixteen_are_begun() -> None:
 def test_another_is_begun_as_long_as_the_budget_bears_what_one_has_taken() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 1}, slot_hours=1)
     for number in range(1, 6):
-        world.run(number)
+        world.grant_all(number)
         world.after(11).validate(number, 1, 0.5)
-        world.end(number, "completed")
+        world.close(number, "completed")
     assert len(world.trials) == 5, "55 of 60 minutes are used, and a trial takes 11"
     assert world.experiment.state == "completed"
     assert world.experiment.reason == "budget.slot_hours: 1 slot-hours leave nothing for another trial"
@@ -105,7 +47,7 @@ def test_another_is_begun_as_long_as_the_budget_bears_what_one_has_taken() -> No
 
 def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 2}, slot_hours=4)
-    world.run(1, 2)
+    world.grant_all(1, 2)
     assert world.due_in_minutes == pytest.approx(120 - 65 / 60), (
         "a minute to save and stop, and some to be ended"
     )
@@ -115,11 +57,11 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
     world.after(59).look()
     assert world.experiment.state == "stopping"
     assert {trial.wanted for trial in world.trials.values()} == {Wanted.STOP}
-    world.end(1, "stopped")
+    world.close(1, "stopped")
     assert world.due_in_minutes == pytest.approx(2 - 5 / 60, abs=0.001)
     world.after(1.99).look()
     assert world.trials[2].wanted is Wanted.KILL
-    world.end(2, "killed")
+    world.close(2, "killed")
     assert world.experiment.state == "completed"
     assert world.experiment.reason == "budget.slot_hours: 4 slot-hours are used up"
     used = world.experiment.terms.used_slot_hours
@@ -129,35 +71,40 @@ def test_trials_are_stopped_in_time_and_what_runs_on_is_ended() -> None:
 
 def test_what_stops_slowly_is_given_longer() -> None:
     world = spending(asha(concurrent=2), slot_hours=20)
-    world.run(1, 2)
+    world.grant_all(1, 2)
     before = world.due_in_minutes
     world.validate(1, 1, 0.5)
     assert world.validate(2, 1, 0.9).judged[0].verdict == "stop"
     world.after(10)
-    world.end(2, "stopped")
-    world.run(3)
+    world.close(2, "stopped")
+    world.grant_all(3)
     assert before - world.due_in_minutes > 10
     world.check_replay()
 
 
-def test_cost_counts_at_the_price_of_the_grant() -> None:
+def test_cost_counts_at_the_price_of_each_interval() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 1}, price=6.0, cost=3)
-    world.run(1)
+    world.grant_all(1)
     assert world.due_in_minutes == pytest.approx(30 - 65 / 60)
-    world.price = 60.0
-    world.after(20).validate(1, 1, 0.5)
-    world.end(1, "completed")
-    assert world.experiment.terms.used_cost == pytest.approx(2.0)
-    assert world.experiment.state == "completed"
+    world.price = 12.0
+    world.after(10).look()
+    assert world.due_in_minutes == pytest.approx(10 - 65 / 60), "2 of 3 are left, at 12 for an hour"
+    written = of_kind(world, "priced")
+    world.look()
+    assert of_kind(world, "priced") == written, "a price that is known is no news"
+    world.after(5).validate(1, 1, 0.5)
+    world.close(1, "completed")
+    assert world.experiment.terms.used_cost == pytest.approx(10 / 10 + 5 / 5)
     assert world.experiment.reason == "budget.cost: 3 leaves nothing for another trial"
+    world.check_replay()
 
 
 def test_before_a_deadline_no_trial_begins_that_could_not_be_trained_to_its_end() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 1}, deadline="1h")
     for number in (1, 2):
-        world.run(number)
+        world.grant_all(number)
         world.after(25).validate(number, 1, 0.5)
-        world.end(number, "completed")
+        world.close(number, "completed")
     assert len(world.trials) == 2
     assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC leaves no time for another trial"
     world.check_replay()
@@ -167,24 +114,24 @@ def test_a_deadline_stops_what_runs_and_counts_from_the_submission() -> None:
     world = Spending(config(RANDOM, budget={"deadline": "1h"}))
     world.after(10).turn(lambda turn: turn.begin(submitted=NOW))
     assert world.due_in_minutes == pytest.approx(50 - 65 / 60)
-    world.run(1)
+    world.grant_all(1)
     world.validate(1, 1, 0.5)
     world.after(49).look()
     assert [world.trials[n].wanted for n in (1, 2)] == [Wanted.STOP, Wanted.CANCEL]
     for number in list(world.trials):
-        world.end(number, "stopped" if number == 1 else "cancelled")
+        world.close(number, "stopped" if number == 1 else "cancelled")
     assert world.experiment.reason == "budget.deadline: 2026-01-01 01:00 UTC was reached"
     world.check_replay()
 
 
 def test_a_deadline_gives_idle_slots_to_paused_trials_rather_than_to_new_ones() -> None:
     world = spending(asha(concurrent=2, stop_once=False), deadline="12m")
-    world.run(1, 2)
+    world.grant_all(1, 2)
     world.after(1).validate(1, 1, 0.1)
-    world.end(1, "parked")
+    world.close(1, "parked")
     assert len(world.trials) == 3, "a trial takes nine minutes, and eleven are left"
     world.after(1).validate(2, 1, 0.2)
-    world.end(2, "parked")
+    world.close(2, "parked")
     assert of_kind(world, "parked")[-1].facts["closed"] == "deadline"
     assert len(world.trials) == 3
     assert [world.trials[n].wanted for n in (1, 2, 3)] == [Wanted.RUN, Wanted.PARK, Wanted.RUN]
@@ -194,10 +141,10 @@ def test_a_deadline_gives_idle_slots_to_paused_trials_rather_than_to_new_ones() 
 
 def test_by_stopping_the_better_half_goes_on_when_no_more_trials_come() -> None:
     world = spending(asha(concurrent=4), deadline="1h")
-    world.run(1, 2, 3, 4)
+    world.grant_all(1, 2, 3, 4)
     world.after(52)
     verdicts = [world.validate(n, 1, n / 10).judged[0].verdict for n in (4,)]
-    world.end(4, "failed")
+    world.close(4, "failed")
     assert world.search.closed == "deadline"
     verdicts += [world.validate(n, 1, n / 10).judged[0].verdict for n in (3, 2, 1)]
     assert verdicts == ["go_on"] * 4
@@ -224,9 +171,9 @@ def test_brackets_are_chosen_to_fit_where_it_is_known_what_a_trial_takes(
 
 def test_more_budget_lets_a_search_go_further() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 2}, slot_hours=1)
-    world.run(1, 2)
+    world.grant_all(1, 2)
     world.after(20).validate(1, 1, 0.5)
-    world.end(1, "completed")
+    world.close(1, "completed")
     assert len(world.trials) == 2
     world.turn(lambda turn: turn.edit(Edit(slot_hours=10.0), OPERATION))
     assert len(world.trials) == 3
@@ -245,25 +192,18 @@ def test_more_budget_lets_a_search_go_further() -> None:
 )
 def test_a_limit_that_is_passed_already_is_refused(edit: Edit, said: str) -> None:
     world = spending(RANDOM, slot_hours=2, deadline="5h")
-    world.run(1)
+    world.grant_all(1)
     world.after(20)
     with pytest.raises(Rejected, match=said):
         world.turn(lambda turn: turn.edit(edit, OPERATION))
     assert world.experiment.terms.slot_hours == 2
 
 
-def test_a_search_that_was_not_counted_from_the_first_gets_no_budget() -> None:
-    world = World(config(RANDOM))
-    world.begin()
-    with pytest.raises(Rejected, match="without a budget"):
-        world.turn(lambda turn: turn.edit(Edit(slot_hours=3.0), OPERATION))
-
-
 def test_where_nothing_was_reported_by_the_limit_the_search_is_cancelled_with_the_reason() -> None:
     world = spending(RANDOM | {"max_concurrent_trials": 1}, slot_hours=1)
-    world.run(1)
+    world.grant_all(1)
     world.after(60).look()
-    world.end(1, "stopped")
+    world.close(1, "stopped")
     assert world.experiment.state == "cancelled"
     assert (
         world.experiment.reason

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import TypeVar
 from uuid import UUID
 
 from muster.config import ExperimentConfig, load_config
 from services.searcher.core.changes import Decision
 from services.searcher.core.entities import Checkpoint, Closed, Ended, Experiment, Outcome, Trial
 from services.searcher.core.journal import Entry, fold
+from services.searcher.core.ledger import Holding
 from services.searcher.core.machines import TrialState
 from services.searcher.core.methods.custom import Operation
 from services.searcher.core.objectives import Objectives
@@ -168,7 +170,12 @@ class World:
 
     def grant(self, number: int) -> Decision:
         run = self.trials[number].run + 1
-        return self.turn(lambda turn: turn.on_granted(number, run), number)
+        held = self.held(number)
+        return self.turn(lambda turn: turn.on_granted(number, run, held), number)
+
+    def held(self, number: int, is_over: bool = False) -> Holding | None:
+        """What a trial's run holds, or has held until now; None: nobody says."""
+        return None
 
     def validate(self, number: int, step: int, loss: float, **values: float) -> Decision:
         trial = self.trials[number]
@@ -192,17 +199,21 @@ class World:
     def requeue(self, number: int) -> Decision:
         """Its run fails, and it is to be started again."""
         ended = Ended(self.trials[number].run, None, None)
-        return self.turn(lambda turn: turn.on_run_ended(number, ended, is_requeued=True), number)
+        held = self.held(number, is_over=True)
+        return self.turn(
+            lambda turn: turn.on_run_ended(number, ended, is_requeued=True, holding=held), number
+        )
 
     def close(self, number: int, outcome: Outcome, checkpoints: int = 0) -> Decision:
         trial = self.trials[number]
         run = trial.run
         announced = trial.reported[1] if trial.reported[0] == run else 0
+        held, closed = self.held(number, is_over=True), Closed(outcome, run, None, self.now)
 
         def act(turn: Turn) -> None:
             if run:
-                turn.on_run_ended(number, Ended(run, announced, checkpoints), is_requeued=False)
-            turn.on_closed(number, trial.request, Closed(outcome, run, None, NOW))
+                turn.on_run_ended(number, Ended(run, announced, checkpoints), is_requeued=False, holding=held)
+            turn.on_closed(number, trial.request, closed)
 
         return self.turn(act, number)
 
@@ -227,6 +238,7 @@ class World:
 
 STATES = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "invalid")
 Loss = Callable[[int, int], float]
+WorldT = TypeVar("WorldT", bound=World)
 
 
 def stored(journal: list[Entry]) -> list[Entry]:
@@ -240,7 +252,7 @@ def others(config: ExperimentConfig, trial: int, step: int) -> dict[str, float]:
 
 
 def run_search(
-    world: World,
+    world: WorldT,
     loss: Loss,
     *,
     chaos: random.Random,
@@ -248,7 +260,7 @@ def run_search(
     fates: Mapping[int, Outcome] = MappingProxyType({}),
     restarts: float = 0.0,
     saves_every: int = 0,
-    between: Callable[[World], object] = lambda world: None,
+    between: Callable[[WorldT], object] = lambda world: None,
 ) -> None:
     """Run a search to its end: open trials take steps in an order drawn from `chaos`.
 

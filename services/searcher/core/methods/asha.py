@@ -20,6 +20,7 @@ from services.searcher.core.methods.port import (
     Ruling,
     Start,
     Step,
+    TakesATotal,
     ruled,
 )
 from services.searcher.core.methods.promotion import PromotionBracket
@@ -37,7 +38,7 @@ class _Runner:
     placed: list[float] = field(default_factory=list)
 
 
-class Bracket(NeverPauses):
+class Bracket(TakesATotal, NeverPauses):
     """One bracket: `targets` are the times of its rungs, rising; `initial` of `max_trials` start at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, initial: int, divisor: float) -> None:
@@ -144,7 +145,7 @@ class Bracket(NeverPauses):
         return place < (max(kept, len(values) // 2) if self._is_hurried else kept)
 
 
-class Tournament:
+class Tournament(TakesATotal):
     """Several brackets, the one of most rungs first; each trial belongs to the one that asked for it.
 
     The first has all places that it can fill, and a place that a bracket can fill no more goes to the first that can. So the bracket that finds

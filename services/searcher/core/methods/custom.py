@@ -161,6 +161,11 @@ class Custom(KeepsItsTotal):
     def close(self, waiting: Sequence[Start]) -> list[Step]:
         return []
 
+    def reopen(self, planned: int) -> list[Step]:
+        """Ask for the trials again that were told and not made."""
+        runners = self._runners.values()
+        return [runner.start for runner in runners if runner.trial is None and not runner.is_over]
+
     def progress(self) -> float:
         """Return what the program has said."""
         return self._share

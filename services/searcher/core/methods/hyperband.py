@@ -61,6 +61,7 @@ class _Bracket:
         self._rungs = [_Rung(target, size) for target, size in zip(targets, sizes, strict=True)]
         self._runners: dict[int, _Runner] = {}
         self._requested = 0
+        self._unmade = 0
 
     @property
     def trials(self) -> int:
@@ -139,8 +140,16 @@ class _Bracket:
 
     def close(self, unmade: int) -> None:
         """Take in that trials which were asked for will not be made, nor those that were not: they are lost to the first rung."""
-        self._rungs[0].lost += self.trials - self._requested + unmade
+        unmade += self.trials - self._requested
+        self._unmade += unmade
+        self._rungs[0].lost += unmade
         self._requested = self.trials
+
+    def reopen(self) -> None:
+        """Take in that they are made after all; who went on because there were fewer stays."""
+        self._rungs[0].lost -= self._unmade
+        self._requested -= self._unmade
+        self._unmade = 0
 
     def units(self) -> tuple[float, float]:
         """Return what was trained of the time metric up to the rungs, or will never be, and what was planned."""
@@ -220,6 +229,12 @@ class Hyperband(KeepsItsTotal):
         for branch, bracket in enumerate(self._brackets):
             bracket.close(sum(start.branch == branch for start in waiting))
         self._busy -= len(waiting)
+        return self._filled()
+
+    def reopen(self, planned: int) -> list[Step]:
+        """Make the trials that were not made, and compare all again."""
+        for bracket in self._brackets:
+            bracket.reopen()
         return self._filled()
 
     def progress(self) -> float:

@@ -2,10 +2,19 @@
 
 from collections.abc import Sequence
 
-from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPauses, Ruling, Start, Step
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    NeverPauses,
+    Ruling,
+    Start,
+    Step,
+    TakesATotal,
+)
 
 
-class Independent(NeverPauses):
+class Independent(TakesATotal, NeverPauses):
     """`total` trials, in so many `places` at once (0: as many as there are trials); each that ends makes room for the next.
     `is_fixed`: there are no other points, so that an invalid one counts as tried."""
 

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 
 from muster.config import MedianStopping as Config
 from services.searcher.core.methods.independent import Independent
-from services.searcher.core.methods.port import NEVER, Branch, Ending, NeverPauses, Ruling, Start, Step
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    NeverPauses,
+    Ruling,
+    Start,
+    Step,
+    TakesATotal,
+)
 
 
 @dataclass(slots=True)
@@ -25,7 +34,7 @@ class _Runner:
     is_out: bool = False
 
 
-class MedianStopping(NeverPauses):
+class MedianStopping(TakesATotal, NeverPauses):
     """Marks are every `interval` of the time metric up to `max_time`; at each, a trial is compared with those that have passed it."""
 
     def __init__(self, config: Config) -> None:

@@ -113,7 +113,7 @@ class Pbt(KeepsItsTotal):
         elif member.copy is None and marks_left > (1 if ending is Ending.FINISHED else 0):
             insort(self._seen[member.passed], (WORST, trial))
             self._copy_one(member, max(member.passed, 1), WORST)
-        is_first = member.passed == 0 and member.trials < self._marks and not self._is_closed
+        is_first = member.passed == 0 and member.trials < self._marks
         is_to_begin = member.copy is not None or is_first
         member.state = State.BEGINS if is_to_begin else State.DONE
         return self._filled()
@@ -123,13 +123,16 @@ class Pbt(KeepsItsTotal):
         return self._filled()
 
     def close(self, waiting: Sequence[Start]) -> list[Step]:
-        """Nobody gives way any more, and members that have not begun never do."""
+        """Nobody gives way any more, and members whose next trial has not begun stand by."""
         self._is_closed = True
         self._busy -= len(waiting)
-        for member in self._members:
-            member.copy = None
-            if member.state is State.BEGINS or any(start.branch == member.place for start in waiting):
-                member.state = State.DONE
+        for start in waiting:
+            self._members[start.branch].state = State.BEGINS
+        return self._filled()
+
+    def reopen(self, planned: int) -> list[Step]:
+        """Begin the trials that stood by."""
+        self._is_closed = False
         return self._filled()
 
     def progress(self) -> float:
@@ -161,7 +164,7 @@ class Pbt(KeepsItsTotal):
         """Decide upon a copy for a member that is among the worst at its mark, where one of the best there can be copied."""
         seen = self._seen[member.passed - 1]
         is_worst = bisect_left(seen, member.standing) >= len(seen) - self._share(len(seen))
-        return is_worst and self._copy_one(member, member.passed, member.values[-1])
+        return is_worst and not self._is_closed and self._copy_one(member, member.passed, member.values[-1])
 
     def _share(self, count: int) -> int:
         """How many of so many are the best, and as many the worst."""
@@ -173,7 +176,7 @@ class Pbt(KeepsItsTotal):
             seen.remove((value, member.trial))
         member.trials -= 1
         member.passed = member.begun
-        if (origin := member.origin) is not None and not self._is_closed:
+        if (origin := member.origin) is not None:
             member.copy = self._copied(origin.member, origin.trial, origin.original, self._chance())
 
     def _copy_one(self, member: Member, marks: int, value_of_member: float) -> bool:
@@ -186,7 +189,7 @@ class Pbt(KeepsItsTotal):
             if source.passed < self._marks and source.state is not State.DONE and source.copy is None
             if source is not member and value < value_of_member
         ]
-        if not found or member.trials >= self._marks or self._is_closed:
+        if not found or member.trials >= self._marks:
             return False
         chance = self._chance()
         chosen = found[int(chance.random() * len(found))]
@@ -204,14 +207,18 @@ class Pbt(KeepsItsTotal):
 
     def _is_waited_for(self, member: Member) -> bool:
         """Whether more members that are behind this one wait than places are about to come free."""
-        waiting = sum(each.state in WAITING and each.passed < member.passed for each in self._members)
+        waiting = sum(each.passed < member.passed for each in self._waiting())
         return waiting > sum(each.state is State.LEAVES for each in self._members)
+
+    def _waiting(self) -> list[Member]:
+        """Those that want a place; where it is closed, none that would begin."""
+        wanted = (State.WAITS,) if self._is_closed else WAITING
+        return [member for member in self._members if member.state in wanted]
 
     def _filled(self) -> list[Step]:
         """Give free places to the members that are least far."""
         steps: list[Step] = []
-        waiting = [member for member in self._members if member.state in WAITING]
-        for member in sorted(waiting, key=lambda each: (each.passed, each.place)):
+        for member in sorted(self._waiting(), key=lambda each: (each.passed, each.place)):
             if self._busy >= self._places:
                 break
             if member.copy is not None and member.copy.passed == self._marks:

@@ -5,6 +5,7 @@ It knows trials by their numbers, and results as (value, time) with smaller valu
 worst: signs, missing metrics and NaN are settled before it is asked.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,6 +101,17 @@ class NeverPauses:
         raise AssertionError("this method has no trial pause")
 
 
+class TakesATotal(ABC):
+    """A method that makes as many trials as it is told."""
+
+    @abstractmethod
+    def resize(self, max_trials: int, waiting: Sequence[Start]) -> list[Step]:
+        """Make so many trials in all from now on."""
+
+    def reopen(self, planned: int) -> list[Step]:
+        return self.resize(planned, ())
+
+
 class KeepsItsTotal:
     """A method whose number of trials follows from its other keys."""
 
@@ -110,6 +122,9 @@ class KeepsItsTotal:
             "max_trials",
             "finish it early, or fork it",
         )
+
+    def reopen(self, planned: int) -> list[Step]:
+        raise AssertionError("it is not known how this method goes on")
 
 
 class SearchMethod(Protocol):
@@ -151,6 +166,10 @@ class SearchMethod(Protocol):
 
         What is left is for those that are there: more of them may go on than the rule says, the best first.
         """
+        ...
+
+    def reopen(self, planned: int) -> list[Step]:
+        """Go on as if it had not been closed, when it was to make `planned` trials; return what to do with free places."""
         ...
 
     def progress(self) -> float:

@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.searcher.core.methods.halving import Ladder
-from services.searcher.core.methods.port import NEVER, Branch, Ending, GoOn, Ruling, Start, Step, ruled
+from services.searcher.core.methods.port import (
+    NEVER,
+    Branch,
+    Ending,
+    GoOn,
+    Ruling,
+    Start,
+    Step,
+    TakesATotal,
+    ruled,
+)
 
 WORST = math.inf
 
@@ -39,7 +49,7 @@ class _Rung:
         del self.waiting[bisect_left(self.waiting, (value, trial))]
 
 
-class PromotionBracket:
+class PromotionBracket(TakesATotal):
     """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once."""
 
     def __init__(self, targets: Sequence[int], max_trials: int, places: int, divisor: float) -> None:
@@ -135,15 +145,14 @@ class PromotionBracket:
         """From now on a free place goes to the best that waits furthest up, where the rule has none go on."""
         self._requested -= len(waiting)
         self._busy -= len(waiting)
-        self._max_trials, self._is_hurried = max(1, self._requested), True
+        self._max_trials, self._is_hurried = self._requested, True
         return self._filled()
 
     def progress(self) -> float:
         """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""
-        share = len(self._rungs[0].values) / (1.2 * self._max_trials)
-        if self._ended == self._max_trials:
-            share = 1.0
-        return min(share, 1.0)
+        if self._ended >= self._max_trials:
+            return 1.0
+        return min(len(self._rungs[0].values) / (1.2 * self._max_trials), 1.0)
 
     def planned(self) -> int:
         return self._max_trials
