@@ -267,10 +267,9 @@ def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) 
 
 def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, events: TailEvents) -> LogTail:
     """Follows what the ranks of this machine write."""
-    first = run.seat.first_rank
-    ranks = [rank for _, rank in run.births] or range(first, first + run.seat.ranks)
-    outputs = outputs_of(places, ranks)
-    return LogTail(logs, places.root / "offsets.json", outputs, clock, events)
+    ranks = [rank for _, rank in run.births] or range(run.seat.first_rank, run.seat.first_rank + run.ranks)
+    offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
+    return LogTail(logs, offsets, outputs, clock, events)
 
 
 def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:

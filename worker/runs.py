@@ -196,6 +196,8 @@ class Runs:
             await context.close()
 
     def _begin(self, run: LocalRun, allocation: DesiredAllocation) -> None:
+        if any(context.run.run_id == run.run_id for context in self._draining):
+            return  # its part of before is still being sent; the scheduler sends it again
         kept = KeptRun(run=run, allocation=allocation, token=secrets.token_hex(16))
         try:
             self._store.begin_run(kept)

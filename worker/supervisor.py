@@ -20,6 +20,7 @@ from worker.core.state import RunState, Trigger
 from worker.kernel import MemoryKills
 from worker.launch.frames import rank_frames, rendezvous_frame
 from worker.prepare import prepare
+from worker.ranks.pace import Pace
 from worker.store import KeptRun, Store
 
 AFTER_KEEP = faults.register("worker.after_keep")
@@ -60,6 +61,7 @@ class Supervisor:
             self.act(context, action)
         if before.formation is not None and after.formation is None:
             resizing.close_meetings(context, self.send)
+            context.session.pace = Pace()
         if actions and context.run.formation is not None and not context.run.is_over:
             self.update(context, context.run)  # one thing done may let another begin
         self._on_change()

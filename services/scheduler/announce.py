@@ -10,6 +10,7 @@ from services.scheduler.core.facts import (
     Ended,
     Fact,
     Granted,
+    Resized,
     WorkerDown,
     WorkerEmptied,
     WorkerUp,
@@ -24,7 +25,7 @@ from shared.ids import SITE, PoolName, TrialId
 from shared.messages.allocations import Slot
 from shared.messages.pools import PoolCapacity, PoolDemand
 from shared.messages.queue import RequestClosed
-from shared.messages.runs import RunEnded, RunGranted
+from shared.messages.runs import RunEnded, RunGranted, RunResized
 from shared.messages.specs import Member
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
 
@@ -56,6 +57,16 @@ class Announcer:
                         telemetry.inject(headers)
                         traces[trial.id] = headers.get("traceparent")
                         unit.emit(_granted(run), tenant=run.tenant)
+                case Resized(run, trial):
+                    with telemetry.span(
+                        "resize run",
+                        parent=self.trace_of(trial.id),
+                        trial=trial.id,
+                        run=run.id,
+                        generation=run.generation,
+                        slots=stored(run.slots),
+                    ):
+                        unit.emit(_resized(run), tenant=run.tenant)
                 case Ended(run, trial, _, _):
                     with telemetry.span(
                         "end run",
@@ -120,6 +131,10 @@ def member_of(share: Share) -> Member:
         slot_ids=share.slot_ids,
         part=share.part,
     )
+
+
+def _resized(run: Run) -> RunResized:
+    return RunResized(**dict(_granted(run)))
 
 
 def _granted(run: Run) -> RunGranted:

@@ -8,6 +8,7 @@ import structlog
 
 from services.scheduler.announce import member_of
 from services.scheduler.core.desired import Desired, agrees, desired_of
+from services.scheduler.core.elastic.forming import may_go
 from services.scheduler.core.events.heard import Observed
 from services.scheduler.cycle import Term
 from shared import faults
@@ -123,8 +124,8 @@ class Dispatch:
             generation=run.generation,
             wanted=item.wanted,
             decide_at=trial.wish.decide_at,
-            members=tuple(member_of(share) for share in run.shares),
-            rendezvous=run.rendezvous,
+            members=tuple(member_of(share) for share in run.members),
+            rendezvous=run.rendezvous if may_go(run) else None,
             preemption_timeout_s=carried.spec.preemption_timeout_s,
             spec=carried.spec if item.needs_spec else None,
             traceparent=self._term.run_traces.get(trial.id) or carried.traceparent,

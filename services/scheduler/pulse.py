@@ -170,5 +170,8 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         checkpoints=allocation.checkpoints,
         measured=allocation.measured,
         is_excluded=any(match.action == "exclude_node" for match in allocation.policies),
+        is_live=allocation.is_live,
+        prepared=allocation.prepared,
+        joined=allocation.joined,
         exit=exited,
     )

@@ -4,7 +4,7 @@ import hashlib
 
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.facts import Closed, Ended, Granted
+from services.scheduler.core.facts import Closed, Ended, Granted, Resized
 from services.scheduler.core.run import Run
 from shared.ids import TrialId, WorkerId
 from simulator.agenda import Agenda
@@ -27,6 +27,8 @@ class Trace(Watch):
             match fact:
                 case Granted(run, _):
                     self._fold("granted", run.id, run.token, run.shares)
+                case Resized(run, _):
+                    self._fold("resized", run.id, run.generation, run.shares)
                 case Ended(run, _, ending, _):
                     self._fold("ended", run.id, ending.outcome, ending.closes)
                 case Closed(trial, outcome, _):

@@ -52,6 +52,10 @@ def apply_desired(runs: Mapping[AllocationId, LocalRun], desired: DesiredSet, wo
             if is_new_formation(known, allocation):
                 after = on_formation(known, allocation, worker)
             after = on_desired(after, _change(allocation)) if not known.is_over else known
+            if known.is_over and allocation.generation > known.generation:
+                after = on_dropped(
+                    known
+                )  # it had a part in the run once, and is to have one again: that is another beginning
             if after != known:
                 changed.append(after)
         elif allocation.spec is not None:

@@ -39,6 +39,7 @@ class Cluster:
         self.live: dict[ExperimentId, dict[TrialId, None]] = {}
         self.awaiting: dict[TrialId, None] = {}
         self.partly_ended: dict[RunId, None] = {}
+        self.forming: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
@@ -149,6 +150,10 @@ class Cluster:
             self.partly_ended[run.id] = None
         else:
             self.partly_ended.pop(run.id, None)
+        if run.target and not run.is_ended:
+            self.forming[run.id] = None
+        else:
+            self.forming.pop(run.id, None)
         self._charge(run)
         if run.asked is not None:
             pool.elastic.follow(run, self.trials.get(run.trial))
@@ -192,6 +197,11 @@ class Cluster:
         elif worker.release(held.allocation):
             self._touch_on(worker.id, held)
             self._put_worker(worker)
+
+    def leave(self, run: Run, name: WorkerId) -> None:
+        """A run has no part on this worker any more."""
+        self.runs_on.get(name, {}).pop(run.id, None)
+        self._touch_on(name, run)
 
     def forget(self, runs: Iterable[RunId] = (), trials: Iterable[TrialId] = ()) -> None:
         """Drops ended runs and closed trials from memory; the tables keep them."""

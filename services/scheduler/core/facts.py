@@ -14,6 +14,13 @@ class Granted(NamedTuple):
     trial: Trial
 
 
+class Resized(NamedTuple):
+    """A run goes on with other slots."""
+
+    run: Run
+    trial: Trial
+
+
 class Ended(NamedTuple):
     """`exit` None: a lost run, of which nothing is known."""
 
@@ -51,4 +58,4 @@ class WorkerEmptied(NamedTuple):
     worker: Worker
 
 
-Fact = Granted | Ended | Closed | WorkerUp | WorkerDown | WorkerEmptied
+Fact = Granted | Resized | Ended | Closed | WorkerUp | WorkerDown | WorkerEmptied

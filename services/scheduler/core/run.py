@@ -14,7 +14,7 @@ from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal, Thousandt
 from shared.tuples import changed
 
 MAX_FRUITLESS = 10
-"""Uncharged ends in a row without progress after which a trial is given up."""
+"""So many uncharged ends in a row without progress end a trial."""
 TURN_OVER = "its turn was over, and others of equal right were waiting"
 
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
@@ -108,14 +108,14 @@ class Run(NamedTuple):
     """One attempt at a trial with the slots granted to it. A tuple, as is a trial: a grant and an end change them eight times.
 
     Attributes:
-        preempted: The scheduler asked it to give its slots back; `asked` says why.
-        kill_rest: Part of the gang has ended; what is left of it is to be ended too.
+        preempted: It was asked to give its slots back; `asked`: why. `pause_asked`: to pause. `kill_rest`: to end with its gang.
         seen: Members that have named the allocation; one that no longer does has lost it.
         saved_at: When it was last heard to have saved a checkpoint; what came after is lost when it is asked to go.
         announced: Checkpoints that it announced in its life (None: not ended, or lost); `settled` are no longer waited for.
-        pause_asked: A pause was asked of it at some time.
-        exits: What the members said that have ended, in the order of their ending.
-        released: Workers whose slots this run no longer holds.
+        exits: What the members said that have ended, in their order; `released`: workers whose slots this run no longer holds.
+        is_live: Its script can be resized while it trains.
+        target: The members of the gang that it forms since `resized_at` (see `elastic.forming`); none: it trains with all `shares`.
+        prepared: Those that have what they need; `joined`: that train in it. `former`: workers that had a part once.
     """
 
     id: RunId
@@ -150,6 +150,17 @@ class Run(NamedTuple):
     is_stale: bool = False
     saved_at: datetime | None = None
     asked: Asked | None = None
+    is_live: bool = False
+    target: tuple[Share, ...] = ()
+    prepared: frozenset[WorkerId] = frozenset()
+    joined: frozenset[WorkerId] = frozenset()
+    resized_at: datetime | None = None
+    former: frozenset[WorkerId] = frozenset()
+
+    @property
+    def members(self) -> tuple[Share, ...]:
+        """Who is to train in it."""
+        return self.target or self.shares
 
     @property
     def slots(self) -> SlotCount:

@@ -15,6 +15,7 @@ from services.scheduler.core.asked import Asked
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
+from services.scheduler.core.elastic import forming
 from services.scheduler.core.events import ends, grants, wishes
 from services.scheduler.core.events.grants import NewRun
 from services.scheduler.core.plan import Plan, plan
@@ -45,6 +46,7 @@ def take_turn(
         event(cluster, now)
     wishes.on_tick(cluster, now)
     ends.on_tick(cluster, now)
+    forming.on_tick(cluster, now)
     planned = plan(cluster, cluster.changes.pools, is_carried_out=True)
     _carry_out(cluster, planned, next_token, now)
     changes = cluster.take_changes()
@@ -70,7 +72,10 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
     for signal in planned.signals:
         grants.on_preempted(cluster, signal.run, Asked(signal.because, signal.for_trial))
     for resize in planned.resizes:
-        grants.on_resized(cluster, resize.run, resize.slots)
+        if resize.placement:
+            forming.begin(cluster, resize.run, resize.placement, now)
+        else:
+            grants.on_resized(cluster, resize.run, resize.slots)
     for name in planned.demand:
         cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
         cluster.pools[name].turned_step = cluster.now_ms // STEP_MS

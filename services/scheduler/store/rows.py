@@ -120,16 +120,7 @@ def run_row(run: Run) -> Row:
         "version": run.version,
         "pool": run.pool,
         "state": run.state,
-        "members": [
-            {
-                "worker": s.worker,
-                "slots": s.slots,
-                "slot_ids": s.slot_ids,
-                "address": s.address,
-                "part": s.part,
-            }
-            for s in run.shares
-        ],
+        "members": [_share_row(share) for share in run.shares],
         "preempted": run.preempted,
         "asked_because": run.asked.because if run.asked else None,
         "asked_for": run.asked.trial if run.asked else None,
@@ -142,15 +133,13 @@ def run_row(run: Run) -> Row:
         "exits": [{"worker": worker, **exited._asdict()} for worker, exited in run.exits],
         "first_exit_at": run.first_exit_at,
         "pause_asked": run.pause_asked,
+        "forming": _forming_row(run) if run.is_live else None,
     }
 
 
 def run_of(row: Any) -> Run:
     """From a row of `run`, with whom its trial belongs to. A run that all members had named is taken as seen by all of them."""
-    shares = tuple(
-        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
-        for m in row.members
-    )
+    shares, forming = _shares_of(row.members), row.forming or {}
     state = RunState(row.state)
     workers = frozenset(share.worker for share in shares)
     exits = tuple(_exit_of(dict(exited)) for exited in row.exits)
@@ -178,13 +167,44 @@ def run_of(row: Any) -> Run:
         announced=row.announced,
         settled=row.settled,
         ended_at=row.ended_at,
-        seen=frozenset() if state is RunState.GRANTED else workers,
+        seen=frozenset() if state is RunState.GRANTED else workers - frozenset(forming.get("unseen", ())),
         exits=exits,
         first_exit_at=row.first_exit_at,
         kill_rest=any(not exited.is_clean for _, exited in exits),
         pause_asked=row.pause_asked,
         released=workers if state is RunState.ENDED else frozenset(worker for worker, _ in exits),
+        is_live=row.forming is not None,
+        target=_shares_of(forming.get("target", ())),
+        resized_at=datetime.fromisoformat(forming["since"]) if forming.get("since") else None,
+        former=frozenset(WorkerId(worker) for worker in forming.get("former", ())),
     )
+
+
+def _share_row(share: Share) -> Row:
+    return {
+        "worker": share.worker,
+        "slots": share.slots,
+        "slot_ids": share.slot_ids,
+        "address": share.address,
+        "part": share.part,
+    }
+
+
+def _shares_of(members: Any) -> tuple[Share, ...]:
+    return tuple(
+        Share(WorkerId(m["worker"]), m["slots"], tuple(m["slot_ids"]), m["address"], m.get("part", 0))
+        for m in members
+    )
+
+
+def _forming_row(run: Run) -> Row:
+    """Of a run that can be resized while it trains: what it is becoming, and who had a part in it."""
+    return {
+        "target": [_share_row(share) for share in run.target],
+        "since": run.resized_at.isoformat() if run.resized_at else None,
+        "former": sorted(run.former),
+        "unseen": sorted(run.workers - run.seen),
+    }
 
 
 def _exit_of(told: Row) -> tuple[WorkerId, Exit]:

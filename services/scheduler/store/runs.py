@@ -13,7 +13,8 @@ from shared.messages.runs import AllocationFacts
 _ALLOCATION = text(
     "SELECT r.*, w.spec ->> 'code_hash' AS code_hash, w.spec ->> 'start_checkpoint' AS start_checkpoint,"
     " r.is_stale OR EXISTS (SELECT 1 FROM scheduler.run later WHERE later.trial = r.trial AND later.token > r.token)"
-    " AS is_behind, ARRAY(SELECT m ->> 'worker' FROM jsonb_array_elements(r.members) m) AS workers"
+    " AS is_behind, ARRAY(SELECT m ->> 'worker' FROM jsonb_array_elements(r.members) m)"
+    " || ARRAY(SELECT jsonb_array_elements_text(r.forming -> 'former')) AS workers"
     " FROM scheduler.run r JOIN scheduler.wanted w USING (trial) WHERE r.run = :run"
 )
 _CLOSED = text("SELECT 1 FROM scheduler.trial WHERE trial = :trial AND tenant = :tenant")

@@ -1,12 +1,13 @@
 """Idle slots are lent to elastic runs, and come back first when somebody needs them.
 
 To a pool that lends, an elastic run holds its minimum; all beyond counts as free soon, so that a request that fits into it waits for
-no more than the runs' next checkpoints. What no request takes is distributed (`arrange`) at the end of each plan. A resize ends a run at a
+no more than the runs' next checkpoints. What no request takes is distributed (`arrange`) at the end of each plan. A run whose script can do that
+forms anew with its new slots while it trains (`forming`); nothing more is lent until it has. Of others a resize ends the run at a
 checkpoint and lets its trial go on with its new slots, at the place in the queue that it has had all the time.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.scheduler.core.cluster import Cluster
@@ -32,10 +33,11 @@ FEW = 100
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """End this run at a checkpoint; its trial is to go on with so many slots."""
+    """This run's trial is to go on with so many slots: while it trains with those of `placement`; without one it ends at a checkpoint."""
 
     run: RunId
     slots: int
+    placement: Placement = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
         served: Elastic requests that this plan grants, with the places it found for their minimum.
     """
     assert pool.later is not None
+    if any(cluster.runs[run].pool == pool.policy.name for run in cluster.forming):
+        return Lending(served, ())
     running = _running(cluster, pool)
     coming = [trial for trial in pool.elastic.resizing if _is_coming(cluster.trials[trial])]
     own = {
@@ -81,12 +85,36 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
     arranged: Wanted = {}
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
         arranged |= arrange(groups[group], machines)
-    resizes = [
-        Resize(run.id, _slots(arranged[trial]))
+    begun = _begin_now(pool.capacity, served, arranged)
+    wanted = [
+        (run, arranged[trial])
         for trial, run in running.items()
         if trial in arranged and dict(arranged[trial]) != dict(_place(run))
     ]
-    return Lending(_begin_now(pool.capacity, served, arranged), tuple(resizes))
+    return Lending(begun, tuple(_resizes(_free(pool.capacity, served, begun), wanted)))
+
+
+def _resizes(free: dict[WorkerId, int], wanted: Sequence[tuple[Run, Placement]]) -> Iterator[Resize]:
+    """Those that can begin now: what a run gets while it trains must be free, and its chief stays."""
+    for run, placement in wanted:
+        if not run.is_live or run.chief not in dict(placement):
+            yield Resize(run.id, _slots(placement))
+            continue
+        had = dict(_place(run))
+        more = {worker: slots - had.get(worker, 0) for worker, slots in placement}
+        if all(free.get(worker, 0) >= slots for worker, slots in more.items() if slots > 0):
+            for worker, slots in more.items():
+                free[worker] = free.get(worker, 0) - max(0, slots)
+            yield Resize(run.id, _slots(placement), placement)
+
+
+def _free(capacity: Capacity, served: Wanted, begun: Wanted) -> dict[WorkerId, int]:
+    """What is free beside the served requests that begin now."""
+    free = {worker: spot.free for worker, spot in capacity.spots()}
+    for place, sign in (*((one, 1) for one in served.values()), *((one, -1) for one in begun.values())):
+        for worker, slots in place:
+            free[worker] += sign * slots
+    return free
 
 
 def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
@@ -176,10 +204,7 @@ def _machines(
 
 def _begin_now(capacity: Capacity, served: Wanted, arranged: Wanted) -> Wanted:
     """Those of the served whose new places are free already."""
-    free = {worker: spot.free for worker, spot in capacity.spots()}
-    for place in served.values():
-        for worker, slots in place:
-            free[worker] += slots
+    free = _free(capacity, served, {})
     begun: Wanted = {}
     for trial in served:
         place = arranged.get(trial, ())

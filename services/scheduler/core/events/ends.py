@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.elastic import forming
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, combined, judge_exit, judge_loss
@@ -19,6 +20,15 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
     """One member's ranks have ended: its slots are free; the run ends with its last member. A failure ends the rest."""
     workers = run.workers
     if worker in run.released or worker not in workers:
+        return
+    if run.target and all(share.worker != worker for share in run.target):
+        cluster.release(cluster.workers[worker], run)
+        forming.on_left(cluster, run, worker, now)
+        return
+    if forming.is_loss(exited) and forming.can_do_without(run, cluster.trials[run.trial], worker):
+        cluster.release(cluster.workers[worker], run)
+        forming.do_without(cluster, run, worker, now)
+        cluster.want((worker,))
         return
     breaks = not (run.kill_rest or exited.is_clean)
     run = changed(
@@ -40,7 +50,14 @@ def on_exit(cluster: Cluster, run: Run, worker: WorkerId, exited: Exit, now: dat
 
 
 def on_loss(cluster: Cluster, run: Run, worker: WorkerId, reason: str, now: datetime) -> None:
-    """A machine is gone, and its part of the run with it: the run is over; the other members are told to end theirs."""
+    """A machine is gone, and its part of the run with it: the run is over, and the other members are told to end theirs, unless
+    it can do without."""
+    if run.target and not run.is_ended and all(share.worker != worker for share in run.target):
+        forming.on_left(cluster, run, worker, now)
+        return
+    if forming.can_do_without(run, cluster.trials[run.trial], worker):
+        forming.do_without(cluster, run, worker, now)
+        return
     run = changed(run, released=run.released | {worker})
     if run.is_ended:
         cluster.put_run(run, lazily=True)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.elastic import forming
 from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.events import ends
 from services.scheduler.core.events.grants import on_preempted
@@ -48,6 +49,9 @@ class Observed:
     checkpoints: int = 0
     measured: Measured | None = None
     is_excluded: bool = False
+    is_live: bool = False
+    prepared: int = 1
+    joined: int = 1
     exit: Exit | None = None
 
 
@@ -190,6 +194,9 @@ def _on_observed(cluster: Cluster, worker: Worker, observed: Observed, now: date
         return
     if observed.is_excluded:
         _exclude(cluster, worker, run)
+    if observed.exit is not None and observed.generation < run.generation and worker.id not in run.seen:
+        cluster.want((worker.id,))  # what it had of the run once: it makes room for the new part
+        return
     if observed.exit is not None:
         cluster.release(worker, run)
         ends.on_exit(cluster, run, worker.id, observed.exit, now)
@@ -212,8 +219,14 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
         followed = changed(followed, seen=run.seen | {worker.id})
     if followed.seen >= run.workers and run.state == RUN.initial:
         followed = changed(followed, state=RUN.next(run.state, RunTrigger.HEARD))
-    if worker.id == run.chief and observed.rendezvous != run.rendezvous:
-        followed = changed(followed, rendezvous=observed.rendezvous)
+    if worker.id == run.chief and observed.generation >= run.generation:
+        if observed.rendezvous != run.rendezvous:
+            followed = changed(followed, rendezvous=observed.rendezvous)
+            cluster.want(run.workers)
+        if observed.is_live != run.is_live:
+            followed = changed(followed, is_live=observed.is_live)
+    followed = forming.followed(followed, worker.id, observed.generation, observed.prepared, observed.joined)
+    if forming.may_go(followed) and not forming.may_go(run):
         cluster.want(run.workers)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
@@ -224,10 +237,11 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
             saved_at=now if observed.checkpoints > run.checkpoints else run.saved_at,
         )
     cluster.follow(followed)
-    if observed.measured is not None and worker.id == run.chief:
+    if observed.measured is not None and worker.id == run.chief and not run.target:
         on_measured(cluster, run, observed.measured)
-    if followed.state != run.state:
+    if (followed.state, followed.is_live) != (run.state, run.is_live):
         cluster.put_run(followed, lazily=True)
+    forming.settle(cluster, run.id, now)
 
 
 def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:
