@@ -4,7 +4,8 @@ simulated clusters of 1, 4, 16 and 64 slots, under our searches and the peers' d
 The figure of a run is the time until a validation is as good as the 5th best configuration's after epoch 81. Beside each way to
 halve stands the same one ranked perfectly: told at every rung what trials come to in the end. The fastest of these is the bound.
 
-`python -m tests.bench.search_quality [--seeds N] [--slots N] [--figure FILE.svg]`; 30 seeds take ten to fifteen minutes on two cores.
+`python -m tests.bench.search_quality [--seeds N] [--slots N] [--figure FILE.svg] [--kept FILE [--piece-s S]]`; 30 seeds take ten to fifteen minutes on two
+cores that have nothing else to do. What `--kept` holds is not played again, so it may be stopped and go on, and be played in pieces.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from tests.bench.figures.search_times import draw
 from tests.bench.harness import RESAMPLES, Figures, Report, median_interval, percentile, run
+from tests.bench.kept import OPTIONS
 from tests.bench.quality.ours import LADDERS, METHODS, PERFECT
 from tests.bench.quality.plays import PEERS, Class, play_all
 from tests.bench.quality.table import load_table
@@ -24,7 +26,7 @@ from tests.bench.quality.table import load_table
 CLUSTERS = (1, 4, 16, 64)
 JUDGED = 16
 SEEDS = 30
-RANDOM, DEFAULT = "random", "adaptive_asha"
+RANDOM, DEFAULT, LEARNING = "random", "adaptive_asha", "adaptive_asha, tpe"
 OURS = tuple(Class(name, learns="tpe" in name) for name in METHODS)
 BOUNDS = tuple(Class(name + PERFECT) for name in LADDERS)
 PEER_CLASSES = (
@@ -58,7 +60,7 @@ def measure(report: Report) -> Figures:
     report.inputs(
         rows=len(table.accuracy), goal=round(table.goal, 4), clusters=chosen.slots, seeds=chosen.seeds
     )
-    runs = play_all((*OURS, *BOUNDS, *peers), chosen.slots, chosen.seeds)
+    runs = play_all((*OURS, *BOUNDS, *peers), chosen.slots, chosen.seeds, chosen.kept, chosen.piece_s)
     found = {key: summarise([each.seconds for each in of_class]) for key, of_class in runs.items()}
     for slots in chosen.slots:
         _tell(report, found, slots)
@@ -105,6 +107,9 @@ def _judge(report: Report, found: Found, peers: Sequence[Class]) -> Figures:
         report.say(f"{DEFAULT} is {factor:.2f} ({low:.2f} to {high:.2f}) times as fast as the best peer")
         report.check("behind_a_peer", False, high < 1)
         figures["speedup_vs_best_peer_16"] = factor
+        factor, low, high = speedup(found[LEARNING, JUDGED], _fastest(found, peers, JUDGED))
+        report.say(f"{LEARNING} is {factor:.2f} ({low:.2f} to {high:.2f}) times as fast as the best peer")
+        figures["learning_speedup_vs_best_peer_16"] = factor
     return figures
 
 
@@ -130,7 +135,7 @@ def _bar(times: Times) -> tuple[float, float, float]:
 
 
 def _chosen() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="search_quality")
+    parser = argparse.ArgumentParser(prog="search_quality", parents=[OPTIONS])
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--slots", type=int, action="append")
     parser.add_argument("--figure", type=Path)

@@ -4,8 +4,8 @@ One trial after the other, each sampler must propose the very points of Optuna's
 compared with a study as most people have it, with one sampler and its own random numbers: the ratio of the regrets, the mean over all
 tables (a table's mean configuration has 1), seeds, and numbers of evaluations. `random` is not Optuna's, and its points are not compared.
 
-`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …] [--table NAME …] [--kept FILE]`: all of it takes an hour or two. What `--kept`
-holds is not played again, so it may be stopped and go on, and be played in parts.
+`python -m tests.bench.search_samplers [--seeds N] [--sampler NAME …] [--table NAME …] [--kept FILE [--piece-s S]]`: all of it takes an hour or two. What
+`--kept` holds is not played again, so it may be stopped and go on, and be played in pieces.
 """
 
 import argparse
@@ -13,10 +13,10 @@ import math
 import random
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 
 from tests.bench.harness import RESAMPLES, Figures, Report, percentile, run
+from tests.bench.kept import OPTIONS
 from tests.bench.quality.plays import PEERS, ROOT
 from tests.bench.samplers.comparing import AT_ONCE, COUNTS, TABLES, Job, Outcome, play_jobs
 
@@ -51,7 +51,7 @@ def measure(report: Report) -> Figures:
         for sampler in samplers
         if (sampler == DEAR) is is_dear
     ]
-    outcomes = sorted(play_jobs(jobs, chosen.kept), key=lambda each: each.job)
+    outcomes = play_jobs(jobs, chosen.kept, chosen.piece_s)
     report.check("identical", True, all(each.is_identical is not False for each in outcomes))
     ratios: dict[str, dict[str, float]] = {}
     for sampler in samplers:
@@ -104,11 +104,10 @@ def _divided(ours: float, by_hand: float) -> float:
 
 
 def _chosen() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="search_samplers")
+    parser = argparse.ArgumentParser(prog="search_samplers", parents=[OPTIONS])
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--sampler", action="append", choices=SAMPLERS)
     parser.add_argument("--table", action="append")
-    parser.add_argument("--kept", type=Path)
     return parser.parse_args()
 
 

@@ -33,6 +33,12 @@ METHODS: Mapping[str, Mapping[str, JsonValue]] = {
     "adaptive_asha, promoting": {"name": "adaptive_asha", "stop_once": False, **HALVING},
     "hyperband": {"name": "hyperband", "divisor": DIVISOR, **TIMED},
     "adaptive_asha, tpe": {"name": "adaptive_asha", "sampler": "tpe", **HALVING},
+    "adaptive_asha, promoting, tpe": {
+        "name": "adaptive_asha",
+        "sampler": "tpe",
+        "stop_once": False,
+        **HALVING,
+    },
 }
 """All but `pbt`, whose trials change on their way: no row of the table is such a trial. `hyperband` makes the 143 trials of its brackets."""
 LADDERS = ("async_halving", "async_halving, promoting", "adaptive_asha", "adaptive_asha, promoting")

@@ -7,14 +7,16 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from tests.bench.kept import play_parts
 from tests.bench.quality.cluster import Run
 
 ROOT = Path(__file__).resolve().parents[3]
 PEERS = ROOT / ".peers" / "bin" / "python"
-AT_ONCE = {True: 10, False: 100}
+AT_ONCE = {True: 5, False: 150}
 """Seeds that one process plays, of a class that learns or not: some of the peers learn for a second a run, and take three to import."""
 CHEAP = 5
 """So many times the seeds are played by a class that learns nothing: it takes no time, and the more the narrower."""
@@ -38,8 +40,8 @@ class Part:
     slots: int
     seeds: range
 
-    def run(self) -> list[Run]:
-        """Return a run for each seed. Raises SystemExit where the process fails."""
+    def run(self) -> dict[str, list[dict[str, Any]]]:
+        """Return a run for each seed, as plain data. Raises SystemExit where the process fails."""
         command = (
             [str(PEERS), str(ROOT / "tests/bench/peers/decisions.py")]
             if self.played.is_peer
@@ -53,11 +55,15 @@ class Part:
         )  # fmt: skip
         if done.returncode:
             raise SystemExit(f"{self.played.name} failed: {done.stderr[-1000:]}")
-        return [Run(**json.loads(line)) for line in done.stdout.splitlines()]
+        return {"runs": [json.loads(line) for line in done.stdout.splitlines()]}
 
 
 def play_all(
-    classes: Iterable[Class], clusters: Iterable[int], seeds: int
+    classes: Iterable[Class],
+    clusters: Iterable[int],
+    seeds: int,
+    kept: Path | None = None,
+    piece_s: float | None = None,
 ) -> dict[tuple[str, int], list[Run]]:
     """Return the runs by class and cluster, in the order of the seeds: 0 to `seeds` - 1, and further where that costs little."""
     parts = [
@@ -68,8 +74,8 @@ def play_all(
     ]
     runs: dict[tuple[str, int], list[Run]] = {}
     with ThreadPoolExecutor(psutil.cpu_count() or 1) as pool:
-        for part, found in zip(parts, pool.map(Part.run, parts), strict=True):
-            runs.setdefault((part.played.name, part.slots), []).extend(found)
+        for part, found in zip(parts, play_parts(pool, Part.run, parts, kept, piece_s), strict=True):
+            runs.setdefault((part.played.name, part.slots), []).extend(Run(**run) for run in found["runs"])
     return runs
 
 

@@ -1,15 +1,16 @@
-"""One comparison: our sampler and Optuna's own on a table, from one seed. Results can be kept in a file, so that hours of them may be played in parts."""
+"""One comparison: our sampler and Optuna's own on a table, from one seed."""
 
-import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 from threadpoolctl import threadpool_limits
 
+from tests.bench.kept import play_parts
 from tests.bench.quality.plays import ROOT
 from tests.bench.samplers.tables import Table, play, read_table
 
@@ -39,20 +40,17 @@ class Outcome:
     by_hand: tuple[float, ...]
 
 
-def play_jobs(jobs: Iterable[Job], kept: Path | None) -> Iterator[Outcome]:
-    """Yield an outcome for each, as they end; those that `kept` holds are not played again, and others are added to it."""
-    known = _read(kept)
-    missing = [job for job in jobs if job not in known]
-    yield from (known[job] for job in jobs if job in known)
+def play_jobs(jobs: Sequence[Job], kept: Path | None, piece_s: float | None) -> list[Outcome]:
+    """Return the outcomes in the order of the jobs."""
     with ProcessPoolExecutor(psutil.cpu_count()) as pool:
-        for ended in as_completed([pool.submit(compare, job) for job in missing]):
-            if kept:
-                with kept.open("a") as file:
-                    file.write(json.dumps(asdict(ended.result())) + "\n")
-            yield ended.result()
+        found = play_parts(pool, compare, jobs, kept, piece_s)
+    return [
+        Outcome(job, each["is_identical"], tuple(each["ours"]), tuple(each["by_hand"]))
+        for job, each in zip(jobs, found, strict=True)
+    ]
 
 
-def compare(job: Job) -> Outcome:
+def compare(job: Job) -> dict[str, Any]:
     """Play both sides; in a process of its own, so that Optuna is imported there alone."""
     import optuna
 
@@ -73,17 +71,8 @@ def compare(job: Job) -> Outcome:
             ByHand(job.sampler, table, job.seed, anew=False),
         )
         regrets = [_regrets(table, play(table, side, job.trials, AT_ONCE)[1]) for side in sides]
-    return Outcome(job, is_identical, *regrets)
+    return {"is_identical": is_identical, "ours": regrets[0], "by_hand": regrets[1]}
 
 
 def _regrets(table: Table, losses: list[float]) -> tuple[float, ...]:
     return tuple(table.regret(min(losses[:count])) for count in COUNTS if count <= len(losses))
-
-
-def _read(kept: Path | None) -> Mapping[Job, Outcome]:
-    lines = kept.read_text().splitlines() if kept and kept.exists() else []
-    outcomes = [
-        Outcome(Job(**line["job"]), line["is_identical"], tuple(line["ours"]), tuple(line["by_hand"]))
-        for line in map(json.loads, lines)
-    ]
-    return {each.job: each for each in outcomes}

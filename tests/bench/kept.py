@@ -1,0 +1,54 @@
+"""Long benchmarks, played in pieces: what each part came to is kept in a file as it ends, and is not played again.
+
+parser = argparse.ArgumentParser(parents=[OPTIONS])
+outcomes = play_parts(pool, play, parts, chosen.kept, chosen.piece_s)
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, as_completed
+from pathlib import Path
+from time import monotonic
+from typing import Any, TypeVar
+
+OPTIONS = argparse.ArgumentParser(add_help=False)
+OPTIONS.add_argument("--kept", type=Path, metavar="FILE", help="what it holds is not played again")
+OPTIONS.add_argument(
+    "--piece-s", type=float, metavar="S", help="begin no part after so many seconds; run again to go on"
+)
+
+Part = TypeVar("Part")
+Outcome = dict[str, Any]
+"""What JSON can write."""
+
+
+def play_parts(
+    pool: Executor,
+    play: Callable[[Part], Outcome],
+    parts: Sequence[Part],
+    kept: Path | None,
+    piece_s: float | None = None,
+) -> list[Outcome]:
+    """Return what the parts came to, in their order; they are named by how they print.
+
+    Raises SystemExit where time was up before the last was begun.
+    """
+    lines = kept.read_text().splitlines() if kept and kept.exists() else []
+    known: dict[str, Outcome] = {line["part"]: line["outcome"] for line in map(json.loads, lines)}
+    began = monotonic()
+    futures = {pool.submit(play, part): part for part in parts if str(part) not in known}
+    for ended in as_completed(futures):
+        if ended.cancelled():
+            continue
+        outcome = known[str(futures[ended])] = ended.result()
+        if kept:
+            with kept.open("a") as file:
+                file.write(json.dumps({"part": str(futures[ended]), "outcome": outcome}) + "\n")
+        if piece_s is not None and monotonic() - began > piece_s:
+            for future in futures:
+                future.cancel()
+    missing = sum(str(part) not in known for part in parts)
+    if missing:
+        raise SystemExit(f"{missing} of {len(parts)} parts are to be played yet: run it again")
+    return [known[str(part)] for part in parts]
