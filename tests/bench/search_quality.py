@@ -4,7 +4,7 @@ simulated clusters of 1, 4, 16 and 64 slots, under our searches and the peers' d
 The figure of a run is the time until a validation is as good as the 5th best configuration's after epoch 81. Beside each way to
 halve stands the same one ranked perfectly: told at every rung what trials come to in the end. The fastest of these is the bound.
 
-`python -m tests.bench.search_quality [--seeds N] [--slots N] [--figure FILE.svg] [--kept FILE [--piece-s S]]`; 30 seeds take ten to fifteen minutes on two
+`python -m tests.bench.search_quality [--seeds N] [--other-seeds N] [--slots N] [--figure FILE.svg] [--kept FILE [--piece-s S]]`; 30 seeds take ten to fifteen minutes on two
 cores that have nothing else to do. What `--kept` holds is not played again, so it may be stopped and go on, and be played in pieces.
 """
 
@@ -57,10 +57,12 @@ def measure(report: Report) -> Figures:
     peers = PEER_CLASSES if PEERS.exists() else ()
     if not peers:
         report.say("the peers are not installed (make peers): left out")
-    report.inputs(
-        rows=len(table.accuracy), goal=round(table.goal, 4), clusters=chosen.slots, seeds=chosen.seeds
-    )
-    runs = play_all((*OURS, *BOUNDS, *peers), chosen.slots, chosen.seeds, chosen.kept, chosen.piece_s)
+    clusters = {
+        slots: chosen.seeds if slots == JUDGED else chosen.other_seeds or chosen.seeds
+        for slots in chosen.slots
+    }
+    report.inputs(rows=len(table.accuracy), goal=round(table.goal, 4), seeds_by_slots=clusters)
+    runs = play_all((*OURS, *BOUNDS, *peers), clusters, chosen.kept, chosen.piece_s)
     found = {key: summarise([each.seconds for each in of_class]) for key, of_class in runs.items()}
     for slots in chosen.slots:
         _tell(report, found, slots)
@@ -137,6 +139,7 @@ def _bar(times: Times) -> tuple[float, float, float]:
 def _chosen() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="search_quality", parents=[OPTIONS])
     parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--other-seeds", type=int, help=f"on clusters of other than {JUDGED} slots")
     parser.add_argument("--slots", type=int, action="append")
     parser.add_argument("--figure", type=Path)
     chosen = parser.parse_args()

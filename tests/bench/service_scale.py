@@ -1,6 +1,8 @@
 """Part of `search_scale`: ten thousand trials through the searcher's own process, on servers whose every commit is on disk."""
 
 import asyncio
+import json
+import subprocess
 from collections.abc import Iterable
 from time import perf_counter
 
@@ -13,6 +15,7 @@ from shared.messages.specs import Wanted
 from shared.settings import PostgresSettings
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report
+from tests.bench.quality.plays import PEERS, ROOT
 from tests.integration.searcher.neighbours import (
     Neighbours,
     closed,
@@ -28,6 +31,8 @@ TRIALS, RUNGS = 10_000, (1, 4)
 AT_ONCE = 200
 """So many messages of the neighbours are under way at a time."""
 WAIT_S = 170.0
+PEER_S = 20.0
+"""So long Optuna makes trials, and then reports of them."""
 
 
 def measure_service(report: Report) -> Figures:
@@ -43,9 +48,23 @@ async def _measure(report: Report) -> Figures:
         url, credentials = environment["MUSTER_NATS__URL"], servers.keys.credentials("admin")
         async with Neighbours.joined(url, credentials) as neighbours, searcher(environment):
             await neighbours.wait_answering()
-            return await Played(neighbours, database).whole(report)
+            figures = await Played(neighbours, database).whole(report)
+        return {**figures, **_optuna(report, servers.postgres.administrator_url)}
     finally:
         servers.close()
+
+
+def _optuna(report: Report, url: str) -> Figures:
+    """The same of Optuna on the same server, from the peers' own environment: its reports are committed, and its pruner decides."""
+    if not PEERS.exists():
+        report.say("the peers are not installed (make peers): Optuna is left out")
+        return {"optuna_reports_per_s": None}
+    command = [str(PEERS), str(ROOT / "tests/bench/peers/optuna_storage.py"), url, str(PEER_S)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10 * PEER_S, check=False)
+    if done.returncode:
+        raise SystemExit(f"Optuna failed: {done.stderr[-1000:]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return {f"optuna_{name}": value for name, value in found.items()}
 
 
 class Played:

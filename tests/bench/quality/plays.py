@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,15 +60,14 @@ class Part:
 
 def play_all(
     classes: Iterable[Class],
-    clusters: Iterable[int],
-    seeds: int,
+    clusters: Mapping[int, int],
     kept: Path | None = None,
     piece_s: float | None = None,
 ) -> dict[tuple[str, int], list[Run]]:
-    """Return the runs by class and cluster, in the order of the seeds: 0 to `seeds` - 1, and further where that costs little."""
+    """Return the runs by class and cluster, in the order of the seeds; `clusters` has how many of each, and where that costs little they are more."""
     parts = [
         Part(played, slots, part)
-        for slots in clusters
+        for slots, seeds in clusters.items()
         for played in classes
         for part in _split(seeds if played.learns else seeds * CHEAP, AT_ONCE[played.learns])
     ]
