@@ -33,6 +33,7 @@ from shared.ids import PoolName, new_id
 from shared.leases import Lease
 from shared.messages.allocations import ObservedSet
 from shared.nats_jwt import WorkerIssuer
+from shared.pages import use_large_pages
 from shared.process import Process
 
 NAME = "scheduler"
@@ -153,6 +154,8 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     dispatch.send([worker.id for worker in term.cluster.workers.values() if worker.liveness == "ready"])
     # Heartbeats are not shared out: a frozen leader would swallow some of what keeps its successor's workers alive.
     beats = Responder(parts.bus, NAME, {ObservedSet: pulse.answer}, group=f"{NAME}.{term.epoch}")
+    # Each turn looks at records all over the world that was read.
+    moving = asyncio.create_task(asyncio.to_thread(use_large_pages))
     async with Responder(parts.bus, NAME, queries.answers()), beats:
         jobs = [
             cycle.run(over),
@@ -167,6 +170,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             await _until_first_ends(jobs, over)
         finally:
             over.set()
+            await moving
             await dispatch.close()
 
 

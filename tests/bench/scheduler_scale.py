@@ -25,6 +25,7 @@ from services.scheduler.core.worker import Hold, Liveness, Worker
 from shared.garbage import collect_rarely
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
 from shared.messages.specs import Signal, Wanted
+from shared.pages import use_large_pages
 from tests.bench.harness import Figures, Report, percentile, run
 
 SEED = 7
@@ -256,6 +257,8 @@ def measure(report: Report) -> Figures:
         waiting=WAITING, runs=len(records.runs), full=FULL, gangs=GANGS, seed=SEED,
     )  # fmt: skip
     full_plan_s, cluster = _full_plans(report, records)
+    # As the service does beside the first turns of a term.
+    use_large_pages()
     life = Life(cluster, site)
     life.settle()
     delta_ms = _deltas(report, life)
