@@ -17,6 +17,7 @@ from shared.messages.specs import PolicyMatch
 from worker.core.hang import Patience
 from worker.core.policies import Policies
 from worker.core.run import LocalRun
+from worker.executors.port import Processes
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.transfer import Transfer
@@ -51,6 +52,7 @@ class Tools:
     code: CodeCache
     checkpoints: Restorer
     min_free_bytes: int
+    processes: Processes
 
 
 @dataclass(slots=True, eq=False)
@@ -276,7 +278,7 @@ def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:
     """Looks whether the ranks of this machine still move."""
     spec = spec_of(kept.allocation)
     patience = Patience(spec.hang_timeout_s, spec.start_timeout_s)
-    return Watch(places.watch, patience, tools.machine.kind == "cpu")
+    return Watch(places.watch, patience, tools.machine.kind == "cpu", tools.processes)
 
 
 def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:

@@ -10,9 +10,10 @@ from shared import telemetry
 from worker.context import RunContext, outputs_of
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
 from worker.core.resize import StartStandBys, TellSeats
+from worker.executors.port import Order
 from worker.launch.frames import rank_frames, rendezvous_frame, seat_frame
 
-Send = Callable[[wire.Frame], None]
+Send = Callable[[Order], None]
 _SIGKILL = 9
 
 

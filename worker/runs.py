@@ -1,4 +1,4 @@
-"""All runs on this machine: what the desired set, verdicts and the warm parent say is brought to the run it concerns."""
+"""All runs on this machine: what the desired set, verdicts and the executor say is brought to the run it concerns."""
 
 import asyncio
 import secrets
@@ -26,8 +26,8 @@ from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.resize import can_resize, joined, prepared
 from worker.core.run import LocalRun
 from worker.core.state import RunState
+from worker.executors.port import Executor
 from worker.launch.description import spec_of
-from worker.parent import ParentLink
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
 from worker.resizing import resume
@@ -63,9 +63,9 @@ class Runs:
             self._supervisor.on_policies,
         )
 
-    def attach(self, parent: ParentLink) -> None:
-        """Let runs reach the warm parent; before anything is adopted."""
-        self._supervisor.send = parent.send
+    def attach(self, executor: Executor) -> None:
+        """Let runs reach what holds their processes; before anything is adopted."""
+        self._supervisor.send = executor.send
 
     @property
     def epoch(self) -> int:
@@ -78,7 +78,7 @@ class Runs:
         return not self._contexts and not self._draining
 
     def adopt(self) -> None:
-        """Take over what an earlier daemon left; the warm parent then says which processes live."""
+        """Take over what an earlier daemon left; the executor then says which processes live."""
         for kept in self._store.load_runs():
             context = open_context(kept, self._tools, self._events)
             context.start(context.tail.run(), "tail")
@@ -130,7 +130,7 @@ class Runs:
                 return
 
     def on_process(self, process: wire.Process) -> None:
-        """The warm parent told of a process: at its start, at its end, and once more after each reconnection."""
+        """The executor told of a process: at its start, at its end, and once more after each reconnection."""
         context = self._find(process.run)
         if context is None:
             if process.exit_code is not None:

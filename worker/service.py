@@ -15,6 +15,9 @@ from shared.messages.allocations import DesiredSet
 from shared.messages.experiments import Verdict
 from shared.process import Process
 from worker.context import Tools
+from worker.executors.port import Executor, ExecutorEvents
+from worker.executors.process import ProcessExecutor, parent_environment
+from worker.executors.sight import LocalProcesses
 from worker.files.cache import FileCache
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
@@ -25,7 +28,6 @@ from worker.identity import load_badge
 from worker.launch.accounts import find_account
 from worker.launch.machine import Machine
 from worker.line import Line
-from worker.parent import ParentEvents, ParentLink, parent_environment
 from worker.places import Places
 from worker.ranks.server import RankServer
 from worker.runs import Runs
@@ -56,13 +58,22 @@ async def compose(settings: Settings, process: Process) -> None:
     cache = FileCache(places.checkpoint_cache, own.cache_bytes)
     checkpoints = Restorer(cache, line, transfer)
     tools = Tools(
-        line, WorkerId(own.id), clock, places, machine, transfer, code, checkpoints, own.min_free_bytes
+        line,
+        WorkerId(own.id),
+        clock,
+        places,
+        machine,
+        transfer,
+        code,
+        checkpoints,
+        own.min_free_bytes,
+        LocalProcesses(),
     )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
-    events = ParentEvents(runs.on_process, runs.on_parent_ready)
-    parent = ParentLink(places.parent, own.warm_modules, parent_environment(environment), events)
-    runs.attach(parent)
+    events = ExecutorEvents(runs.on_process, runs.on_parent_ready)
+    executor = ProcessExecutor(places.parent, own.warm_modules, parent_environment(environment), events)
+    runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)
     await asyncio.to_thread(cache.trim)
@@ -71,11 +82,11 @@ async def compose(settings: Settings, process: Process) -> None:
     ranks.open()
     process.on_close(_soon(ranks.close))
     handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.heard)
-    ending = _Ending(runs, parent, heartbeat)
-    process.start("parent", parent.run, stop=ending.end)
+    ending = _Ending(runs, executor, heartbeat)
+    process.start("executor", executor.run, stop=ending.end)
     process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
     process.start("heartbeat", lambda: heartbeat.run(runs))
-    process.check("parent", lambda: parent.is_ready)
+    process.check("executor", lambda: executor.is_ready)
     process.check("line", lambda: line.is_connected)
     process.mark_ready()
 
@@ -85,15 +96,15 @@ class _Ending:
     """SIGTERM: the worker goes, and takes its ranks and its warm parent with it. A crash leaves them to the next daemon."""
 
     runs: Runs
-    parent: ParentLink
+    executor: Executor
     heartbeat: Heartbeat
 
     async def end(self) -> None:
-        self.parent.begin_end()
+        self.executor.begin_end()
         with suppress(TimeoutError):
             await self.runs.end("the worker was stopped")
         await self.heartbeat.beat(self.runs)
-        await self.parent.quit()
+        await self.executor.quit()
 
 
 async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Heartbeat) -> None:

@@ -17,6 +17,7 @@ from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRan
 from worker.core.resize import StartStandBys, TellSeats
 from worker.core.run import LocalRun
 from worker.core.state import RunState, Trigger
+from worker.executors.port import Order
 from worker.kernel import MemoryKills
 from worker.launch.frames import rank_frames, rendezvous_frame
 from worker.prepare import prepare
@@ -41,7 +42,7 @@ class Supervisor:
         self._store = store
         self._on_change = on_change
         self._kills = MemoryKills()
-        self.send: Callable[[wire.Frame], None] = _nobody
+        self.send: Callable[[Order], None] = _nobody
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
     def update(self, context: RunContext, run: LocalRun) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, read_pulses, stacks_name
+from muster.wire.pulse import PULSES, RECORD_BYTES, Phase, Pulse, read_pulses, stacks_name
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
@@ -26,6 +26,7 @@ from worker.core.hang import (
     wants_look,
 )
 from worker.core.run import Seat
+from worker.executors.port import Processes
 
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
@@ -36,11 +37,12 @@ FRAMES = 20
 class Watch:
     """The watch over one run. What it saw is not kept: a daemon that was restarted looks anew."""
 
-    def __init__(self, folder: Path, patience: Patience, is_cpu: bool) -> None:
+    def __init__(self, folder: Path, patience: Patience, is_cpu: bool, processes: Processes) -> None:
         """`is_cpu`: the ranks compute on processors. On others, waiting may keep a processor busy."""
         self._folder = folder
         self._patience = patience
         self._is_cpu = is_cpu
+        self._processes = processes
         self._doubt = Doubt()
         self._read_to: dict[int, int] = {}
 
@@ -74,21 +76,20 @@ class Watch:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         pulses = {}
         for rank, pulse in enumerate(read_pulses(data)):
-            is_ours = pulse.phase is not Phase.ABSENT and _session_of(pulse.pid) in sessions
+            is_ours = pulse.phase is not Phase.ABSENT and self._processes.session_of(pulse.pid) in sessions
             pulses[rank] = pulse if is_ours else replace(pulse, phase=Phase.ABSENT)
         return pulses
 
     def _sights(self, pulses: Mapping[int, Pulse]) -> dict[int, Sight]:
         """Look at each rank, and ask for its stacks: the next look finds them."""
-        used_s = _processor_s()
+        used_s = self._processes.used_s()
         sights = {}
         for rank, pulse in pulses.items():
             if pulse.phase is Phase.ABSENT:
                 continue
             stack = stack_of(self._read_dump(rank), pulse.thread)
-            sights[rank] = Sight(stack, used_s.get(_session_of(pulse.pid), 0.0))
-            with suppress(OSError):
-                os.kill(pulse.pid, STACKS_SIGNAL)
+            sights[rank] = Sight(stack, used_s.get(self._processes.session_of(pulse.pid), 0.0))
+            self._processes.ask_stacks(pulse.pid)
         return sights
 
     def _read_dump(self, rank: int) -> str:
@@ -119,23 +120,3 @@ def _opened(path: Path) -> Iterator[int | None]:
     finally:
         if file is not None:
             os.close(file)
-
-
-def _session_of(pid: int) -> int:
-    try:
-        return os.getsid(pid) if pid > 0 else 0
-    except OSError:
-        return 0
-
-
-def _processor_s() -> dict[int, float]:
-    """The processor time that the living processes of each session have used."""
-    tick_s = 1 / os.sysconf("SC_CLK_TCK")
-    used: dict[int, float] = {}
-    for entry in os.scandir("/proc"):
-        if entry.name.isdigit():
-            with suppress(OSError, ValueError, IndexError):
-                fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-                session = int(fields[3])
-                used[session] = used.get(session, 0.0) + (int(fields[11]) + int(fields[12])) * tick_s
-    return used

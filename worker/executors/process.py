@@ -1,12 +1,10 @@
-"""The daemon's link to its warm parent: found or started, asked for processes, listened to for their ends."""
+"""Processes of this machine: the daemon's link to its warm parent, found or started, asked for processes, listened to for their ends."""
 
 import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -14,6 +12,7 @@ import structlog
 from muster import wire
 from muster.errors import MusterError
 from muster.wire.processes import PROCESSES, is_served, read_ended
+from worker.executors.port import ExecutorEvents, Order
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
@@ -21,34 +20,28 @@ START_AGAIN_S = 5.0
 _log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class ParentEvents:
-    """Who is told: of every process at each (re)connection and at each change; when the parent is ready; when it was replaced."""
-
-    on_process: Callable[[wire.Process], None]
-    on_ready: Callable[[], None]
-
-
-class ParentLink:
+class ProcessExecutor:
     """One connection at a time, for ever; what is sent while there is none waits."""
 
-    def __init__(self, directory: Path, warm: str, environment: dict[str, str], events: ParentEvents) -> None:
+    def __init__(
+        self, directory: Path, warm: str, environment: dict[str, str], events: ExecutorEvents
+    ) -> None:
         self._directory = directory
         self._warm = warm
         self._environment = environment
         self._events = events
-        self._waiting: list[wire.Frame] = []
+        self._waiting: list[Order] = []
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._ending = False
         self.is_ready = False
 
-    def send(self, frame: wire.Frame) -> None:
+    def send(self, order: Order) -> None:
         """Ask for something; order is kept."""
         if self._writer is None or not self.is_ready:
-            self._waiting.append(frame)
+            self._waiting.append(order)
         else:
-            self._writer.write(wire.encode(frame))
+            self._writer.write(wire.encode(order))
 
     async def run(self) -> None:
         """Keep connected."""

@@ -1,0 +1,154 @@
+"""The contract of every executor, with real processes."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from muster import wire
+from tests.support.waiting import eventually
+from worker.executors.port import Executor, ExecutorEvents, Order
+from worker.executors.process import ProcessExecutor, parent_environment
+
+
+def by_processes(directory: Path, events: ExecutorEvents) -> Executor:
+    directory.mkdir(exist_ok=True)
+    return ProcessExecutor(directory, "muster._trial", parent_environment(dict(os.environ)), events)
+
+
+class Bench:
+    """An executor in touch, what it told, and how to be its next daemon."""
+
+    def __init__(self, make: Callable[[Path, ExecutorEvents], Executor], folder: Path) -> None:
+        self.make = make
+        self.folder = folder
+        self.begin()
+
+    def begin(self) -> None:
+        self.told: dict[str, wire.Process] = {}
+        self.ready_after: list[set[str]] = []
+        events = ExecutorEvents(self._hear, lambda: self.ready_after.append(set(self.told)))
+        self.executor = self.make(self.folder / "executor", events)
+        self._task = asyncio.get_running_loop().create_task(self.executor.run())
+
+    async def die(self) -> None:
+        """The daemon is gone, without a word."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+    async def end(self) -> None:
+        await self.executor.quit()
+        await self.die()
+
+    def send(self, *orders: Order) -> None:
+        for order in orders:
+            self.executor.send(order)
+
+    def launch(self, name: str, command: str, run: str = "run") -> wire.Launch:
+        out = str(self.folder / f"{name}.out")
+        return wire.Launch(
+            name, run, command, str(self.folder), out, out, {"PATH": os.defpath, "HOME": str(self.folder)}
+        )
+
+    def text(self, name: str) -> str:
+        path = self.folder / name
+        return path.read_text() if path.exists() else ""
+
+    def code(self, name: str) -> int | None:
+        return self.told[name].exit_code if name in self.told else None
+
+    def _hear(self, process: wire.Process) -> None:
+        self.told[process.name] = process
+
+
+@pytest.fixture(params=[by_processes], ids=["process"])
+async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
+    made = Bench(request.param, tmp_path)
+    yield made
+    await made.end()
+
+
+async def test_what_is_asked_before_it_is_ready_is_done_in_order(bench: Bench) -> None:
+    assert not bench.executor.is_ready
+    bench.send(bench.launch("one", "echo one"), bench.launch("two", "exit 3"))
+    await eventually(lambda: (bench.code("one"), bench.code("two")) == (0, 3))
+    assert list(bench.told) == ["one", "two"]
+    assert bench.text("one.out") == "one\n"
+
+
+async def test_each_end_has_its_code(bench: Bench) -> None:
+    bench.send(
+        bench.launch("missing", "no-such-program"),
+        bench.launch("python", "python3 absent.py"),
+        bench.launch("killed", "kill -9 $$"),
+    )
+    await eventually(lambda: all(bench.code(name) is not None for name in ("missing", "python", "killed")))
+    assert [bench.code(name) for name in ("missing", "python", "killed")] == [127, 2, -9]
+
+
+async def test_one_name_starts_one_process(bench: Bench) -> None:
+    bench.send(bench.launch("once", "echo started; sleep 60"), bench.launch("once", "echo again"))
+    await eventually(lambda: bench.text("once.out") == "started\n")
+    bench.send(bench.launch("after", "true"))
+    await eventually(lambda: bench.code("after") == 0)
+    assert bench.text("once.out") == "started\n"
+
+
+async def test_the_end_of_a_run_takes_all_that_it_started_and_no_other_run(bench: Bench) -> None:
+    """What left its session could be of any run that lived then: the end of the last of them takes it."""
+    forks = "sleep 600 & echo $! > stayed; setsid sleep 600 & echo $! > left; sleep 600"
+    bench.send(bench.launch("mine", forks), bench.launch("other", "sleep 600", run="other"))
+    await eventually(lambda: bench.text("stayed").endswith("\n") and bench.text("left").endswith("\n"))
+    stayed, left = (Path("/proc", bench.text(name).strip()) for name in ("stayed", "left"))
+    bench.send(wire.Kill("run", 9))
+    await eventually(lambda: bench.code("mine") == -9 and not stayed.exists())
+    assert bench.code("other") is None
+    bench.send(wire.Kill("other", 9))
+    await eventually(lambda: bench.code("other") == -9 and not left.exists())
+
+
+async def test_the_next_daemon_is_told_of_what_lives_and_of_what_ended(bench: Bench) -> None:
+    bench.send(bench.launch("long", "sleep 600"), bench.launch("short", "exit 4"))
+    await eventually(lambda: bench.code("short") == 4 and "long" in bench.told)
+    await bench.die()
+    bench.begin()
+    await eventually(lambda: bench.executor.is_ready)
+    assert bench.ready_after == [{"long", "short"}], "it must know all before it is said to be ready"
+    assert (bench.code("long"), bench.code("short")) == (None, 4)
+    bench.send(wire.Kill("run", 9))
+    await eventually(lambda: bench.code("long") == -9)
+    bench.send(wire.Forget("run"))
+    await bench.die()
+    bench.begin()
+    await eventually(lambda: bench.executor.is_ready)
+    assert bench.told == {}
+
+
+async def test_a_rendezvous_listens_on_the_address_that_was_asked_for_until_its_run_ends(
+    bench: Bench,
+) -> None:
+    request = wire.OpenRendezvous("meet", "run", "m0:1,m1:1", 2, "127.0.0.7")
+    bench.send(request)
+    await eventually(lambda: "meet" in bench.told)
+    port = bench.told["meet"].port
+    assert port, bench.told["meet"].error
+    _, writer = await asyncio.open_connection("127.0.0.7", port)
+    writer.close()
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.1", port)
+    bench.send(wire.Kill("run", 9))
+    await eventually(lambda: bench.code("meet") == -9)
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection("127.0.0.7", port)
+
+
+async def test_the_end_of_all_leaves_no_process(bench: Bench) -> None:
+    bench.send(bench.launch("last", "sleep 600"))
+    await eventually(lambda: "last" in bench.told)
+    pid = bench.told["last"].pid
+    await bench.executor.quit()
+    await eventually(lambda: not Path(f"/proc/{pid}").exists())
