@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HOROVOD_VERSION = "0.28.1"
+PATCH_LEVEL = 2
+"""Rises with each change of `wheel`'s patches, so that nobody takes a wheel built without it."""
 SYSTEM_NCCL_HEADERS = (Path("/usr/include"), Path("/usr/local/include"), Path("/usr/local/cuda/include"))
 
 
@@ -43,7 +45,7 @@ class Toolchain:
     def local_version(self) -> str:
         """Local part of the wheel's version; it keys the cache and shows in `pip list`."""
         wires = f"nccl{self.nccl.cuda_version}" if self.nccl else "gloo"
-        return ".".join(re.findall(r"[a-z0-9]+", f"torch{self.torch_version} {wires}".lower()))
+        return ".".join(re.findall(r"[a-z0-9]+", f"torch{self.torch_version} {wires} p{PATCH_LEVEL}".lower()))
 
     @property
     def key(self) -> str:

@@ -26,6 +26,19 @@ PATCHES = (
     ("horovod/torch/CMakeLists.txt", "set(CMAKE_CXX_STANDARD 14)", "set(CMAKE_CXX_STANDARD 17)"),
     ("horovod/common/ops/cuda/CMakeLists.txt", "set(CMAKE_CUDA_STANDARD 11)", "set(CMAKE_CUDA_STANDARD 17)"),
 )
+# A process set listens where the machine's own name leads, which /etc/hosts often has at the loopback: gangs over several machines could not
+# meet. It is to take the interface of the gang.
+_OF_A_PROCESS_SET = """  attr device_attr;
+  device_attr.iface = gloo_iface_;
+  device_attr.ai_family = AF_UNSPEC;
+  auto dev = CreateDevice(device_attr);
+
+  global_ctx = global_context.ctx;"""
+IFACE_PATCH = (
+    "horovod/common/gloo/gloo_context.cc",
+    _OF_A_PROCESS_SET,
+    f"  gloo_iface_ = global_context.gloo_iface_;\n{_OF_A_PROCESS_SET}",
+)
 # A torch with CUDA must not send Horovod looking for the CUDA toolkit where it cannot have NCCL: then it speaks Gloo.
 GLOO_PATCHES = (
     ("cmake/Modules/FindPytorch.cmake", "(torch.version.cuda is not None)", "False"),
@@ -128,7 +141,7 @@ def _unpack(work: Path) -> Path:
 
 
 def _patch(source: Path, toolchain: Toolchain) -> None:
-    for name, old, new in PATCHES if toolchain.nccl else PATCHES + GLOO_PATCHES:
+    for name, old, new in (*PATCHES, IFACE_PATCH, *(() if toolchain.nccl else GLOO_PATCHES)):
         text = (source / name).read_text()
         if old not in text:
             raise SetupFailed(f"{name} of Horovod {HOROVOD_VERSION} has no `{old.splitlines()[0]}` to patch")

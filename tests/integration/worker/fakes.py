@@ -327,12 +327,14 @@ class Daemon:
             "MUSTER_WORKER__SLOTS": str(slots),
             "MUSTER_WORKER__KIND": "cpu",
         }
+        self.before: tuple[str, ...] = ()
+        """Words that enter another machine's network, say, and then become the daemon."""
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, **more: str) -> None:
         with (self.directory / "daemon.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "worker"],
+                [*self.before, sys.executable, "-m", "worker"],
                 env=self._environment | more,
                 stdout=log,
                 stderr=log,
