@@ -19,7 +19,7 @@ _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9
 
 
 class SlotRange(Section):
-    """From how many slots to how many a trial takes: it is elastic, and resized at its checkpoints.
+    """From how many slots to how many a trial takes: it is elastic, and resized while it trains or at its checkpoints.
 
     Attributes:
         min: What it needs to run, and keeps whoever else waits.
