@@ -11,6 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
+from pydantic import JsonValue
+
 from muster.client.models import ExperimentDetail
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, run
@@ -60,7 +62,7 @@ def _train(bench: Platform) -> list[Step]:
     diary = bench.home / "diary"
     diary.touch()
     code = bench.client.experiments.put_code(TRIALS)
-    resized = {
+    resized: dict[str, JsonValue] = {
         "name": "elastic",
         "entrypoint": "python3 resized.py",
         "hyperparameters": {"diary": str(diary), "sample_s": SAMPLE_S},
@@ -80,7 +82,7 @@ def _train(bench: Platform) -> list[Step]:
 
 
 def _other(bench: Platform, code: str) -> ExperimentDetail:
-    config = {
+    config: dict[str, JsonValue] = {
         "name": "other",
         "entrypoint": "sleep 600",
         "searcher": {"name": "single", "metric": "loss"},
