@@ -24,7 +24,7 @@ from muster.client.models import ExperimentDetail
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 
-KINDS = ("rank", "daemon", "worker")
+KINDS = ("daemon", "rank", "worker")
 KILLS = 50
 STEP_S = 0.02
 STEPS_BETWEEN = 50

@@ -11,7 +11,7 @@ from shared.ids import WorkerId
 
 MOST_ATTEMPTS = 10
 APPEARS_WITHIN = timedelta(seconds=60)
-LASTS = timedelta(seconds=10)
+LASTS = timedelta(seconds=5)
 """A worker that ran this long after its last start has started well."""
 HANGS_AFTER = timedelta(seconds=60)
 """A worker that runs and is not heard for so long is started again; its ranks are not its children and go on."""
