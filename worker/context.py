@@ -14,7 +14,6 @@ from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.reports import LogBatch, Mark, ReportBatch
 from shared.messages.specs import PolicyMatch
-from worker.core.hang import Patience
 from worker.core.policies import Policies
 from worker.core.run import LocalRun
 from worker.executors.port import Processes
@@ -33,7 +32,7 @@ from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
 from worker.sources import Source
 from worker.store import KeptRun
-from worker.watch import Watch
+from worker.watch import Watch, open_watch
 
 REQUEST_S = 10.0
 _STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
@@ -141,7 +140,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         log_source=log_source,
         tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
         uploads=uploads,
-        watch=_open_watch(kept, places, tools),
+        watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -272,13 +271,6 @@ def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, ev
     ranks = [rank for _, rank in run.births] or range(run.seat.first_rank, run.seat.first_rank + run.ranks)
     offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
     return LogTail(logs, offsets, outputs, clock, events)
-
-
-def _open_watch(kept: KeptRun, places: RunPlaces, tools: Tools) -> Watch:
-    """Looks whether the ranks of this machine still move."""
-    spec = spec_of(kept.allocation)
-    patience = Patience(spec.hang_timeout_s, spec.start_timeout_s)
-    return Watch(places.watch, patience, tools.machine.kind == "cpu", tools.processes)
 
 
 def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:

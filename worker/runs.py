@@ -88,6 +88,7 @@ class Runs:
                 self._drain(context)
                 continue
             self._contexts[kept.run.allocation_id] = context
+            context.start(self._supervisor.bound(context), "room")
             if kept.run.state is RunState.FETCHING:
                 context.start(self._supervisor.prepare(context), "prepare")
             _log.info("a run was adopted", run=str(kept.run.run_id), state=str(kept.run.state))
@@ -209,6 +210,7 @@ class Runs:
         self._outages.worked(_TAKING)
         self._contexts[run.allocation_id] = context
         context.start(context.tail.run(), "tail")
+        context.start(self._supervisor.bound(context), "room")
         context.start(self._supervisor.prepare(context), "prepare")
         self._supervisor.update(context, run)
 

@@ -53,7 +53,9 @@ async def compose(settings: Settings, process: Process) -> None:
     transfer = Transfer(await process.enter(new_session()))
     kind = slots[0].kind if slots else "cpu"
     path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
-    machine = Machine(WorkerId(own.id), places.root, own.address, places.socket, path, kind, account)
+    machine = Machine(
+        WorkerId(own.id), places.root, own.address, places.socket, path, kind, account, own.run_bytes
+    )
     code = CodeCache(places.code_cache, line, transfer)
     cache = FileCache(places.checkpoint_cache, own.cache_bytes)
     checkpoints = Restorer(cache, line, transfer)

@@ -28,6 +28,7 @@ class WorkerSettings(Section):
         user: An unprivileged user to run trials as; only where the worker is root.
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
         min_free_bytes: No run is begun while the disk of `directory` has less room.
+        run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """
 
     id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")
@@ -45,6 +46,7 @@ class WorkerSettings(Section):
     orphan_after_s: float = Field(1800.0, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
     min_free_bytes: int = Field(64 * 1024**2, ge=0)
+    run_bytes: int | None = Field(None, ge=1024**2)
 
     @field_validator("labels")
     @classmethod

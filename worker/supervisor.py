@@ -22,6 +22,7 @@ from worker.kernel import MemoryKills
 from worker.launch.frames import rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.ranks.pace import Pace
+from worker.room import keep_within
 from worker.store import KeptRun, Store
 
 AFTER_KEEP = faults.register("worker.after_keep")
@@ -138,6 +139,16 @@ class Supervisor:
             context.tail.remark(f"{words}; what the trial reports waits for it")
         else:
             self.update(context, core.on_doomed(context.run, words))
+
+    async def bound(self, context: RunContext) -> None:
+        """End a run that takes more room than this worker gives one."""
+        most_bytes = self._tools.machine.run_bytes
+        if most_bytes is not None:
+            await keep_within(context.places.root, most_bytes, lambda words: self._on_over(context, words))
+
+    def _on_over(self, context: RunContext, words: str) -> None:
+        if not context.run.is_over:
+            self.update(context, core.on_doomed(context.run, words, "user"))
 
     def tick(self) -> None:
         """A second has passed."""

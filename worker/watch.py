@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from muster.wire.pulse import PULSES, RECORD_BYTES, Phase, Pulse, read_pulses, stacks_name
+from shared.messages.specs import SlotKind, TrialSpec
 from worker.core.hang import (
     MOVING_ALONE,
     MOVING_IN_GANG,
@@ -101,6 +102,11 @@ class Watch:
             start = max(self._read_to.get(rank, 0), end - DUMP_BYTES)
             self._read_to[rank] = end
             return os.pread(file, end - start, start).decode(errors="replace") if end > start else ""
+
+
+def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Processes) -> Watch:
+    """The watch over a run on slots of a kind, as patient as its spec says."""
+    return Watch(folder, Patience(spec.hang_timeout_s, spec.start_timeout_s), kind == "cpu", processes)
 
 
 def make_pulses(folder: Path, ranks: int) -> None:

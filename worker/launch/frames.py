@@ -75,5 +75,12 @@ def _rank_frame(
         threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
         user=account.user if account else None,
         group=account.group if account else None,
-        limits={"core": 0, "nofile": _OPEN_FILES},
+        limits=_limits(machine),
     )
+
+
+def _limits(machine: Machine) -> dict[str, int]:
+    """A rank's own limits: no core files, no single file larger than a run may be. Not its memory: address space says nothing of that where
+    a GPU is mapped; and not its processes: the kernel counts those of a user, and trials share theirs."""
+    limits = {"core": 0, "nofile": _OPEN_FILES}
+    return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}

@@ -16,7 +16,7 @@ from worker.launch.accounts import Account
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What every launch here has in common. `disk` is the worker's folder."""
+    """What every launch here has in common. `disk` is the worker's folder; `run_bytes`: the most that a run may hold there."""
 
     worker: WorkerId
     disk: Path
@@ -25,6 +25,7 @@ class Machine:
     path: str
     kind: SlotKind
     account: Account | None
+    run_bytes: int | None = None
 
     @property
     def full_text(self) -> str:

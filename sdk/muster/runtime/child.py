@@ -69,7 +69,8 @@ def _code_without_start(error: OSError) -> int:
 
 
 def _execute(argv: tuple[str, ...]) -> NoReturn:
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it; other programs count on it
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; other programs count on them
+        signal.signal(number, signal.SIG_DFL)
     os.execvp(argv[0], argv)  # noqa: S606 - the fork is already there
 
 
