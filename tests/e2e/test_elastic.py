@@ -71,3 +71,33 @@ def test_an_elastic_trial_grows_and_shrinks_without_losing_a_step(lending: Platf
     assert begun == [0, *stopped[:-1]]
     series = platform.client.trials.metrics(f"{elastic.number}.1", names=["loss"], max_points=5000).series[0]
     assert [point.step for point in series.points] == list(range(1, stopped[-1] + 1))
+
+
+def test_a_training_that_can_be_resized_keeps_its_run_and_its_process(lending: Platform) -> None:
+    platform = lending
+    first = platform.create(hyperparameters=LONG)
+    platform.until(lambda: runs_on(platform, first, 1))
+    elastic = platform.create(
+        entrypoint="python3 live.py", resources={"slots_per_trial": {"min": 1, "max": 2}}, max_restarts=0
+    )
+    platform.until(lambda: series_of(platform, elastic, "ranks")[-2:] == [1, 1])
+    platform.client.experiments.kill(first.number)
+    platform.until(lambda: series_of(platform, elastic, "ranks")[-2:] == [2, 2])
+    other = platform.create(hyperparameters=LONG)
+    platform.until(
+        lambda: runs_on(platform, other, 1) and series_of(platform, elastic, "ranks")[-2:] == [1, 1]
+    )
+    platform.client.experiments.kill(other.number)
+    platform.client.experiments.kill(elastic.number)
+    platform.wait(elastic)
+    (run,) = runs_of(platform, elastic)
+    assert not run.charged
+    assert len(set(series_of(platform, elastic, "pid"))) == 1
+
+
+def series_of(platform: Platform, experiment: ExperimentDetail, name: str) -> list[float]:
+    """All values of a metric that a trial has reported so far."""
+    found = platform.client.trials.metrics(f"{experiment.number}.1", names=[name], max_points=5000).series
+    points = found[0].points if found else []
+    assert [point.step for point in points] == list(range(1, len(points) + 1))
+    return [point.value for point in points]
