@@ -100,4 +100,4 @@ def series_of(platform: Platform, experiment: ExperimentDetail, name: str) -> li
     found = platform.client.trials.metrics(f"{experiment.number}.1", names=[name], max_points=5000).series
     points = found[0].points if found else []
     assert [point.step for point in points] == list(range(1, len(points) + 1))
-    return [point.value for point in points]
+    return [point.value for point in points if point.value is not None]
