@@ -42,7 +42,7 @@ def distribute(trial: "Trial", optimizer: Optimizer) -> Optimizer:
 
 
 class MusterCallback(keras.callbacks.Callback):
-    """Resumes the model, reports, validates and saves at each epoch's end, and ends `fit` when the trial should stop.
+    """Resumes the model, reports, validates at each epoch's end, saves when a checkpoint is due and at the end, and ends `fit` when the trial should stop.
 
     Metrics of the validation data (`val_…`) are the validation; without such data all of an epoch's metrics are. A
     training that is stopped within an epoch keeps what it learnt and begins that epoch again, as with `keras.callbacks.BackupAndRestore`.
@@ -54,8 +54,15 @@ class MusterCallback(keras.callbacks.Callback):
     def __init__(self, trial: "Trial", report_every: int = 10) -> None:
         super().__init__()
         self._trial, self._report_every = trial, report_every
-        self._step = 0
+        self._step = self._epoch = 0
+        self._saved_at = -1
         self._is_cut_short = False
+
+    def set_model(self, model: Any) -> None:
+        """Called before Keras decides how to compile a step: an exchange between ranks cannot be a part of compiled code."""
+        super().set_model(model)
+        if self._trial.size > 1:
+            model.jit_compile = False
 
     def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
         """Take the model, its optimizer and the epoch from the latest checkpoint; all ranks begin with rank 0's weights."""
@@ -65,10 +72,15 @@ class MusterCallback(keras.callbacks.Callback):
         if latest:
             place = json.loads((latest / PLACE).read_text())
             model.load_weights(latest / WEIGHTS)
-            self._step = place["step"]
-            model._initial_epoch = place["epoch"]  # as keras.callbacks.BackupAndRestore does
+            self._step = self._saved_at = place["step"]
+            self._epoch = place["epoch"]
+            model._initial_epoch = self._epoch  # as keras.callbacks.BackupAndRestore does
         if self._trial.size > 1:
-            exchange().share(self._trial, [one.value for one in model.variables])
+            exchange().share(self._trial, [one.value for one in model.weights])
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
+        """Until it is whole, this is the epoch to begin with."""
+        self._epoch = epoch
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, float] | None = None) -> None:
         """Report now and then, and ask whether to stop."""
@@ -80,22 +92,30 @@ class MusterCallback(keras.callbacks.Callback):
             self._is_cut_short = batch + 1 != self.params["steps"]
 
     def on_epoch_end(self, epoch: int, logs: Mapping[str, float] | None = None) -> None:
-        """Validate and save."""
+        """Validate, and save if a checkpoint is due."""
         if self._is_cut_short:
-            self._save(epoch)
             return
+        self._epoch = epoch + 1
         found = dict(logs or {})
         held_out = {name: value for name, value in found.items() if name.startswith("val_")} or found
-        self._trial.validate(self._step, **{"epochs": float(epoch + 1), **held_out})
-        self._save(epoch + 1)
+        self._trial.validate(self._step, **{"epochs": float(self._epoch), **held_out})
+        if self._trial.should_checkpoint(self._step):
+            self._save()
         if self._trial.should_stop():
             self.model.stop_training = True
 
-    def _save(self, epoch: int) -> None:
+    def on_train_end(self, logs: Mapping[str, float] | None = None) -> None:
+        """Save what is not saved yet."""
+        self._save()
+
+    def _save(self) -> None:
+        if self._saved_at == self._step:
+            return
+        self._saved_at = self._step
         with self._trial.checkpoint(self._step) as folder:
             if self._trial.rank == 0:
                 self.model.save_weights(folder / WEIGHTS)
-                (folder / PLACE).write_text(json.dumps({"epoch": epoch, "step": self._step}))
+                (folder / PLACE).write_text(json.dumps({"epoch": self._epoch, "step": self._step}))
 
 
 class Exchange(Protocol):

@@ -52,10 +52,10 @@ def arguments(trial: "Trial") -> dict[str, Any]:
 
 
 class MusterCallback(Callback):
-    """Reports what the module logs, validates and saves after each of Lightning's validations, and ends when the trial should stop.
+    """Reports what the module logs, and what each of Lightning's validations finds; saves when a checkpoint is due and at the end.
 
-    Resume by `trainer.fit(model, data, ckpt_path=latest(trial))`. A step of the trial is one of the optimizer's. A training that is
-    stopped within an epoch is saved there; Lightning goes on in the middle of one where the data loader has a state.
+    It ends when the trial should stop, within an epoch too. Resume by `trainer.fit(model, data, ckpt_path=latest(trial))`. A step of the
+    trial is one of the optimizer's. Lightning goes on in the middle of one where the data loader has a state.
     """
 
     def __init__(self, trial: "Trial") -> None:
@@ -76,13 +76,14 @@ class MusterCallback(Callback):
         self._ask(trainer)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Hand over the validation's metrics, and save."""
+        """Hand over the validation's metrics, and save if a checkpoint is due."""
         if trainer.sanity_checking or trainer.state.fn != "fit":
             return
         found = next(one for one in trainer.loggers if isinstance(one, _Reports)).take()
         if found:
             self._trial.validate(trainer.global_step, **found)
-        self._save(trainer)
+        if self._trial.should_checkpoint(trainer.global_step):
+            self._save(trainer)
         self._ask(trainer)
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:

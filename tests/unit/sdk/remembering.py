@@ -45,7 +45,7 @@ class Remembering:
         yield folder
         self.saved.append(step)
 
-    def should_checkpoint(self, step: int, *, validated: bool) -> bool:
+    def should_checkpoint(self, step: int, *, validated: bool = True) -> bool:
         return validated
 
     def should_stop(self) -> bool:
