@@ -65,7 +65,7 @@ class Cluster:
         """Return one pool and how it is shared."""
         return self._transport.get(models.Pool, f"/v1/pools/{segment(pool)}")
 
-    def edit_pool(self, pool: Reference, **changes: JsonValue) -> models.Pool:
+    def edit_pool(self, /, pool: Reference, **changes: JsonValue) -> models.Pool:
         """Change a pool's rules while things run: the fields of `PATCH /v1/pools/{pool}`; what is left out stays."""
         return self._transport.patch(models.Pool, f"/v1/pools/{segment(pool)}", changes)
 

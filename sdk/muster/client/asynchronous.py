@@ -1,0 +1,150 @@
+"""The client for programs that are `async`: the nouns and verbs of `Client`, each derived from it by one line.
+
+async with connect_async() as client:
+    made = await client.experiments.create(config, folder)
+    async for line in client.experiments.follow_logs(made.number):
+        print(line.text)
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.client import Client, connect
+from muster.client.cluster import Cluster
+from muster.client.experiments import Experiments
+from muster.client.registry import Checkpoints, Models
+from muster.client.searches import AsyncSearch
+from muster.client.settings import Address
+from muster.client.transport import Reference
+from muster.client.trials import Trials
+
+THREADS = 64
+"""So many calls and streams are under way at once; further ones wait."""
+
+
+class AsyncExperiments(AsyncNoun[Experiments]):
+    """`Experiments`, awaited. What `wait` and `put_code` tell while they work, they tell from a thread."""
+
+    put_code = awaited(Experiments.put_code)
+    create = awaited(Experiments.create)
+    plan = awaited(Experiments.plan)
+    fork = awaited(Experiments.fork)
+    list = listed(Experiments.list)
+    get = awaited(Experiments.get)
+    journal = listed(Experiments.journal)
+    replay = awaited(Experiments.replay)
+    front = listed(Experiments.front)
+    pause = awaited(Experiments.pause)
+    resume = awaited(Experiments.resume)
+    cancel = awaited(Experiments.cancel)
+    kill = awaited(Experiments.kill)
+    edit = awaited(Experiments.edit)
+    edit_search = awaited(Experiments.edit_search)
+    finish = awaited(Experiments.finish)
+    archive = awaited(Experiments.archive)
+    unarchive = awaited(Experiments.unarchive)
+    wait = awaited(Experiments.wait)
+    metrics = awaited(Experiments.metrics)
+    logs = listed(Experiments.logs)
+    follow_logs = streamed(Experiments.follow_logs)
+    events = streamed(Experiments.events)
+
+
+class AsyncTrials(AsyncNoun[Trials]):
+    """`Trials`, awaited."""
+
+    list = listed(Trials.list)
+    get = awaited(Trials.get)
+    runs = listed(Trials.runs)
+    explain = awaited(Trials.explain)
+    metrics = awaited(Trials.metrics)
+    summaries = awaited(Trials.summaries)
+    logs = listed(Trials.logs)
+    follow_logs = streamed(Trials.follow_logs)
+
+
+class AsyncCheckpoints(AsyncNoun[Checkpoints]):
+    """`Checkpoints`, awaited."""
+
+    of_trial = listed(Checkpoints.of_trial)
+    of_experiment = listed(Checkpoints.of_experiment)
+    best_of = awaited(Checkpoints.best_of)
+    get = awaited(Checkpoints.get)
+    download = awaited(Checkpoints.download)
+
+
+class AsyncModels(AsyncNoun[Models]):
+    """`Models`, awaited."""
+
+    create = awaited(Models.create)
+    list = listed(Models.list)
+    get = awaited(Models.get)
+    register = awaited(Models.register)
+    versions = listed(Models.versions)
+    version = awaited(Models.version)
+    download = awaited(Models.download)
+
+
+class AsyncCluster(AsyncNoun[Cluster]):
+    """`Cluster`, awaited."""
+
+    workers = listed(Cluster.workers)
+    worker = awaited(Cluster.worker)
+    drain = awaited(Cluster.drain)
+    undrain = awaited(Cluster.undrain)
+    drain_labelled = awaited(Cluster.drain_labelled)
+    undrain_labelled = awaited(Cluster.undrain_labelled)
+    disable_slot = awaited(Cluster.disable_slot)
+    enable_slot = awaited(Cluster.enable_slot)
+    pools = listed(Cluster.pools)
+    pool = awaited(Cluster.pool)
+    edit_pool = awaited(Cluster.edit_pool)
+    limits = listed(Cluster.limits)
+    set_limit = awaited(Cluster.set_limit)
+    create_reservation = awaited(Cluster.create_reservation)
+    reservations = listed(Cluster.reservations)
+    delete_reservation = awaited(Cluster.delete_reservation)
+    instances = listed(Cluster.instances)
+    queue = listed(Cluster.queue)
+    usage = awaited(Cluster.usage)
+    usage_csv = awaited(Cluster.usage_csv)
+
+
+class AsyncClient(AsyncNoun[Client]):
+    """`Client`, awaited; use it in `async with`, or await `close`."""
+
+    me = awaited(Client.me)
+    health = awaited(Client.health)
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, ThreadPoolExecutor(THREADS, "muster-client"))
+        self.address = client.address
+        self.experiments = AsyncExperiments(client.experiments, self._pool)
+        self.trials = AsyncTrials(client.trials, self._pool)
+        self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
+        self.models = AsyncModels(client.models, self._pool)
+        self.cluster = AsyncCluster(client.cluster, self._pool)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections; what is still being streamed ends."""
+        self._noun.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def drive(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
+        """Return the search of an experiment whose searcher is `custom`, to be driven by this program, which people see as `driver`."""
+        return self._noun.drive_async(experiment, driver)
+
+
+def connect_async(address: Address | None = None) -> AsyncClient:
+    """Return an asynchronous client of the platform at `address`, by default of the one that `discover` finds."""
+    return AsyncClient(connect(address))

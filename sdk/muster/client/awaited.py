@@ -1,0 +1,93 @@
+"""How the asynchronous client is derived from the synchronous one: a call runs in a thread, so that retries, pages and streams are written once."""
+
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+
+from pydantic import BaseModel
+
+from muster.client.paging import Items
+
+P = ParamSpec("P")
+NounT = TypeVar("NounT")
+R = TypeVar("R")
+ItemT = TypeVar("ItemT", bound=BaseModel)
+_END = object()
+
+
+class AsyncNoun(Generic[NounT]):
+    """What the synchronous client has under one name, with its calls in threads of `pool`."""
+
+    def __init__(self, noun: NounT, pool: ThreadPoolExecutor) -> None:
+        self._noun = noun
+        self._pool = pool
+
+
+class AsyncItems(Generic[ItemT]):
+    """A list that is fetched page by page while it is walked through with `async for`; each walk fetches it anew."""
+
+    def __init__(self, items: Items[ItemT], pool: ThreadPoolExecutor) -> None:
+        self._items = items
+        self._pool = pool
+
+    def __aiter__(self) -> AsyncIterator[ItemT]:
+        return _walk(lambda: iter(self._items), self._pool)
+
+    async def first(self, count: int) -> list[ItemT]:
+        """Return the first `count` items, or fewer when there are no more."""
+        return await _in_thread(self._pool, lambda: self._items.first(count))
+
+    async def all(self) -> list[ItemT]:
+        """Return every item."""
+        return await _in_thread(self._pool, self._items.all)
+
+
+def awaited(
+    call: Callable[Concatenate[NounT, P], R],
+) -> Callable[Concatenate[AsyncNoun[NounT], P], Awaitable[R]]:
+    """Return a call as a coroutine."""
+
+    @functools.wraps(call)
+    async def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await _in_thread(self._pool, lambda: call(self._noun, *args, **kwargs))
+
+    return answer
+
+
+def listed(
+    call: Callable[Concatenate[NounT, P], Items[ItemT]],
+) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncItems[ItemT]]:
+    """Return a call whose items are fetched while they are walked through; the call itself fetches nothing."""
+
+    @functools.wraps(call)
+    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncItems[ItemT]:
+        return AsyncItems(call(self._noun, *args, **kwargs), self._pool)
+
+    return answer
+
+
+def streamed(
+    call: Callable[Concatenate[NounT, P], Iterator[ItemT]],
+) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncIterator[ItemT]]:
+    """Return a call that yields what comes, each awaited."""
+
+    @functools.wraps(call)
+    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[ItemT]:
+        return _walk(lambda: call(self._noun, *args, **kwargs), self._pool)
+
+    return answer
+
+
+async def _walk(begin: Callable[[], Iterator[ItemT]], pool: ThreadPoolExecutor) -> AsyncIterator[ItemT]:
+    items = begin()
+    while True:
+        item = await _in_thread(pool, lambda: next(items, _END))
+        if not isinstance(item, BaseModel):
+            return
+        yield item  # type: ignore[misc]
+
+
+async def _in_thread(pool: ThreadPoolExecutor, call: Callable[[], R]) -> R:
+    return await asyncio.get_running_loop().run_in_executor(pool, call)
