@@ -21,7 +21,7 @@ from muster.cli.options import (
     Stream,
     Tail,
 )
-from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table
+from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table, warn
 from muster.cli.sources import code_folder, read_source
 from muster.cli.steering import add_steering
 
@@ -229,8 +229,7 @@ def _warn_of_missing_script(entrypoint: object, files: Sequence[str]) -> None:
 
 
 def _made(made: "ExperimentDetail", wait_for_it: bool) -> None:
-    for warning in made.warnings:
-        note("[yellow]{}[/]", warning)
+    warn(made.warnings)
     if wait_for_it:
         note("created experiment [bold]{}[/] ({})", made.number, made.name)
         wait(str(made.number))

@@ -30,9 +30,11 @@ def noun(help: str) -> typer.Typer:
     return typer.Typer(help=help, no_args_is_help=True)
 
 
-def verb(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds a command with the common options to `app`."""
-    return app.command(name, cls=Command)
+def verb(
+    app: typer.Typer, name: str, *, takes_number: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that adds a command with the common options to `app`; `takes_number`: -1 is an argument, and no option."""
+    return app.command(name, cls=Command, context_settings={"ignore_unknown_options": takes_number})
 
 
 def _add_common(command: TyperCommand | TyperGroup) -> None:

@@ -102,6 +102,12 @@ def emit_each(values: "Iterable[BaseModel]", show: Callable[["BaseModel"], None]
         note("[dim]{}[/]", empty)
 
 
+def warn(warnings: Iterable[str]) -> None:
+    """Say to the person at the terminal what is worth saying of what was done."""
+    for warning in warnings:
+        note("[yellow]{}[/]", warning)
+
+
 def note(template: str, *values: object) -> None:
     """Say something to the person at the terminal, `{}` filled with values whose markup is not obeyed; silent with `--json`."""
     if not out.json:

@@ -8,7 +8,7 @@ import typer
 from muster.cli import pool_options as options
 from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
-from muster.cli.output import emit, facts, note, number, table
+from muster.cli.output import emit, facts, note, number, table, warn
 from muster.cli.pool_options import NONE
 from muster.errors import Rejected
 
@@ -136,6 +136,7 @@ def set_limit(
         found = client.cluster.set_limit(
             pool, tenant=tenant, workspace=workspace, guaranteed=guaranteed, maximum=maximum, weight=weight
         )
+    warn(found.warnings)
     emit(found, lambda: note("{}", _said(found)))
 
 

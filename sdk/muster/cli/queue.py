@@ -50,7 +50,7 @@ def list_(pool: PoolName = None) -> None:
 verb(app, "explain")(explain)
 
 
-@verb(app, "priority")
+@verb(app, "priority", takes_number=True)
 def priority(
     experiment: Number,
     priority: Annotated[int, typer.Argument(help="1 goes first, 99 last.")],
@@ -62,7 +62,7 @@ def priority(
         _changed(client.experiments.edit(experiment, priority=priority))
 
 
-@verb(app, "weight")
+@verb(app, "weight", takes_number=True)
 def weight(
     experiment: Number,
     weight: Annotated[float, typer.Argument(help="Twice the weight, twice the share.")],
@@ -74,7 +74,7 @@ def weight(
         _changed(client.experiments.edit(experiment, weight=weight))
 
 
-@verb(app, "limit")
+@verb(app, "limit", takes_number=True)
 def limit(
     experiment: Number,
     max_slots: Annotated[str, typer.Argument(metavar="SLOTS", help=f"A number, or {NO_LIMIT}.")],
@@ -87,7 +87,7 @@ def limit(
         _changed(client.experiments.edit(experiment, max_slots=most, no_max_slots=most is None))
 
 
-@verb(app, "trials")
+@verb(app, "trials", takes_number=True)
 def trials(
     experiment: Number,
     max_trials: Annotated[str, typer.Argument(metavar="TRIALS", help=f"A number, or {NO_LIMIT}.")],

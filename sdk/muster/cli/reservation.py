@@ -8,7 +8,7 @@ import typer
 
 from muster._clock import now_ms
 from muster.cli.frame import noun, verb
-from muster.cli.output import emit, note, table
+from muster.cli.output import emit, note, table, warn
 from muster.cli.usage import moment_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def create(
     window = (ahead_of(begin, "--from"), ahead_of(until, "--until"))
     with connect() as client:
         found = client.cluster.create_reservation(pool, slots, *window, workspace=workspace, tenant=tenant)
+    warn(found.warnings)
     emit(found, lambda: note("{}", _said(found)))
 
 

@@ -653,6 +653,7 @@ class Limit(Resource):
     )
     maximum: int | None = Field(default=None, description="Never more; none: whatever is free.")
     weight: float = Field(description="Its part among its siblings under fair share.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
 
 
 class LimitPage(Resource):
@@ -673,6 +674,7 @@ class Reservation(Resource):
     begins_at: datetime
     ends_at: datetime
     held_slots: int = Field(description="What the holder has of them now, while the window lasts.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just made.")
 
 
 class ReservationPage(Resource):

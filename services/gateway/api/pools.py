@@ -119,6 +119,7 @@ class Limit(Resource):
     )
     maximum: int | None = Field(default=None, description="Never more; none: whatever is free.")
     weight: float = Field(description="Its part among its siblings under fair share.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
 
 
 class LimitPage(Resource):

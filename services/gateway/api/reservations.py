@@ -21,6 +21,7 @@ class Reservation(Resource):
     begins_at: datetime
     ends_at: datetime
     held_slots: int = Field(description="What the holder has of them now, while the window lasts.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just made.")
 
 
 class ReservationPage(Resource):

@@ -1,6 +1,7 @@
 """What tenants and workspaces may hold in pools: written here, told to the scheduler, which rules by it."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 from muster.errors import NotFound, Rejected
@@ -9,7 +10,7 @@ from services.gateway.core.permissions import sees_all_tenants
 from services.gateway.operations.call import Call
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
-from services.gateway.store import access, limits
+from services.gateway.store import access, experiments, limits
 from shared.ids import SITE, TenantId, derived_id
 from shared.messages.limits import LimitsChanged
 
@@ -56,7 +57,8 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
             weight=request.weight,
         )
         unit.emit(changed, tenant=SITE)
-    return _render(values, name)
+    warnings = await unused_workspace(call, tenant, request.workspace)
+    return _render(values, name).model_copy(update={"warnings": warnings})
 
 
 async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
@@ -69,6 +71,19 @@ async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
         if found is not None:
             return found, name
     raise NotFound(f"tenant {name}")
+
+
+async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) -> list[str]:
+    """What is worth saying where no experiment of a tenant is in the workspace that is named: it may be yet to come, or be written otherwise."""
+    if workspace is None:
+        return []
+    async with call.doors.database.tenant(tenant) as connection:
+        known = await experiments.load_workspaces(connection)
+    if workspace in known:
+        return []
+    near = get_close_matches(workspace, known, n=1)
+    hint = f": did you mean '{near[0]}'?" if near else ""
+    return [f"no experiment of this tenant is in the workspace '{workspace}' yet{hint}"]
 
 
 async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:

@@ -17,7 +17,7 @@ from services.gateway.core.permissions import sees_all_tenants
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.limits import named_tenant
+from services.gateway.operations.limits import named_tenant, unused_workspace
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access
@@ -52,7 +52,8 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         raise Transient(
             "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
         )
-    return _render(found, name)
+    warnings = await unused_workspace(call, tenant, request.workspace)
+    return _render(found, name).model_copy(update={"warnings": warnings})
 
 
 async def list_reservations(call: Call, request: PageRequest) -> ReservationPage:

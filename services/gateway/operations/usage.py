@@ -111,5 +111,5 @@ def _row(used: Used, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tu
         experiment=number,
         experiment_name=name,
         pool=used.pool,
-        slot_seconds=used.slot_seconds,
+        slot_seconds=round(used.slot_seconds, 3),
     )

@@ -105,6 +105,11 @@ async def load_listed(
     return (await connection.execute(query.order_by(experiment.c.number.desc()).limit(limit))).all()
 
 
+async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:
+    """The workspaces that have experiments."""
+    return (await connection.execute(select(experiment.c.workspace).distinct())).scalars().all()
+
+
 async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, int]) -> Row[Any] | None:
     """By its id, or by the experiment's number and its own; with its experiment's number and config."""
     query = select(trial, experiment.c.number.label("experiment_number"), experiment.c.config).join(

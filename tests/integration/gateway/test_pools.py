@@ -12,7 +12,7 @@ from shared.messages.limits import LimitsChanged
 from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token, make_tenant
-from tests.integration.gateway.test_experiments import next_command
+from tests.integration.gateway.test_experiments import create, next_command
 from tests.integration.gateway.test_machines import view
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
@@ -90,7 +90,9 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
 ) -> None:
     others.say(GetCluster, ruled())
     body = {"pool": "default", "workspace": "vision", "guaranteed": 2, "maximum": 4, "weight": 2.0}
-    assert (await api.put("/v1/limits", json=body)).json() == body | {"tenant": "default"}
+    unused = "no experiment of this tenant is in the workspace 'vision' yet"
+    said = (await api.put("/v1/limits", json=body)).json()
+    assert said == body | {"tenant": "default", "warnings": [unused]}
 
     async def is_told() -> bool:
         told = await told_limits(others)
@@ -107,11 +109,24 @@ async def test_a_limit_is_told_to_the_scheduler_and_replaces_the_one_before(
 
     await eventually(is_replaced)
     listed = (await api.get("/v1/limits", params={"pool": "default"})).json()["items"]
-    assert [(one["workspace"], one["maximum"]) for one in listed] == [("vision", 6)]
+    assert [one["maximum"] for one in listed if one["workspace"] == "vision"] == [6]
     await api.put("/v1/limits", json={"pool": "default", "workspace": "vision"})
     assert (await api.get("/v1/limits")).json()["items"] == [], "what limits nothing is not listed"
     refused = await api.put("/v1/limits", json=body | {"maximum": 1})
     assert refused.json()["place"] == "maximum" and "below what is guaranteed (2)" in refused.json()["detail"]
+
+
+async def test_a_workspace_without_experiments_is_said(api: httpx.AsyncClient, others: Others) -> None:
+    others.say(GetCluster, ruled())
+    await create(api)
+
+    async def said(workspace: str) -> list[str]:
+        body = {"pool": "default", "workspace": workspace}
+        found: list[str] = (await api.put("/v1/limits", json=body)).json()["warnings"]
+        return found
+
+    assert await said("Uncategorized") == []
+    assert (await said("Uncategorised"))[0].endswith(" yet: did you mean 'Uncategorized'?")
 
 
 async def test_tenants_see_and_set_their_own_and_an_operator_all(

@@ -29,7 +29,7 @@ async def test_usage_is_told_with_names_and_the_period_that_was_asked_for(
     made = await create(api)
     pages = [
         UsagePage(
-            rows=(Used(experiment=UUID(made["id"]), user="ada", slot_seconds=7200.25),),
+            rows=(Used(experiment=UUID(made["id"]), user="ada", slot_seconds=7200.2500001),),
             next=("a", "b"),
         ),
         page(experiment=UUID(int=1), user="ada"),

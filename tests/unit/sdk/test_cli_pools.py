@@ -76,6 +76,19 @@ def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F
     }  # fmt: skip
 
 
+def test_what_is_worth_saying_of_a_limit_is_said(shell: Shell) -> None:  # noqa: F811
+    told = LIMIT | {"warnings": ["no experiment of this tenant is in the workspace 'visoin' yet"]}
+    shell.answers["PUT /v1/limits"] = httpx.Response(200, json=told)
+    assert "'visoin' yet" in shell("limit", "set", "--workspace", "visoin").err
+
+
+def test_a_number_below_zero_is_an_argument_and_refused_by_who_knows(shell: Shell) -> None:  # noqa: F811
+    shell("queue", "weight", "31", "-1")
+    assert shell.sent("PATCH", "/v1/experiments/31") == {"weight": -1.0}
+    mistyped = shell("queue", "weight", "31", "2", "--pool", "a")
+    assert mistyped.code == 2 and "--pool" in mistyped.err
+
+
 def test_limits_are_listed(shell: Shell) -> None:  # noqa: F811
     shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": [LIMIT]})
     assert "vision" in shell("limit", "list").out

@@ -969,20 +969,22 @@ class JournalPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[JournalEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class Limit(_message.Message):
-    __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight")
+    __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight", "warnings")
     POOL_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     GUARANTEED_FIELD_NUMBER: _ClassVar[int]
     MAXIMUM_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     pool: str
     tenant: str
     workspace: str
     guaranteed: int
     maximum: int
     weight: float
-    def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LimitPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1652,7 +1654,7 @@ class ReplayDifference(_message.Message):
     def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
 
 class Reservation(_message.Message):
-    __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots")
+    __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots", "warnings")
     ID_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -1661,6 +1663,7 @@ class Reservation(_message.Message):
     BEGINS_AT_FIELD_NUMBER: _ClassVar[int]
     ENDS_AT_FIELD_NUMBER: _ClassVar[int]
     HELD_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     id: str
     pool: str
     tenant: str
@@ -1669,7 +1672,8 @@ class Reservation(_message.Message):
     begins_at: _timestamp_pb2.Timestamp
     ends_at: _timestamp_pb2.Timestamp
     held_slots: int
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., slots: _Optional[int] = ..., begins_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_slots: _Optional[int] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., slots: _Optional[int] = ..., begins_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_slots: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ReservationPage(_message.Message):
     __slots__ = ("items", "next_cursor")
