@@ -15,7 +15,7 @@ from worker.launch.machine import Machine, interfaces
 from worker.places import RunPlaces
 
 # What training frees stays with its process, up to a GiB: given back at every step it must be cleared and mapped again in the next.
-_KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
+KEPT_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(2**30), "MALLOC_MMAP_THRESHOLD_": str(2**25)}
 _RESERVED = ("MUSTER_", "HOROVOD_")
 
 
@@ -31,7 +31,7 @@ def rank_environment(
         "HOME": str(places.home),
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
-        **_KEPT_MEMORY,
+        **KEPT_MEMORY,
         **_network(allocation, run, machine),
         **_users_part(spec.environment),
         wire.ENV_RANK: str(place.rank),

@@ -1,0 +1,115 @@
+"""One training on the platform and under bare `horovodrun`, for benchmarks that compare them in pairs."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+from pydantic import JsonValue
+
+from tests.bench.embedded import TRIALS, Platform
+from worker.launch.environment import KEPT_MEMORY
+
+POLL_S = 0.5
+
+
+class Inside(NamedTuple):
+    """Samples a second, and the processor time of everything that is not a rank (servers, services, daemons, warm parents) and of the ranks."""
+
+    samples_per_s: float
+    others_s: float
+    ranks_s: float
+
+
+def train_bare(hparams: Mapping[str, JsonValue], ranks: int) -> float:
+    """Samples a second of the same script under `horovodrun`, with what the worker tells glibc: only the platform is to differ."""
+    program = str(Path(sys.executable).with_name("horovodrun"))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, **KEPT_MEMORY, "PATH": path, "MUSTER_HPARAMS": json.dumps(hparams)}
+    command = [program, "-np", str(ranks), sys.executable, "throughput.py"]
+    done = subprocess.run(
+        command, cwd=TRIALS, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    for line in done.stdout.splitlines():
+        if "samples_per_s=" in line and "{" not in line:
+            return float(line.rpartition("samples_per_s=")[2])
+    raise SystemExit(f"horovodrun gave no figure:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
+def train_inside(bench: Platform, code: str, hparams: Mapping[str, JsonValue], ranks: int) -> Inside:
+    """The platform's figure for the same.
+
+    Processes are looked through before and after, not meanwhile: that would take more time than the platform does.
+    """
+    others_s, ranks_s = _others_s(bench), _ranks_s(bench)
+    config: dict[str, JsonValue] = {
+        "name": "overhead",
+        "entrypoint": "python3 throughput.py",
+        "hyperparameters": dict(hparams),
+        "searcher": {"name": "single", "metric": "samples_per_s", "smaller_is_better": False},
+        "resources": {"slots_per_trial": ranks},
+        "max_restarts": 0,
+    }
+    made = bench.client.experiments.create(config, code)
+    while (now := bench.client.experiments.get(made.id)).state in ("active", "submitted"):
+        time.sleep(POLL_S)
+    if now.state != "completed" or now.best is None:
+        raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
+    return Inside(now.best.value, _others_s(bench) - others_s, _ranks_s(bench) - ranks_s)
+
+
+def _others_s(bench: Platform) -> float:
+    """Processor time of servers, services, daemons and warm parents, so far."""
+    return sum(_own_s(process) for process in _processes(bench))
+
+
+def _ranks_s(bench: Platform) -> float:
+    """Processor time of the ranks that have ended, so far: what the warm parents' ended children have used."""
+    return sum(_ended_children_s(process) for process in _processes(bench) if _is_warm_parent(process))
+
+
+def _processes(bench: Platform) -> list[psutil.Process]:
+    """Every process of this platform: what runs under its folder, or was started from it."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if str(bench.home) in " ".join(process.cmdline()) or _home_of(process) == str(bench.home):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def _home_of(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get("MUSTER_HOME")
+    except psutil.Error:
+        return None
+
+
+def _is_warm_parent(process: psutil.Process) -> bool:
+    try:
+        return "muster.runtime" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
+def _own_s(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def _ended_children_s(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.children_user + times.children_system)
