@@ -1,7 +1,7 @@
 """Everything of one run on this machine, put together: its record, journals, sources, session, log tail and uploads."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +26,7 @@ from worker.launch.description import spec_of
 from worker.launch.machine import Machine
 from worker.line import Line
 from worker.logs import LogTail, TailEvents
-from worker.outputs import Output, Stream
+from worker.outputs import outputs_of
 from worker.places import Places, RunPlaces
 from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
@@ -35,7 +35,6 @@ from worker.store import KeptRun
 from worker.watch import Watch, open_watch
 
 REQUEST_S = 10.0
-_STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +183,6 @@ def settle_checkpoint(context: RunContext, record: Announced) -> None:
         context.tail.say(
             f"checkpoint {record.number} of step {record.step} was not kept: {record.state}", "warning"
         )
-
-
-def outputs_of(places: RunPlaces, ranks: Iterable[int]) -> list[Output]:
-    """What these ranks write."""
-    return [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in _STREAMS]
 
 
 @dataclass(slots=True)

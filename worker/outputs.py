@@ -1,10 +1,12 @@
 """What one rank writes to stdout or stderr, read on as lines. Neighbour: `logs` puts them into the journal."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from worker.core.lines import Cut, Patience, cut_lines
+from worker.places import RunPlaces
 
 READ_BYTES = 128 * 1024
 LAST_BYTES = 16 * 1024
@@ -15,6 +17,7 @@ END_WAIT_S = 10.0
 """A line that has had no end for so long, and does not grow, is shown as it stands."""
 
 Stream = Literal["stdout", "stderr"]
+STREAMS: tuple[Stream, ...] = ("stdout", "stderr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,11 @@ class Output:
     def key(self) -> str:
         """Its name among the offsets."""
         return f"{self.rank}.{self.stream}"
+
+
+def outputs_of(places: RunPlaces, ranks: Iterable[int]) -> list[Output]:
+    """What these ranks write."""
+    return [Output(places.output(rank, stream), rank, stream) for rank in ranks for stream in STREAMS]
 
 
 class OutputReader:

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from muster import wire
 from shared import telemetry
-from worker.context import RunContext, outputs_of
+from worker.context import RunContext
 from worker.core.naming import RENDEZVOUS, generation_of, part_of, process_name
 from worker.core.resize import StartStandBys, TellSeats
 from worker.executors.port import Order
 from worker.launch.frames import rank_frames, rendezvous_frame, seat_frame
+from worker.outputs import outputs_of
 
 Send = Callable[[Order], None]
 _SIGKILL = 9

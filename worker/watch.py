@@ -26,7 +26,7 @@ from worker.core.hang import (
     stack_of,
     wants_look,
 )
-from worker.core.run import Seat
+from worker.core.seats import Seat
 from worker.executors.port import Processes
 
 NEVER = float("inf")

@@ -14,7 +14,8 @@ from services.scheduler.core.facts import Fact
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
-from services.scheduler.core.run import Run, RunState
+from services.scheduler.core.run import Run
+from services.scheduler.core.run_states import RunState
 from services.scheduler.core.shares import Path
 from services.scheduler.core.trial import RequestState, Trial, Wish
 from services.scheduler.core.worker import Drain, Liveness, Worker

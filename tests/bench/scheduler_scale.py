@@ -18,7 +18,8 @@ from services.scheduler.core.events import ends, wishes
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Exit, Run, RunState, Share
+from services.scheduler.core.run import Exit, Run, Share
+from services.scheduler.core.run_states import RunState
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turn import Turn, take_turn
 from services.scheduler.core.worker import Hold, Liveness, Worker

@@ -7,7 +7,8 @@ from shared.ids import AllocationId, RunId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from worker.core.gang import take_seat
 from worker.core.resize import is_new_formation, on_formation
-from worker.core.run import Change, Formation, LocalRun, on_desired, on_dropped
+from worker.core.run import Change, LocalRun, on_desired, on_dropped
+from worker.core.seats import Formation
 from worker.core.state import MACHINE, Trigger
 
 ORPHAN_AFTER_S = 1800.0

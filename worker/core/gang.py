@@ -10,7 +10,7 @@ from worker.core.backends.horovod import Horovod
 from worker.core.backends.none import NoBackend
 from worker.core.backends.port import Backend
 from worker.core.backends.torch import Torch
-from worker.core.run import Seat
+from worker.core.seats import Seat
 
 BACKENDS: Mapping[Distributed, Backend] = {"horovod": Horovod(), "torch": Torch(), "none": NoBackend()}
 

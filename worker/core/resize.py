@@ -13,7 +13,8 @@ from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Signal
 from worker.core.gang import take_seat
 from worker.core.naming import process_name
-from worker.core.run import Formation, LocalRun
+from worker.core.run import LocalRun
+from worker.core.seats import Formation
 from worker.core.state import MACHINE, RunState, Trigger
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from services.scheduler.core.asked import Asked
+from services.scheduler.core.run_states import RUN, RunState
 from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.machine import Machine
 from shared.messages.specs import UNCATEGORIZED, PolicyAction, Signal, Thousandths, Wanted
 from shared.tuples import changed
 
@@ -20,33 +19,6 @@ TURN_OVER = "its turn was over, and others of equal right were waiting"
 RunOutcome = Literal["completed", "stopped", "parked", "preempted", "cancelled", "killed", "failed", "lost"]
 RequestOutcome = Literal["completed", "stopped", "parked", "cancelled", "killed", "failed", "rejected"]
 
-
-class RunState(StrEnum):
-    """The life of a run."""
-
-    GRANTED = "granted"
-    RUNNING = "running"
-    ENDED = "ended"
-
-
-class RunTrigger(StrEnum):
-    """`heard`: every member has named the allocation."""
-
-    HEARD = "heard"
-    ENDED = "ended"
-
-
-RUN = Machine(
-    name="run",
-    initial=RunState.GRANTED,
-    table={
-        (RunState.GRANTED, RunTrigger.HEARD): RunState.RUNNING,
-        (RunState.GRANTED, RunTrigger.ENDED): RunState.ENDED,
-        (RunState.RUNNING, RunTrigger.ENDED): RunState.ENDED,
-    },
-    ignored={(RunState.RUNNING, RunTrigger.HEARD)},
-    final={RunState.ENDED},
-)
 
 SIGNALS: Mapping[Wanted, Signal] = {
     Wanted.RUN: Signal.RUN,

@@ -7,7 +7,8 @@ from services.scheduler.core.asked import Asked
 from services.scheduler.core.elastic.saving import Kept
 from services.scheduler.core.holdings import Holding
 from services.scheduler.core.placement.labels import labels_of, where_of
-from services.scheduler.core.run import Exit, Run, RunState, Share
+from services.scheduler.core.run import Exit, Run, Share
+from services.scheduler.core.run_states import RunState
 from services.scheduler.core.slots import count_from, stored
 from services.scheduler.core.trial import Awaited, Needs, RequestState, Trial, Wish, wished
 from services.scheduler.core.worker import Drain, Liveness, Worker

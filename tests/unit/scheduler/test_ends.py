@@ -8,7 +8,8 @@ import pytest
 from services.scheduler.core.events import ends, heard, wishes
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Closed, Ended
-from services.scheduler.core.run import MAX_FRUITLESS, RUN, Exit
+from services.scheduler.core.run import MAX_FRUITLESS, Exit
+from services.scheduler.core.run_states import RUN
 from services.scheduler.core.trial import REQUEST
 from services.scheduler.core.worker import DRAIN, LIVENESS
 from shared.ids import WorkerId

@@ -8,7 +8,7 @@ from shared.ids import WorkerId
 from shared.messages.specs import Member
 from worker.core.backends.port import Backend, Meeting, Place
 from worker.core.gang import BACKENDS, take_seat
-from worker.core.run import Seat
+from worker.core.seats import Seat
 
 MEMBERS = (
     Member(worker=WorkerId("w0"), slots=2, address="10.0.0.1"),

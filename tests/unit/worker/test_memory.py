@@ -9,7 +9,8 @@ import pytest
 from shared.ids import AllocationId, RunId
 from worker.core import run as core
 from worker.core.memory import GPU, HOST, KILLED, lack_of_memory
-from worker.core.run import LocalRun, Seat
+from worker.core.run import LocalRun
+from worker.core.seats import Seat
 from worker.core.state import RunState
 from worker.kernel import MemoryKills
 

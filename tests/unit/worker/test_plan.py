@@ -22,7 +22,8 @@ from worker.core.plan import (
     next_look,
     plan,
 )
-from worker.core.run import Change, LocalRun, Seat
+from worker.core.run import Change, LocalRun
+from worker.core.seats import Seat
 from worker.core.state import MACHINE, RunState, Trigger
 
 ALONE = Seat(index=0, members=1, first_rank=0, ranks=1, size=1)

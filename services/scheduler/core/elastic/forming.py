@@ -12,7 +12,8 @@ from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Resized
 from services.scheduler.core.placement.capacity import Placement
-from services.scheduler.core.run import Exit, Run, RunState, Share
+from services.scheduler.core.run import Exit, Run, Share
+from services.scheduler.core.run_states import RunState
 from services.scheduler.core.trial import Trial
 from services.scheduler.core.worker import Worker
 from shared.ids import RunId, WorkerId

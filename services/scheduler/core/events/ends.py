@@ -6,7 +6,8 @@ from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.elastic import forming
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.queue import milliseconds
-from services.scheduler.core.run import RUN, Ending, Exit, Run, RunTrigger, combined, judge_exit, judge_loss
+from services.scheduler.core.run import Ending, Exit, Run, combined, judge_exit, judge_loss
+from services.scheduler.core.run_states import RUN, RunTrigger
 from services.scheduler.core.slots import SlotCount
 from services.scheduler.core.trial import Awaited, RequestTrigger, Trial
 from shared.ids import WorkerId

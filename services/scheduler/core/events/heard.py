@@ -12,7 +12,8 @@ from services.scheduler.core.events import ends
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.placement.labels import Labels
-from services.scheduler.core.run import RUN, Exit, Run, RunTrigger
+from services.scheduler.core.run import Exit, Run
+from services.scheduler.core.run_states import RUN, RunTrigger
 from services.scheduler.core.trial import without
 from services.scheduler.core.worker import (
     DRAIN,
