@@ -65,9 +65,10 @@ class RunPlaces:
         return self.logs / f"{rank}.{stream}"
 
     def make(self) -> None:
-        """Make what ranks write into."""
+        """Make what ranks write into: also the file for what a rank could not send, which it may not make there itself."""
         for path in (self.code, self.home, self.checkpoints, self.uploads, self.logs, self.watch):
             path.mkdir(parents=True, exist_ok=True)
+        self.unsent.touch()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Account:
             places.logs,
             places.watch,
             places.latest,
+            places.unsent,
         ):
             for path in (folder, *folder.rglob("*")) if folder.exists() else ():
                 os.chown(path, self.user, self.group, follow_symlinks=False)
