@@ -8,7 +8,8 @@ from html import escape
 Bar = tuple[float, float, float]
 """Lower end, median, upper end; seconds."""
 
-LEFT, TOP, LINE, PANEL, GAP = 190, 56, 19, 180, 22
+LEFT, TOP, LINE, PANEL, GAP = 215, 56, 19, 180, 22
+LEGEND = 640
 OURS, PEER, BOUND = "#0072b2", "#d55e00", "#009e73"
 
 
@@ -18,7 +19,7 @@ def draw(bars: Mapping[str, Mapping[int, Bar]], bounds: Mapping[int, float], pee
     A class that did not play on some cluster has no bar there.
     """
     bottom = TOP + LINE * len(bars)
-    width = LEFT + (PANEL + GAP) * len(bounds) + 10
+    width = LEFT + max((PANEL + GAP) * len(bounds), LEGEND) + 10
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {bottom + 62}">',
         f'<rect width="{width}" height="{bottom + 62}" fill="#ffffff"/>',
