@@ -24,7 +24,7 @@ class GatewaySection(Section):
     deadline_s: float = Field(30.0, gt=0)
     upload_deadline_s: float = Field(900.0, gt=0)
     body_timeout_s: float = Field(10.0, gt=0)
-    validate_timeout_s: float = Field(0.5, gt=0)
+    validate_timeout_s: float = Field(2.0, gt=0)
     query_timeout_s: float = Field(5.0, gt=0)
     plan_timeout_s: float = Field(25.0, gt=0, le=55)
     command_wait_s: float = Field(2.0, ge=0)
