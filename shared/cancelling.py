@@ -5,7 +5,7 @@ forgets the cancellation: a loop would then go on for ever, and its process neve
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from typing import Any
 
 AGAIN_S = 2.0
@@ -17,6 +17,21 @@ def leave_if_cancelled() -> None:
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
+
+
+async def run_together(*works: Coroutine[Any, Any, None]) -> None:
+    """Run all to their end; the first failure ends the others, and is raised.
+
+    A TaskGroup of Python 3.11 leaves its own task counted as cancelled when a member fails, so that `leave_if_cancelled` would end what
+    goes on after the failure.
+    """
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await see_ended(tasks)
 
 
 async def see_ended(tasks: Iterable[asyncio.Task[Any]]) -> None:

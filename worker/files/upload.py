@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue
 from muster import wire
 from muster.errors import MusterError, Rejected, Transient
 from shared import faults
+from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.files import FileEntry, FileLink
@@ -72,6 +73,7 @@ class Uploads:
         self._events = events
         self._filled = asyncio.Event()
         self._outages = Outages()
+        self._sent: set[str] = set()
         records = [
             Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
         ]
@@ -109,6 +111,7 @@ class Uploads:
     async def _settle(self, record: Announced) -> Announced:
         """Try until the registry has decided."""
         retry_s = 0.25
+        self._sent.clear()
         while True:
             try:
                 if record.files is None:
@@ -140,10 +143,12 @@ class Uploads:
         links = await self._registry.announce(request)
         if links.state in _ENDED:
             return links.state
-        await self._put_all(record, links.files)
+        await self._put_all(record, [link for link in links.files if link.path not in self._sent])
         faults.point(AFTER_PUT)
         self._events.flush()
-        return await self._commit(record)
+        state = await self._commit(record)
+        self._sent.clear()  # refused: what is asked for next has to be sent
+        return state
 
     async def _put_all(self, record: Announced, links: Sequence[FileLink]) -> None:
         """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
@@ -153,12 +158,7 @@ class Uploads:
             for link in waiting:
                 await self._put(record, link)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(AT_ONCE):
-                    group.create_task(send())
-        except ExceptionGroup as failed:
-            raise failed.exceptions[0] from failed
+        await run_together(*(send() for _ in range(AT_ONCE)))
 
     async def _put(self, record: Announced, link: FileLink) -> None:
         check_path(link.path)
@@ -166,6 +166,7 @@ class Uploads:
             await self._events.put(link.url, record.directory / link.path, link.size_bytes)
         except Rejected as error:  # the URL grew old: the next attempt brings a fresh one
             raise Transient(str(error)) from error
+        self._sent.add(link.path)
 
     async def _commit(self, record: Announced) -> str:
         commit = CommitCheckpoint(

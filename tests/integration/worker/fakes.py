@@ -63,6 +63,7 @@ class FakePlatform:
         self.restores: list[UUID] = []
         self.damaged: list[DamagedFile] = []
         self.transfers: list[tuple[str, str]] = []
+        self.puts_refused: set[str] = set()
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -291,8 +292,12 @@ class FakePlatform:
         )
 
     async def _on_put(self, request: web.Request) -> web.Response:
+        content = await request.read()
         self.transfers.append(("PUT", request.match_info["key"]))
-        self.objects[request.match_info["key"]] = await request.read()
+        if (name := request.match_info["key"].rpartition("/")[2]) in self.puts_refused:
+            self.puts_refused.discard(name)
+            return web.Response(status=503)
+        self.objects[request.match_info["key"]] = content
         return web.Response()
 
 

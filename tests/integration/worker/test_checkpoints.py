@@ -75,3 +75,46 @@ async def test_a_checkpoint_that_is_damaged_in_the_store_is_told_and_the_one_bef
         ]
         assert "goes on from 1" in platform.text(second)
         await eventually(lambda run=second: WARNING in platform.text(run))  # type: ignore[misc]
+
+
+async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    platform.saved.clear()
+    platform.puts_refused.add("step")
+    first = await _train(platform, "w1", tmp_path, 1, "store fails")
+    sent = platform.transfers_of(platform.saved_of(first)[0])
+    assert sent.count(("PUT", "step")) == 2
+    assert sent.count(("PUT", "frozen")) <= 2, "again only where the failure came before its answer"
+
+
+ASKS = """
+import muster
+trial = muster.trial()
+for step in range(1, 13):
+    if step in (3, 4, 9):
+        trial.validate(step, loss={3: 2.0, 4: 3.0, 9: 1.0}[step])
+    if trial.should_checkpoint(step, validated=step in (3, 4, 9)):
+        with trial.checkpoint(step) as folder:
+            (folder / "step").write_text(str(step))
+"""
+
+
+async def test_a_script_is_told_when_a_checkpoint_is_due(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    """By what the experiment's config says of it, as it came with the trial's spec."""
+    code = platform.add_code(code_in(tmp_path, ASKS))
+    wanted: dict[str, dict[str, object]] = {
+        "best": {"checkpoint_policy": "best"},
+        "largest": {"checkpoint_policy": "best", "smaller_is_better": False},
+        "period": {"checkpoint_policy": "none", "checkpoint_period": 5},
+    }
+    saved = {}
+    for name, spec in wanted.items():
+        run = platform.allocation(f"due {name}", code, (Member(worker="w1", slots=1),), spec=spec)
+        await platform.desire("w1", run)
+        await eventually(lambda run=run: state_of(platform, run) == "exited")  # type: ignore[misc]
+        await eventually(lambda run=run: len(platform.saved_of(run)) == 2)  # type: ignore[misc]
+        saved[name] = [upload.step for upload in platform.saved_of(run)]
+    assert saved == {"best": [3, 9], "largest": [3, 4], "period": [5, 10]}
