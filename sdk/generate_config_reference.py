@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
+from muster.config.environment import Environment
 from muster.config.launching import Optimizations
 from muster.config.metrics import Metric
 from muster.config.policies import LogPolicy
@@ -22,7 +23,6 @@ from muster.config.searchers import KINDS
 from muster.config.section import Section
 from muster.config.sections import (
     CheckpointStorage,
-    Environment,
     Profiling,
     Reproducibility,
     Resources,
@@ -72,7 +72,6 @@ PARAMETERS: tuple[type[Section], ...] = (Const, Categorical, Int, Double, Log)
 MEANINGS = {
     "labels": "For finding it again.",
     "log_policies": "What is looked for in the trials' output, and what follows.",
-    "environment_variables": "`NAME=VALUE` each; `$A` of one further up is replaced.",
     "save_experiment_best": "This many of the experiment's best checkpoints.",
     "save_trial_best": "This many of each trial's best.",
     "save_trial_latest": "This many of each trial's newest.",

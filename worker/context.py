@@ -12,15 +12,16 @@ from shared import telemetry
 from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
-from shared.messages.reports import LogBatch, Mark, ReportBatch
 from shared.messages.specs import PolicyMatch
 from worker.core.policies import Policies
 from worker.core.run import LocalRun
+from worker.environments import Environments
 from worker.executors.port import Processes
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.transfer import Transfer
 from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
+from worker.hooks import Hook
 from worker.journal import Journal
 from worker.launch.description import spec_of
 from worker.launch.machine import Machine
@@ -30,11 +31,10 @@ from worker.outputs import outputs_of
 from worker.places import Places, RunPlaces
 from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
+from worker.sending import REQUEST_S, log_sender, report_sender, trace_of
 from worker.sources import Source
 from worker.store import KeptRun
 from worker.watch import Watch, open_watch
-
-REQUEST_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class Tools:
     transfer: Transfer
     code: CodeCache
     checkpoints: Restorer
+    environments: Environments
     min_free_bytes: int
     processes: Processes
 
@@ -69,12 +70,19 @@ class RunContext:
     uploads: Uploads
     watch: Watch
     started: dict[str, int] = field(default_factory=dict)
+    hook: Hook = field(default_factory=Hook)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
     def trace(self) -> dict[str, str]:
         """The trace that the run belongs to, as headers."""
-        return _trace(self.kept)
+        return trace_of(self.kept)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine as the run's processes find it: what its environment brings comes first."""
+        machine, name = self.tools.machine, self.kept.environment
+        return self.tools.environments.over(machine, name) if name else machine
 
     @property
     def run(self) -> LocalRun:
@@ -124,8 +132,8 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     places.make()
     ears = _Ears(events, Policies(spec_of(kept.allocation).log_policies, kept.run.policies))
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
-    report_source = Source(reports, _report_sender(kept, tools), ears.on_refused)
-    log_source = Source(logs, _log_sender(kept, tools), lambda text: None)
+    report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
+    log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
     needs = UploadNeeds(tools.transfer.put, ears.on_upload_due, ears.on_settled)
     uploads = Uploads(places.uploads, _Registry(tools), needs)
     ears.context = context = RunContext(
@@ -265,35 +273,3 @@ def _open_tail(run: LocalRun, places: RunPlaces, logs: Journal, clock: Clock, ev
     ranks = [rank for _, rank in run.births] or range(run.seat.first_rank, run.seat.first_rank + run.ranks)
     offsets, outputs = places.root / "offsets.json", outputs_of(places, ranks)
     return LogTail(logs, offsets, outputs, clock, events)
-
-
-def _report_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"reports","first":'.encode()
-    trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
-
-    async def send(first: int, payloads: list[bytes]) -> Mark:
-        batch = ReportBatch.from_bytes(_join(head, first, payloads, trace.encode()))
-        if first > 1:
-            return await tools.line.request(batch, timeout_s=REQUEST_S)
-        with telemetry.span("send first report", parent=_trace(kept), run=kept.run.run_id):
-            return await tools.line.request(batch, timeout_s=REQUEST_S)
-
-    return send
-
-
-def _log_sender(kept: KeptRun, tools: Tools) -> Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"logs","first":'.encode()
-
-    async def send(first: int, payloads: list[bytes]) -> Mark:
-        batch = LogBatch.from_bytes(_join(head, first, payloads, b""))
-        return await tools.line.request(batch, timeout_s=REQUEST_S)
-
-    return send
-
-
-def _trace(kept: KeptRun) -> dict[str, str]:
-    return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
-
-
-def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:
-    return b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), b"]", extra, b"}"))

@@ -85,6 +85,14 @@ class Places:
     def parent(self) -> Path:
         return self.root / "parent"
 
+    def parent_of(self, environment: str) -> Path:
+        """The warm parent of an environment; of none the plain one."""
+        return self.root / f"parent-{environment}" if environment else self.parent
+
+    @property
+    def environments(self) -> Path:
+        return self.root / "environments"
+
     @property
     def socket(self) -> Path:
         return self.root / "ranks.sock"
@@ -111,7 +119,7 @@ class Places:
 
     def make(self, is_shared: bool) -> None:
         """Make what must exist, for this user only; with `is_shared` another user may pass through to a run whose name it knows."""
-        for path in (self.root, self.runs):
+        for path in (self.root, self.runs, self.environments):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o711 if is_shared else 0o700)
         for path in (self.identity, self.parent, self.code_cache, self.checkpoint_cache):

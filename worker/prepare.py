@@ -1,27 +1,30 @@
 """What a run needs on this machine before it can start: room, its code, the checkpoint it goes on from, its description."""
 
 import asyncio
+from collections.abc import Callable
 
 from muster import wire
 from muster.errors import Transient
 from shared import telemetry
 from shared.outages import Outages
 from worker.context import RunContext
+from worker.environments import Wish
 from worker.launch.description import spec_of, write_trial_file
 from worker.watch import make_pulses
 
 MAX_RETRY_S = 5.0
 ROOM_AGAIN_S = 1.0
+Enter = Callable[[RunContext, str], None]
 _FETCHING = "fetching a run's files"
 
 
-async def prepare(context: RunContext) -> None:
+async def prepare(context: RunContext, enter: Enter) -> None:
     """Fetch and write everything. An unreachable registry or store is waited for, as long as the run is wanted.
 
     So is a full disk: another attempt would meet the same disk, and ten without progress end a trial.
 
     Raises:
-        Rejected: The code cannot be used, or the registry refuses it.
+        Rejected: The code cannot be used, what it requires does not install, or the registry refuses it.
         OSError: The disk is broken.
     """
     retry_s = 0.1
@@ -29,7 +32,7 @@ async def prepare(context: RunContext) -> None:
     while not context.run.is_over:
         try:
             with telemetry.span("prepare run", parent=context.trace, run=context.run.run_id):
-                await _fetch(context)
+                await _fetch(context, enter)
             outages.worked(_FETCHING)
             return
         except Transient as error:
@@ -45,7 +48,7 @@ async def prepare(context: RunContext) -> None:
             await asyncio.sleep(ROOM_AGAIN_S)
 
 
-async def _fetch(context: RunContext) -> None:
+async def _fetch(context: RunContext, enter: Enter) -> None:
     allocation, tools, places = context.kept.allocation, context.tools, context.places
     spec = spec_of(allocation)
     run_id = context.run.run_id
@@ -53,6 +56,9 @@ async def _fetch(context: RunContext) -> None:
         raise wire.disk_full(tools.worker, tools.machine.disk)
     if spec.code_hash is not None:
         await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
+    if spec.requirements is not None:
+        wish = Wish(places.code, spec.requirements, allocation.tenant, spec.code_hash)
+        enter(context, await tools.environments.make(wish, context.tail.say))
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
         latest = await tools.checkpoints.restore(

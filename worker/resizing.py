@@ -30,7 +30,7 @@ def do_resize(context: RunContext, action: StartStandBys | TellSeats, send: Send
 
 def tell_seat(context: RunContext, local: int) -> None:
     """Tell a rank where it belongs; it passes over what it knows."""
-    frame = seat_frame(local, context.run, context.kept.allocation, context.tools.machine)
+    frame = seat_frame(local, context.run, context.kept.allocation, context.machine)
     context.session.seats.tell(local, frame)
 
 
@@ -47,7 +47,7 @@ def resume(context: RunContext, send: Send) -> None:
     if run.formation is None:
         return
     if run.rendezvous_asked and run.rendezvous is None:
-        send(rendezvous_frame(run, context.kept.allocation, context.tools.machine))
+        send(rendezvous_frame(run, context.kept.allocation, context.machine))
     missing = [
         local
         for local, (born, _) in enumerate(run.births)
@@ -58,7 +58,7 @@ def resume(context: RunContext, send: Send) -> None:
 
 
 def _start_stand_bys(context: RunContext, first: int, send: Send) -> None:
-    run, machine = context.run, context.tools.machine
+    run, machine = context.run, context.machine
     born = range(first, len(run.births))
     context.tail.follow(outputs_of(context.places, [run.births[local][1] for local in born]))
     if machine.account is not None:

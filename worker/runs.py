@@ -21,12 +21,12 @@ from shared.outages import Outages
 from worker.context import ContextEvents, RunContext, Tools, open_context
 from worker.core import run as core
 from worker.core.fleet import Gate, apply_desired, pass_gate
-from worker.core.naming import RENDEZVOUS, part_of
+from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.resize import can_resize, joined, prepared
 from worker.core.run import LocalRun
 from worker.core.state import RunState
-from worker.executors.port import Executor
+from worker.executors.parents import Parents
 from worker.launch.description import spec_of
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
@@ -63,9 +63,11 @@ class Runs:
             self._supervisor.on_policies,
         )
 
-    def attach(self, executor: Executor) -> None:
-        """Let runs reach what holds their processes; before anything is adopted."""
-        self._supervisor.send = executor.send
+    def attach(self, parents: Parents) -> None:
+        """Let runs reach the warm parents; before anything is adopted."""
+        environments = self._tools.environments
+        self._supervisor.send = parents.send
+        self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
 
     @property
     def epoch(self) -> int:
@@ -82,6 +84,8 @@ class Runs:
         for kept in self._store.load_runs():
             context = open_context(kept, self._tools, self._events)
             context.start(context.tail.run(), "tail")
+            if kept.environment:
+                self._supervisor.enter(context, kept.environment)
             if kept.run.is_over:
                 context.tail.end(last_words(kept))
             if kept.forgotten:
@@ -137,17 +141,20 @@ class Runs:
             if process.exit_code is not None:
                 self._supervisor.send(wire.Forget(process.run))
             return
+        if part_of(process.name) == HOOK:
+            context.hook.on_process(process)
+            return
         context.started[process.name] = process.pid
         if part_of(process.name) == RENDEZVOUS:
             self._supervisor.on_rendezvous(context, process)
         else:
             self._supervisor.on_rank(context, process)
 
-    def on_parent_ready(self) -> None:
-        """All living processes were told: what is missing was never started, or died with an earlier parent."""
+    def on_parent_ready(self, environment: str) -> None:
+        """All living processes of an environment's parent were told: what is missing was never started, or died with an earlier parent."""
         for context in list(self._contexts.values()):
             run = context.run
-            if run.is_over or run.state is RunState.FETCHING:
+            if run.is_over or run.state is RunState.FETCHING or context.kept.environment != environment:
                 continue
             missing = run.ranks_asked and not any(part_of(name) != RENDEZVOUS for name in context.started)
             if missing and run.state is RunState.STARTING:

@@ -15,8 +15,10 @@ from shared.messages.allocations import DesiredSet
 from shared.messages.experiments import Verdict
 from shared.process import Process
 from worker.context import Tools
-from worker.executors.port import Executor, ExecutorEvents
-from worker.executors.process import ProcessExecutor, parent_environment
+from worker.environments import Environments, installing_environment
+from worker.executors.parents import Parents, ParentStart
+from worker.executors.port import Executor
+from worker.executors.process import parent_environment
 from worker.executors.sight import LocalProcesses
 from worker.files.cache import FileCache
 from worker.files.code import CodeCache
@@ -60,21 +62,22 @@ async def compose(settings: Settings, process: Process) -> None:
     cache = FileCache(places.checkpoint_cache, own.cache_bytes)
     checkpoints = Restorer(cache, line, transfer)
     tools = Tools(
-        line,
-        WorkerId(own.id),
-        clock,
-        places,
-        machine,
-        transfer,
-        code,
-        checkpoints,
-        own.min_free_bytes,
-        LocalProcesses(),
+        line=line,
+        worker=WorkerId(own.id),
+        clock=clock,
+        places=places,
+        machine=machine,
+        transfer=transfer,
+        code=code,
+        checkpoints=checkpoints,
+        environments=Environments(places.environments, account, installing_environment(environment)),
+        min_free_bytes=own.min_free_bytes,
+        processes=LocalProcesses(),
     )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
-    events = ExecutorEvents(runs.on_process, runs.on_parent_ready)
-    executor = ProcessExecutor(places.parent, own.warm_modules, parent_environment(environment), events)
+    start = ParentStart(places, own.warm_modules, parent_environment(environment))
+    executor = Parents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)

@@ -26,12 +26,14 @@ _log = structlog.get_logger()
 
 
 class KeptRun(BaseModel):
-    """A run as it stands on disk. `forgotten`: only its journals and uploads are still of interest."""
+    """A run as it stands on disk. `forgotten`: only its journals and uploads are still of interest. `environment`: that its processes
+    run in; empty: the worker's own."""
 
     run: LocalRun
     allocation: DesiredAllocation
     token: str
     forgotten: bool = False
+    environment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from worker.core.resize import StartStandBys, TellSeats
 from worker.core.run import LocalRun
 from worker.core.state import RunState, Trigger
 from worker.executors.port import Order
+from worker.hooks import SCRIPT, has_hook, run_hook
 from worker.kernel import MemoryKills
-from worker.launch.frames import rank_frames, rendezvous_frame
+from worker.launch.frames import hook_frame, rank_frames, rendezvous_frame
 from worker.prepare import prepare
 from worker.ranks.pace import Pace
 from worker.room import keep_within
@@ -44,6 +45,7 @@ class Supervisor:
         self._on_change = on_change
         self._kills = MemoryKills()
         self.send: Callable[[Order], None] = _nobody
+        self.use: Callable[[str, str], None] = lambda run, environment: None
         self.on_forgotten: Callable[[RunContext], None] = _nobody
 
     def update(self, context: RunContext, run: LocalRun) -> None:
@@ -71,13 +73,19 @@ class Supervisor:
     async def prepare(self, context: RunContext) -> None:
         """Fetch, then go on; it may have been ended meanwhile."""
         try:
-            await prepare(context)
+            await prepare(context, self.enter)
+            await self._run_hook(context)
         except (MusterError, OSError) as error:
             fault: core.Fault = "user" if isinstance(error, MusterError) else "machine"
             context.tail.say(f"the run could not be prepared: {error}", "error")
             self.update(context, core.on_failed(context.run, Trigger.FETCH_FAILED, fault, str(error)))
             return
         self.update(context, core.on_fetched(context.run))
+
+    def enter(self, context: RunContext, environment: str) -> None:
+        """A run's processes are in an environment of their own, from the first on."""
+        context.kept = context.kept.model_copy(update={"environment": environment})
+        self.use(str(context.run.run_id), environment)
 
     def on_rendezvous(self, context: RunContext, process: wire.Process) -> None:
         """The rendezvous opened, or ended."""
@@ -177,7 +185,7 @@ class Supervisor:
     def act(self, context: RunContext, action: Action) -> None:
         """Do what was planned."""
         run, allocation = context.run, context.kept.allocation
-        machine = self._tools.machine
+        machine = context.machine
         match action:
             case OpenRendezvous():
                 self.send(rendezvous_frame(run, allocation, machine))
@@ -195,6 +203,12 @@ class Supervisor:
                 self.send(wire.Kill(str(run.run_id), _SIGKILL))
             case Forget():
                 self.on_forgotten(context)
+
+    async def _run_hook(self, context: RunContext) -> None:
+        if has_hook(context.places.code):
+            run, allocation = context.run, context.kept.allocation
+            frame = hook_frame(run, allocation, context.places, context.machine, SCRIPT)
+            await run_hook(context.hook, frame, self.send, lambda: context.run.is_over)
 
     def _keep(self, context: RunContext) -> None:
         try:

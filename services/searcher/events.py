@@ -127,6 +127,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         code_hash=submission.code_hash,
         entrypoint=config.entrypoint,
         environment=config.environment.variables(),
+        requirements=config.environment.requirements,
         hyperparameters=trial.point,
         data=config.data,
         seed=trial.seed,

@@ -111,6 +111,7 @@ class TrialSpec(Record):
     distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     log_policies: tuple[LogPolicy, ...] = ()
+    requirements: str | None = None
     start_checkpoint: UUID | None = None
 
 

@@ -3,6 +3,7 @@
 from shared.ids import RunId
 
 RENDEZVOUS = "rendezvous"
+HOOK = "hook"
 
 
 def process_name(run: RunId, generation: int, part: str | int) -> str:
@@ -11,7 +12,7 @@ def process_name(run: RunId, generation: int, part: str | int) -> str:
 
 
 def part_of(name: str) -> str:
-    """The last part of a process's name: a local rank's number, or `rendezvous`."""
+    """The last part of a process's name: a local rank's number, `rendezvous` or `hook`."""
     return name.rsplit(".", 1)[-1]
 
 

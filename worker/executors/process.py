@@ -24,12 +24,18 @@ class ProcessExecutor:
     """One connection at a time, for ever; what is sent while there is none waits."""
 
     def __init__(
-        self, directory: Path, warm: str, environment: dict[str, str], events: ExecutorEvents
+        self,
+        directory: Path,
+        warm: str,
+        environment: dict[str, str],
+        events: ExecutorEvents,
+        interpreter: str = sys.executable,
     ) -> None:
         self._directory = directory
         self._warm = warm
         self._environment = environment
         self._events = events
+        self._interpreter = interpreter
         self._waiting: list[Order] = []
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
@@ -101,7 +107,7 @@ class ProcessExecutor:
 
     def _start(self) -> None:
         command = [
-            sys.executable,
+            self._interpreter,
             "-I",
             "-m",
             "muster.runtime",

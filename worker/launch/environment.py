@@ -27,10 +27,7 @@ def rank_environment(
     seat = run.next_seat
     place = _place(local, run, allocation)
     environment = {
-        "PATH": machine.path,
-        "HOME": str(places.home),
-        "LANG": "C.UTF-8",
-        "PYTHONUNBUFFERED": "1",
+        **_own_part(places, machine),
         **KEPT_MEMORY,
         **_network(allocation, run, machine),
         **_users_part(spec.environment),
@@ -50,6 +47,11 @@ def rank_environment(
         return environment | {wire.ENV_STANDS_BY: str(seat.size)}
     told = Optimizations.model_validate(spec.optimizations)
     return environment | BACKENDS[spec.distributed].variables(place, _meeting(run), told)
+
+
+def plain_environment(allocation: DesiredAllocation, places: RunPlaces, machine: Machine) -> dict[str, str]:
+    """The variables of a process of the run that is no rank."""
+    return {**_own_part(places, machine), **_users_part(spec_of(allocation).environment)}
 
 
 def forming_environment(
@@ -81,6 +83,10 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
     peers = [member.address for member in allocation.members if member.worker != machine.worker]
     interface = joining_interface(machine.address, peers, interfaces())
     return BACKENDS[spec_of(allocation).distributed].network(interface, machine.kind != "cpu")
+
+
+def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
+    return {"PATH": machine.path, "HOME": str(places.home), "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
 
 
 def _users_part(variables: Mapping[str, str]) -> dict[str, str]:

@@ -1,14 +1,15 @@
 """The frames that start an allocation's processes."""
 
 from collections.abc import Iterable
+from shutil import which
 
 from muster import wire
 from shared.messages.allocations import DesiredAllocation
 from worker.core.gang import BACKENDS
-from worker.core.naming import RENDEZVOUS, process_name
+from worker.core.naming import HOOK, RENDEZVOUS, process_name
 from worker.core.run import LocalRun
 from worker.launch.description import is_elastic, spec_of
-from worker.launch.environment import forming_environment, rank_environment, threads_of
+from worker.launch.environment import forming_environment, plain_environment, rank_environment, threads_of
 from worker.launch.machine import Machine
 from worker.places import RunPlaces
 
@@ -25,6 +26,25 @@ def rendezvous_frame(run: LocalRun, allocation: DesiredAllocation, machine: Mach
         size=run.next_seat.size,
         address=machine.address,
         backend=distributed,
+    )
+
+
+def hook_frame(
+    run: LocalRun, allocation: DesiredAllocation, places: RunPlaces, machine: Machine, script: str
+) -> wire.Launch:
+    """Run the experiment's start-up script here; what it prints stands in the log of this machine's first rank."""
+    rank, account = run.seat.first_rank, machine.account
+    return wire.Launch(
+        name=process_name(run.run_id, run.generation, HOOK),
+        run=str(run.run_id),
+        command=[which("bash") or "/bin/sh", script],
+        directory=str(places.code),
+        stdout=str(places.output(rank, "stdout")),
+        stderr=str(places.output(rank, "stderr")),
+        environment=plain_environment(allocation, places, machine),
+        user=account.user if account else None,
+        group=account.group if account else None,
+        limits=_limits(machine),
     )
 
 

@@ -13,6 +13,7 @@ from muster.config.budget import Budget
 from muster.config.checkpointing import CheckpointPeriod, CheckpointPolicy
 from muster.config.conditions import Point, check_conditions
 from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
+from muster.config.environment import Environment
 from muster.config.fitting import check_names, fitted
 from muster.config.launching import Distributed, Optimizations, check_optimizations
 from muster.config.policies import LogPolicy, check_policies
@@ -20,7 +21,6 @@ from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Sing
 from muster.config.section import ANY_VALUE, Section, refusal
 from muster.config.sections import (
     CheckpointStorage,
-    Environment,
     Profiling,
     Reproducibility,
     Resources,

@@ -1,6 +1,5 @@
 """The smaller sections of the config: resources, environment and storage."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -14,8 +13,6 @@ MAX_SLOTS = 65_536
 WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")]
 
 _NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
 
 class SlotRange(Section):
@@ -133,43 +130,6 @@ class Resources(Section):
                 f"{key} is both required and preferred: keep it where it belongs", "preferred_labels", key
             )
         return self
-
-
-class Environment(Section):
-    """Environment variables of the trial's processes, as a list of `NAME=VALUE`."""
-
-    refused: ClassVar[Mapping[str, str]] = {
-        "image": _NO_CONTAINER,
-        "force_pull_image": _NO_CONTAINER,
-        "registry_auth": _NO_CONTAINER,
-        "add_capabilities": _NO_CONTAINER,
-        "drop_capabilities": _NO_CONTAINER,
-        "pod_spec": _NO_CONTAINER,
-        "proxy_ports": "ports of trials are not proxied",
-        "ports": "ports of trials are not proxied",
-    }
-    ignored: ClassVar[Mapping[str, object]] = {"force_pull_image": False}
-
-    environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)
-
-    @field_validator("environment_variables")
-    @classmethod
-    def _are_assignments(cls, variables: tuple[str, ...]) -> tuple[str, ...]:
-        for index, variable in enumerate(variables):
-            name, equals, _ = variable.partition("=")
-            if not equals or not _VARIABLE.fullmatch(name):
-                raise refusal("an environment variable is written NAME=VALUE", index)
-            if name.startswith("MUSTER_"):
-                raise refusal("names that begin with MUSTER_ are Muster's own", index)
-        return variables
-
-    def variables(self) -> dict[str, str]:
-        """Return name to value; `$A` and `${A}` of variables further up are replaced, others stay."""
-        values: dict[str, str] = {}
-        for variable in self.environment_variables:
-            name, _, text = variable.partition("=")
-            values[name] = _REFERENCE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
-        return values
 
 
 class CheckpointStorage(Section):

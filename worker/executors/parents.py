@@ -1,0 +1,113 @@
+"""The warm parents of this machine: the plain one, and one for each environment that runs are in."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import structlog
+
+from muster import wire
+from worker.executors.port import ExecutorEvents, Order
+from worker.executors.process import ProcessExecutor
+from worker.places import Places
+
+IDLE_S = 300.0
+LOOK_EVERY_S = 10.0
+PLAIN = ""
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ParentStart:
+    """How warm parents are started: where they live, with which modules and variables."""
+
+    places: Places
+    warm: str
+    environment: dict[str, str]
+
+
+class Parents:
+    """An executor over one for each environment. Sends each frame to the parent that holds its run. `on_ready` is told whose environment's parent is there."""
+
+    def __init__(
+        self,
+        start: ParentStart,
+        on_process: Callable[[wire.Process], None],
+        on_ready: Callable[[str], None],
+    ) -> None:
+        self._start = start
+        self._on_process = on_process
+        self._on_ready = on_ready
+        self._links = {PLAIN: self._link(PLAIN, sys.executable)}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._at: dict[str, str] = {}
+        self._used_at: dict[str, float] = {}
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether ranks can be forked at once."""
+        return self._links[PLAIN].is_ready
+
+    def use(self, run: str, environment: str, interpreter: str) -> None:
+        """A run is in an environment: its processes belong to that one's parent, which is started where there is none."""
+        self._at[run] = environment
+        if environment not in self._links:
+            self._start.places.parent_of(environment).mkdir(mode=0o700, exist_ok=True)
+            self._links[environment] = self._link(environment, interpreter)
+            _log.info("an environment's parent is needed", environment=environment)
+            if PLAIN in self._tasks:
+                self._run(environment)
+
+    def send(self, order: Order) -> None:
+        """Ask for something; order is kept within a run."""
+        environment = self._at.get(order.run, PLAIN)
+        if isinstance(order, wire.Forget):
+            self._at.pop(order.run, None)
+        self._links.get(environment, self._links[PLAIN]).send(order)
+
+    async def run(self) -> None:
+        """Keep all of them connected, and end those that no run has needed for a while."""
+        for environment in self._links:
+            self._run(environment)
+        while not self._tasks[PLAIN].done():
+            await asyncio.wait([self._tasks[PLAIN]], timeout=LOOK_EVERY_S)
+            await self._end_idle()
+        self._tasks[PLAIN].result()
+
+    def begin_end(self) -> None:
+        """Start no parent any more."""
+        for link in self._links.values():
+            link.begin_end()
+
+    async def quit(self) -> None:
+        """End all parents and every process they hold."""
+        await asyncio.gather(*(link.quit() for link in self._links.values()))
+
+    def _link(self, environment: str, interpreter: str) -> ProcessExecutor:
+        start = self._start
+        events = ExecutorEvents(partial(self._heard, environment), partial(self._on_ready, environment))
+        directory = start.places.parent_of(environment)
+        return ProcessExecutor(directory, start.warm, start.environment, events, interpreter)
+
+    def _heard(self, environment: str, process: wire.Process) -> None:
+        if environment:
+            self._at.setdefault(process.run, environment)
+        self._on_process(process)
+
+    def _run(self, environment: str) -> None:
+        name = f"parent {environment or 'plain'}"
+        self._tasks[environment] = asyncio.create_task(self._links[environment].run(), name=name)
+
+    async def _end_idle(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for environment in set(self._at.values()):
+            self._used_at[environment] = now
+        for environment in self._links.keys() - {PLAIN}:
+            if now - self._used_at.setdefault(environment, now) > IDLE_S:
+                link = self._links.pop(environment)
+                self._used_at.pop(environment)
+                await link.quit()
+                await self._tasks.pop(environment)
+                _log.info("an environment's parent was ended: no run needs it", environment=environment)

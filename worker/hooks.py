@@ -1,0 +1,52 @@
+"""`startup-hook.sh` of an experiment's code: run on each machine of a run before its ranks, by the warm parent, as the ranks are."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from muster import wire
+from muster.errors import Rejected
+from worker.executors.port import Order
+
+SCRIPT = "startup-hook.sh"
+ASK_AGAIN_S = 5.0
+
+
+@dataclass(slots=True)
+class Hook:
+    """How a run's hook ended, once it has."""
+
+    exit_code: int = 0
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def on_process(self, process: wire.Process) -> None:
+        """The warm parent told of it."""
+        if process.exit_code is not None:
+            self.exit_code = process.exit_code
+            self.over.set()
+
+
+def has_hook(code: Path) -> bool:
+    """Whether the experiment's code brings one."""
+    return (code / SCRIPT).is_file()
+
+
+async def run_hook(
+    hook: Hook, frame: wire.Launch, send: Callable[[Order], None], is_over: Callable[[], bool]
+) -> None:
+    """Run it to its end, or to the run's.
+
+    Raises:
+        Rejected: It failed.
+    """
+    while not hook.over.is_set() and not is_over():
+        # A warm parent knows what it has started by its name; another one, after its death, starts it again.
+        send(frame)
+        try:
+            async with asyncio.timeout(ASK_AGAIN_S):
+                await hook.over.wait()
+        except TimeoutError:
+            continue
+    if hook.exit_code and not is_over():
+        raise Rejected("hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}: see the trial's log")

@@ -1,0 +1,44 @@
+"""How a run's journals reach the registry: records that are JSON already become a batch without being read again."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from shared import telemetry
+from shared.messages.reports import LogBatch, Mark, ReportBatch
+from worker.line import Line
+from worker.store import KeptRun
+
+REQUEST_S = 10.0
+Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
+
+
+def report_sender(kept: KeptRun, line: Line) -> Send:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"reports","first":'.encode()
+    trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        batch = ReportBatch.from_bytes(_join(head, first, payloads, trace.encode()))
+        if first > 1:
+            return await line.request(batch, timeout_s=REQUEST_S)
+        with telemetry.span("send first report", parent=trace_of(kept), run=kept.run.run_id):
+            return await line.request(batch, timeout_s=REQUEST_S)
+
+    return send
+
+
+def log_sender(kept: KeptRun, line: Line) -> Send:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"logs","first":'.encode()
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        batch = LogBatch.from_bytes(_join(head, first, payloads, b""))
+        return await line.request(batch, timeout_s=REQUEST_S)
+
+    return send
+
+
+def trace_of(kept: KeptRun) -> dict[str, str]:
+    return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
+
+
+def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:
+    return b"".join((head, str(first).encode(), b',"records":[', b",".join(payloads), b"]", extra, b"}"))
