@@ -28,14 +28,11 @@ from shared.messages.experiments import (
     FrontPage,
     FrontTrial,
     GetFront,
-    GetJournal,
     GetReferences,
-    JournalEntry,
-    JournalPage,
     Referenced,
-    ReplayExperiment,
     ValidateConfig,
 )
+from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
 from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000

@@ -18,7 +18,7 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import Broken, NotFound, Transient
 from shared.ids import ExperimentId, TenantId
-from shared.messages.experiments import Replayed, ReplayExperiment
+from shared.messages.journals import Replayed, ReplayExperiment
 
 MODULE = "services.searcher.replayer"
 PAGE = 1000

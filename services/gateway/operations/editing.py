@@ -10,7 +10,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended
-from services.gateway.operations.render import render_experiment_detail
+from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.queue import EditExperiment

@@ -13,10 +13,10 @@ from services.gateway.api.experiments import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.paging import make_cursor, read_cursor
-from services.gateway.operations.render import render_experiment, render_experiment_detail
+from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId
-from shared.messages.experiments import GetJournal, ReplayExperiment
+from shared.messages.journals import GetJournal, ReplayExperiment
 
 REPLAY_S = 25.0
 """Of the 30 s that a request has."""

@@ -10,7 +10,7 @@ from services.gateway.api.experiments import Experiment, ExperimentRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.find import find_experiment
-from services.gateway.operations.render import render_experiment
+from services.gateway.operations.render_experiments import render_experiment
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, new_id
 from shared.messages import experiments as messages

@@ -23,7 +23,7 @@ from services.gateway.operations.checking import (
 )
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
-from services.gateway.operations.render import render_experiment_detail
+from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import experiments as store, registry
 from shared.bus import Unit

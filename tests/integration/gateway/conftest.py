@@ -18,7 +18,7 @@ from shared.bus.envelope import Envelope
 from shared.clock import SystemClock
 from shared.errors import NotFound
 from shared.ids import TenantId, new_id
-from shared.messages import experiments
+from shared.messages import experiments, journals
 from shared.messages.base import Event
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.files import ConfirmUpload, GetUploadUrl
@@ -95,9 +95,9 @@ class Others:
 QUESTIONS: dict[str, tuple[type, ...]] = {
     "searcher": (
         experiments.ValidateConfig,
-        experiments.GetJournal,
+        journals.GetJournal,
         experiments.GetFront,
-        experiments.ReplayExperiment,
+        journals.ReplayExperiment,
         GetDrivenSearch,
         GetSearchEvents,
         TellSearch,

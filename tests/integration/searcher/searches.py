@@ -10,7 +10,8 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from muster.config import load_config
 from services.searcher.core.journal import Entry, replay
 from shared.ids import ExperimentId
-from shared.messages.experiments import GetJournal, OperationRefused, TrialWanted
+from shared.messages.experiments import OperationRefused, TrialWanted
+from shared.messages.journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually

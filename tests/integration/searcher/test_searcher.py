@@ -14,16 +14,15 @@ from shared.messages.experiments import (
     EditSearch,
     ExperimentChanged,
     FinishExperiment,
-    GetJournal,
     GetReferences,
     KillExperiment,
     PauseExperiment,
-    ReplayExperiment,
     ResumeExperiment,
     TrialChanged,
     TrialWanted,
     ValidateConfig,
 )
+from shared.messages.journals import GetJournal, ReplayExperiment
 from shared.messages.specs import Wanted
 from tests.integration.searcher.neighbours import (
     Neighbours,

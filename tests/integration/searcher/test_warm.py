@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from shared.errors import Rejected
-from shared.messages.experiments import GetJournal, ValidateConfig
+from shared.messages.experiments import ValidateConfig
+from shared.messages.journals import GetJournal
 from tests.integration.searcher.neighbours import Neighbours
 from tests.integration.searcher.searches import ASHA, RANDOM, agree_with_the_rule, document, loss
 from tests.integration.searcher.training import Train
