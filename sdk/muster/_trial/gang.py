@@ -50,8 +50,8 @@ class Gang:
         return self._exchange.total(tensor, f"muster.{name}") / self.size
 
     def first(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """Rank 0's tensor, on every rank; the given one may be changed."""
-        return self._exchange.broadcast(tensor, 0, f"muster.{name}")
+        """Rank 0's tensor, on every rank; the given one may be changed. It lies in the machine's own memory."""
+        return self._exchange.broadcast(tensor, 0, f"muster.{name}") if tensor.numel() else tensor
 
     def share_out_files(self, folder: Path, is_written: bool, worker: str) -> tuple[str, ...] | None:
         """As `gathering.share_out_files`."""
@@ -69,10 +69,6 @@ class Gang:
         mine = content if self.rank == 0 else bytes(size)
         tensor = torch.frombuffer(bytearray(mine), dtype=torch.uint8)
         return self._exchange.broadcast(tensor, 0, f"muster.{name}").numpy().tobytes()
-
-    def tensor_from_first(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
-        """Rank 0's tensor, on every rank; it lies in the machine's own memory."""
-        return self._exchange.broadcast(tensor, 0, f"muster.{name}") if tensor.numel() else tensor
 
     def _from_first(self, name: str, first: int, second: int) -> tuple[int, int]:
         # The values in the clear, in one tensor of a fixed name: Horovod's response cache makes it one round.

@@ -57,7 +57,7 @@ def _put_back(gang: "Gang", frame: Any, tensors: "list[torch.Tensor]") -> Any:
 
     if isinstance(frame, _Tensor):
         mine = tensors[frame.number] if gang.rank == 0 else torch.empty(frame.shape, dtype=frame.dtype)
-        return gang.tensor_from_first(f"elastic.tensor.{frame.number}", mine)
+        return gang.first(f"elastic.tensor.{frame.number}", mine)
     if isinstance(frame, dict):
         return {name: _put_back(gang, part, tensors) for name, part in frame.items()}
     if isinstance(frame, list | tuple):
