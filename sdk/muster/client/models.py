@@ -460,6 +460,35 @@ class Replay(Resource):
     difference: ReplayDifference | None = None
 
 
+class LogLine(Resource):
+    """One line that a rank wrote."""
+
+    cursor: str = Field(description="Give it as `after` to go on behind this line.")
+    trial: UUID
+    trial_number: int
+    run: int
+    rank: int
+    stream: str = Field(description="stdout, stderr or platform.")
+    level: str | None = None
+    time: datetime
+    text: str
+
+
+class LogPage(Resource):
+    """A page of log lines, oldest first; of an experiment, trial by trial."""
+
+    items: list[LogLine]
+    next_cursor: str | None = None
+
+
+class LogStream(StrEnum):
+    """Who wrote a line: a rank, or the platform about the run."""
+
+    STDOUT = "stdout"
+    STDERR = "stderr"
+    PLATFORM = "platform"
+
+
 class Model(Resource):
     """A named line of versions."""
 
@@ -930,35 +959,6 @@ class MetricSummaries(Resource):
 
     trial: UUID
     metrics: list[MetricSummary]
-
-
-class LogLine(Resource):
-    """One line that a rank wrote."""
-
-    cursor: str = Field(description="Give it as `after` to go on behind this line.")
-    trial: UUID
-    trial_number: int
-    run: int
-    rank: int
-    stream: str = Field(description="stdout, stderr or platform.")
-    level: str | None = None
-    time: datetime
-    text: str
-
-
-class LogPage(Resource):
-    """A page of log lines, oldest first; of an experiment, trial by trial."""
-
-    items: list[LogLine]
-    next_cursor: str | None = None
-
-
-class LogStream(StrEnum):
-    """Who wrote a line: a rank, or the platform about the run."""
-
-    STDOUT = "stdout"
-    STDERR = "stderr"
-    PLATFORM = "platform"
 
 
 class UsageKey(StrEnum):

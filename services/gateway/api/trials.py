@@ -1,4 +1,4 @@
-"""Trials, their runs, metrics and logs as users see them."""
+"""Trials, their runs and metrics as users see them."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -248,71 +248,3 @@ class MetricSummaries(Resource):
 
     trial: UUID
     metrics: list[MetricSummary]
-
-
-class LogLine(Resource):
-    """One line that a rank wrote."""
-
-    cursor: str = Field(description="Give it as `after` to go on behind this line.")
-    trial: UUID
-    trial_number: int
-    run: int
-    rank: int
-    stream: str = Field(description="stdout, stderr or platform.")
-    level: str | None = None
-    time: datetime
-    text: str
-
-
-class LogPage(Resource):
-    """A page of log lines, oldest first; of an experiment, trial by trial."""
-
-    items: list[LogLine]
-    next_cursor: str | None = None
-
-
-class LogStream(StrEnum):
-    """Who wrote a line: a rank, or the platform about the run."""
-
-    STDOUT = "stdout"
-    STDERR = "stderr"
-    PLATFORM = "platform"
-
-
-class LogFilter(Request):
-    """Which lines; `tail` begins that many lines (per trial) before the end."""
-
-    rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
-    contains: Annotated[str | None, Field(max_length=200)] = None
-    stream: LogStream | None = None
-    tail: Annotated[int | None, Field(ge=1, le=1000)] = None
-
-
-class ListTrialLogsRequest(LogFilter):
-    """A page of the log of one trial, oldest line first."""
-
-    trial: Reference
-    limit: Annotated[int, Field(ge=1, le=1000)] = 200
-    cursor: Annotated[str | None, Field(max_length=1000)] = None
-
-
-class ListExperimentLogsRequest(LogFilter):
-    """A page of the logs of all trials of an experiment, trial by trial."""
-
-    experiment: Reference
-    limit: Annotated[int, Field(ge=1, le=1000)] = 200
-    cursor: Annotated[str | None, Field(max_length=1000)] = None
-
-
-class FollowTrialLogsRequest(LogFilter):
-    """The log of one trial, from behind `after` (a line's cursor) until the trial has ended."""
-
-    trial: Reference
-    after: Annotated[str | None, Field(max_length=1000)] = None
-
-
-class FollowExperimentLogsRequest(LogFilter):
-    """The logs of all trials of an experiment, from behind `after` until the experiment has ended."""
-
-    experiment: Reference
-    after: Annotated[str | None, Field(max_length=1000)] = None

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from muster.errors import Rejected
-from services.gateway.api.trials import (
+from services.gateway.api.logs import (
     FollowExperimentLogsRequest,
     FollowTrialLogsRequest,
     ListExperimentLogsRequest,

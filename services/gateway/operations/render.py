@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from services.gateway.api import checkpoints, cluster, models, trials
+from services.gateway.api import checkpoints, cluster, logs, models, trials
 from shared.messages.checkpoints import CheckpointView, FileLinks
 from shared.messages.experiments import FrontTrial, TrialChanged
 from shared.messages.logs import StoredLine
@@ -114,8 +114,8 @@ def render_summaries(found: TrialSummaries) -> trials.MetricSummaries:
     return trials.MetricSummaries(trial=found.trial_id, metrics=metrics)
 
 
-def render_line(line: StoredLine, trial: UUID, trial_number: int, cursor: str) -> trials.LogLine:
-    return trials.LogLine(
+def render_line(line: StoredLine, trial: UUID, trial_number: int, cursor: str) -> logs.LogLine:
+    return logs.LogLine(
         cursor=cursor,
         trial=trial,
         trial_number=trial_number,
