@@ -6,13 +6,12 @@ when it is told to (MADV_COLLAPSE, from 6.1 on); elsewhere nothing happens. Neig
 
 import ctypes
 import mmap
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 PAGE_BYTES = 2 * 1024 * 1024
 LEAST_BYTES = 192 * 1024 * 1024
-"""A process that has held less finds its way in small pages, and large ones would cost it memory."""
+"""A process that holds less finds its way in small pages, and large ones would cost it memory."""
 _COLLAPSE = 25
 
 
@@ -22,13 +21,18 @@ def use_large_pages(least_bytes: int = LEAST_BYTES) -> None:
     Takes some milliseconds for each 10 MiB; other threads go on meanwhile.
     """
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
-    if advice is None or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < least_bytes:
+    if advice is None or _held_bytes() < least_bytes:
         return
     madvise = ctypes.CDLL(None).madvise
     madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     for first, last in _own_memory():
         madvise(first, last - first, advice)
         madvise(first, last - first, _COLLAPSE)
+
+
+def _held_bytes() -> int:
+    """What it has in memory now; the most that it ever had begins with what its parent had."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
 
 def _own_memory() -> Iterator[tuple[int, int]]:
