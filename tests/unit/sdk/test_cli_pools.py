@@ -5,7 +5,7 @@ import pytest
 
 from muster.cli.pool import seconds_of
 from muster.errors import Rejected
-from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import Shell
 
 RULES = {
     "order": "fair_share", "preemption": True, "elastic": False, "default_priority": 42, "ageing_s": None,
@@ -26,7 +26,7 @@ LIMIT = {
 }
 
 
-def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:  # noqa: F811
+def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:
     shell.answers["GET /v1/pools/default"] = httpx.Response(200, json=POOL)
     words = " ".join(shell("pool", "describe", "default").out.split())
     assert "slots 6 used of 8, at most 16" in words
@@ -55,7 +55,7 @@ def test_a_pool_is_described_with_how_it_is_shared(shell: Shell) -> None:  # noq
     ],
 )
 def test_only_what_is_named_is_changed(
-    shell: Shell,  # noqa: F811
+    shell: Shell,
     options: tuple[str, ...],
     body: dict[str, object],
 ) -> None:
@@ -64,7 +64,7 @@ def test_only_what_is_named_is_changed(
     assert shell.sent("PATCH", "/v1/pools/default") == body
 
 
-def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F811
+def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["PUT /v1/limits"] = httpx.Response(200, json=LIMIT)
     shown = shell(
         "limit", "set", "--workspace", "vision", "--guaranteed", "4", "--maximum", "8", "--weight", "2"
@@ -76,20 +76,20 @@ def test_a_limit_is_set_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F
     }  # fmt: skip
 
 
-def test_what_is_worth_saying_of_a_limit_is_said(shell: Shell) -> None:  # noqa: F811
+def test_what_is_worth_saying_of_a_limit_is_said(shell: Shell) -> None:
     told = LIMIT | {"warnings": ["no experiment of this tenant is in the workspace 'visoin' yet"]}
     shell.answers["PUT /v1/limits"] = httpx.Response(200, json=told)
     assert "'visoin' yet" in shell("limit", "set", "--workspace", "visoin").err
 
 
-def test_a_number_below_zero_is_an_argument_and_refused_by_who_knows(shell: Shell) -> None:  # noqa: F811
+def test_a_number_below_zero_is_an_argument_and_refused_by_who_knows(shell: Shell) -> None:
     shell("queue", "weight", "31", "-1")
     assert shell.sent("PATCH", "/v1/experiments/31") == {"weight": -1.0}
     mistyped = shell("queue", "weight", "31", "2", "--pool", "a")
     assert mistyped.code == 2 and "--pool" in mistyped.err
 
 
-def test_limits_are_listed(shell: Shell) -> None:  # noqa: F811
+def test_limits_are_listed(shell: Shell) -> None:
     shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": [LIMIT]})
     assert "vision" in shell("limit", "list").out
     shell.answers["GET /v1/limits"] = httpx.Response(200, json={"items": []})

@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from tests.unit.sdk.test_cli import EXPERIMENT, ID, Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import EXPERIMENT, ID, Shell
 
 ENTRY = {
     "trial": ID, "trial_number": 2, "experiment": ID, "experiment_number": 31, "pool": "default", "priority": 42,
@@ -15,20 +15,20 @@ ENTRY = {
 
 
 @pytest.mark.parametrize("arguments", [("queue",), ("queue", "--pool", "default"), ("queue", "list")])
-def test_the_queue_is_shown_with_its_reasons(shell: Shell, arguments: tuple[str, ...]) -> None:  # noqa: F811
+def test_the_queue_is_shown_with_its_reasons(shell: Shell, arguments: tuple[str, ...]) -> None:
     shell.answers["GET /v1/queue"] = httpx.Response(200, json={"items": [ENTRY]})
     shown = shell(*arguments)
     assert shown.code == 0 and "31.2" in shown.out and "waiting for 4 slots" in shown.out
     assert json.loads(shell(*arguments, "--json").out)[0]["code"] == "waiting_for_slots"
 
 
-def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None:  # noqa: F811
+def test_an_elastic_trial_shows_what_it_has_and_may_have(shell: Shell) -> None:
     elastic = ENTRY | {"state": "running", "min_slots": 2, "max_slots": 8}
     shell.answers["GET /v1/queue"] = httpx.Response(200, json={"items": [elastic]})
     assert "4 (2 to 8)" in shell("queue").out
 
 
-def test_a_trial_that_shares_a_slot_shows_its_part(shell: Shell) -> None:  # noqa: F811
+def test_a_trial_that_shares_a_slot_shows_its_part(shell: Shell) -> None:
     shell.answers["GET /v1/queue"] = httpx.Response(
         200, json={"items": [ENTRY | {"slots": 1, "slot_part": 0.5}]}
     )
@@ -48,7 +48,7 @@ def test_a_trial_that_shares_a_slot_shows_its_part(shell: Shell) -> None:  # noq
     ],
 )
 def test_a_change_is_sent_and_what_stands_now_is_said(
-    shell: Shell,  # noqa: F811
+    shell: Shell,
     arguments: tuple[str, ...],
     body: dict[str, object],
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_change_is_sent_and_what_stands_now_is_said(
     assert shell.sent("PATCH", "/v1/experiments/31") == body
 
 
-def test_what_is_no_number_of_slots_is_refused_before_anything_is_sent(shell: Shell) -> None:  # noqa: F811
+def test_what_is_no_number_of_slots_is_refused_before_anything_is_sent(shell: Shell) -> None:
     shown = shell("queue", "limit", "31", "many")
     assert shown.code == 3 and "give a number above 0, or none" in shown.err
     assert shell.requests == []

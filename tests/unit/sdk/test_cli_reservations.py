@@ -8,7 +8,7 @@ import pytest
 from muster.cli import reservation, usage
 from muster.cli.reservation import ahead_of
 from muster.errors import Rejected
-from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import Shell
 
 BOOKED = {
     "id": "0190a000-0000-7000-8000-000000000001", "pool": "default", "tenant": "acme", "workspace": "vision",
@@ -16,7 +16,7 @@ BOOKED = {
 }  # fmt: skip
 
 
-def test_slots_are_booked_and_said_in_a_sentence(shell: Shell) -> None:  # noqa: F811
+def test_slots_are_booked_and_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["POST /v1/reservations"] = httpx.Response(201, json=BOOKED)
     window = ("--from", "2026-12-01T08:00", "--until", "2026-12-02T10:00+02:00")
     shown = shell("reservation", "create", "--slots", "8", "--workspace", "vision", *window)
@@ -28,7 +28,7 @@ def test_slots_are_booked_and_said_in_a_sentence(shell: Shell) -> None:  # noqa:
     }  # fmt: skip
 
 
-def test_bookings_are_listed_and_given_up(shell: Shell) -> None:  # noqa: F811
+def test_bookings_are_listed_and_given_up(shell: Shell) -> None:
     shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": [BOOKED]})
     assert "2026-12-01 08:00" in shell("reservation", "list").out
     shell.answers["GET /v1/reservations"] = httpx.Response(200, json={"items": []})
@@ -50,7 +50,7 @@ def test_a_window_may_begin_now(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ahead_of("now", "--from") == datetime(1970, 1, 1, 1, tzinfo=UTC)
 
 
-def test_one_slot_is_said_as_one(shell: Shell) -> None:  # noqa: F811
+def test_one_slot_is_said_as_one(shell: Shell) -> None:
     one = BOOKED | {"slots": 1}
     shell.answers["POST /v1/reservations"] = httpx.Response(201, json=one)
     said = shell("reservation", "create", "--slots", "1", "--from", "now", "--until", "+2h").err

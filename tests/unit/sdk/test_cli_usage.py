@@ -8,7 +8,7 @@ import pytest
 
 from muster.cli.usage import moment_of
 from muster.errors import Rejected
-from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import Shell
 
 USAGE = {
     "since": "2026-11-01T00:00:00Z", "until": "2026-12-01T00:00:00Z", "by": ["workspace", "user"], "slot_seconds": 7300.0,
@@ -19,7 +19,7 @@ USAGE = {
 }  # fmt: skip
 
 
-def test_the_largest_stands_first_with_hours_and_share(shell: Shell) -> None:  # noqa: F811
+def test_the_largest_stands_first_with_hours_and_share(shell: Shell) -> None:
     shell.answers["GET /v1/usage"] = httpx.Response(200, json=USAGE)
     shown = shell(
         "usage", "--by", "workspace", "--by", "user", "--since", "2026-11-01", "--until", "2026-12-01T00:00"
@@ -33,7 +33,7 @@ def test_the_largest_stands_first_with_hours_and_share(shell: Shell) -> None:  #
     assert json.loads(shell("usage", "--json").out)["slot_seconds"] == 7300.0
 
 
-def test_csv_is_what_the_platform_gives(shell: Shell) -> None:  # noqa: F811
+def test_csv_is_what_the_platform_gives(shell: Shell) -> None:
     shell.answers["GET /v1/usage"] = httpx.Response(200, text="workspace,slot_seconds\nvision,7200.0\n")
     assert shell("usage", "--csv").out == "workspace,slot_seconds\nvision,7200.0\n"
     assert shell.requests[-1].headers["accept"] == "text/csv"

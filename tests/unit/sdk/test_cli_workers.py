@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.unit.sdk.test_cli import Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import Shell
 
 WORKER = {
     "id": "w1", "pool": "default", "state": "draining", "slots": 4, "used_slots": 2, "isolated_user": False,
@@ -21,7 +21,7 @@ WORKER = {
     ],
 )
 def test_a_drain_says_what_becomes_of_the_runs(
-    shell: Shell,  # noqa: F811
+    shell: Shell,
     options: tuple[str, ...],
     worker: dict[str, object],
     words: str,
@@ -33,19 +33,19 @@ def test_a_drain_says_what_becomes_of_the_runs(
     assert shell.sent("POST", "/v1/workers/w1/drain") == {"reclaim": bool(options)}
 
 
-def test_an_undrain_says_how_it_stands(shell: Shell) -> None:  # noqa: F811
+def test_an_undrain_says_how_it_stands(shell: Shell) -> None:
     shell.answers["POST /v1/workers/w1/undrain"] = httpx.Response(200, json=WORKER | {"state": "ready"})
     assert "worker w1 takes work again" in shell("worker", "undrain", "w1").err
 
 
-def test_the_list_shows_labels(shell: Shell) -> None:  # noqa: F811
+def test_the_list_shows_labels(shell: Shell) -> None:
     page = {"items": [WORKER | {"labels": {"zone": "a", "rack": "r7"}}, WORKER | {"id": "w2"}]}
     shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
     assert "rack=r7,zone=a" in shell("worker", "list").out
 
 
 @pytest.mark.parametrize("verb", ["drain", "undrain"])
-def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:  # noqa: F811
+def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:
     page = {"items": [WORKER | {"state": "ready"}, WORKER | {"id": "w2"}]}
     shell.answers[f"POST /v1/workers/{verb}"] = httpx.Response(200, json=page)
     shown = shell("worker", verb, "--label", "rack=r7", "--label", "zone=a", "--pool", "big")
@@ -56,13 +56,13 @@ def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:  #
 
 
 @pytest.mark.parametrize("given", [(), ("w1", "--label", "rack=r7"), ("--label", "rack")])
-def test_neither_and_both_are_refused(shell: Shell, given: tuple[str, ...]) -> None:  # noqa: F811
+def test_neither_and_both_are_refused(shell: Shell, given: tuple[str, ...]) -> None:
     shown = shell("worker", "drain", *given)
     assert shown.code != 0 and "label" in shown.err
 
 
 @pytest.mark.parametrize(("verb", "words"), [("disable", "ends by itself"), ("enable", "takes work again")])
-def test_a_single_slot_is_taken_out_and_back(shell: Shell, verb: str, words: str) -> None:  # noqa: F811
+def test_a_single_slot_is_taken_out_and_back(shell: Shell, verb: str, words: str) -> None:
     shell.answers[f"POST /v1/workers/w1/slots/{verb}"] = httpx.Response(200, json=WORKER)
     shown = shell("worker", f"{verb}-slot", "w1", "2")
     assert shown.code == 0 and words in " ".join(shown.err.split())

@@ -15,7 +15,7 @@ from muster.client.client import Client
 from muster.client.settings import Address
 from muster.client.transport import Transport
 from muster.errors import NotFound
-from tests.unit.sdk.test_cli import EXPERIMENT, ID, TRIAL
+from tests.unit.sdk.shell import EXPERIMENT, ID, TRIAL
 
 NOUNS = ("experiments", "trials", "checkpoints", "models", "cluster")
 

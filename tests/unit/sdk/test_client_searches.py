@@ -11,7 +11,7 @@ from muster.client.client import Client
 from muster.client.settings import Address
 from muster.client.transport import Transport
 from muster.errors import Conflict, Rejected
-from tests.unit.sdk.test_cli import ID, Shell, shell  # noqa: F401
+from tests.unit.sdk.shell import ID, Shell
 
 EVENTS = [
     {"number": 2, "kind": "created", "key": "a"},
@@ -151,7 +151,7 @@ def test_a_program_that_is_async_drives_in_the_same_way() -> None:
     assert said(platform) == [(["create a"], None), ([], 1), ([], 2), (["go_on a"], 5), ([], 9)]
 
 
-def test_the_command_line_shows_who_drives(shell: Shell) -> None:  # noqa: F811
+def test_the_command_line_shows_who_drives(shell: Shell) -> None:
     found = {"experiment": ID, "experiment_number": 31, "acknowledged": 4}
     shell.answers["GET /v1/experiments/31/search"] = httpx.Response(200, json=found)
     shown = shell("experiment", "search", "31")
