@@ -72,7 +72,11 @@ async def test_a_shared_file_stays_until_the_last_checkpoint_that_has_it_is_gone
     assert await _contents(around, run) == files | {"model.pt": b"only in the second"}
     await _delete(around, second)
     await eventually(lambda: is_gone(shared))
-    assert await around.count("SELECT count(*) FROM registry.objects WHERE key = $1", shared) == 0
+
+    async def is_forgotten() -> bool:
+        return await around.count("SELECT count(*) FROM registry.objects WHERE key = $1", shared) == 0
+
+    await eventually(is_forgotten)
 
 
 async def test_what_is_taken_up_again_in_time_stays(around: Platform) -> None:
