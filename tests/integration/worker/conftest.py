@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from tests.integration.servers import Servers
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 

@@ -2,12 +2,7 @@
 
 import asyncio
 import hashlib
-import os
-import signal
-import subprocess
-import sys
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
@@ -15,10 +10,9 @@ from uuid import UUID, uuid5
 from aiohttp import web
 
 from muster import archive
-from shared import nats_jwt
 from shared.bus import Ask, Bus, Responder
 from shared.errors import NotFound, Transient
-from shared.ids import DEFAULT_TENANT, AllocationId, CheckpointId, ExperimentId, RunId, TrialId, WorkerId
+from shared.ids import DEFAULT_TENANT, AllocationId, ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation, ObservedSet, Seen
 from shared.messages.checkpoints import (
     CommitCheckpoint,
@@ -35,7 +29,8 @@ from shared.messages.reports import LogBatch, Mark, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
-from tests.support.waiting import PATIENCE_S
+from tests.integration.worker.daemon import credentials
+from tests.integration.worker.store import FakeStore, key_of
 
 NAMESPACE = UUID("00000000-0000-4000-8000-0000000000aa")
 
@@ -55,15 +50,13 @@ class FakePlatform:
         self.marks: dict[tuple[UUID, str, str], int] = defaultdict(lambda: 1)
         self.repeats = 0
         self.decide_at: dict[UUID, list[float | None]] = {}
-        self.objects: dict[str, bytes] = {}
+        self.store = FakeStore()
         self.code: dict[UUID, str] = {}
         self.uploads: dict[UUID, dict[str, Upload]] = defaultdict(dict)
         self.committed: set[tuple[UUID, str]] = set()
         self.saved: list[Upload] = []
         self.restores: list[UUID] = []
         self.damaged: list[DamagedFile] = []
-        self.transfers: list[tuple[str, str]] = []
-        self.puts_refused: set[str] = set()
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -93,22 +86,14 @@ class FakePlatform:
             responder = Responder(bus, owner, answers)  # type: ignore[arg-type]
             await responder.__aenter__()
             self._closers.append(responder)
-        application = web.Application(client_max_size=2**30)
-        application.router.add_post("/v1/workers/join", self._on_join)
-        application.router.add_get("/{key:.+}", self._on_get)
-        application.router.add_put("/{key:.+}", self._on_put)
-        self._runner = web.AppRunner(application)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        self.store_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        await self.store.start(web.post("/v1/workers/join", self._on_join))
 
     async def stop(self) -> None:
         for closer in self._closers:
             await closer.__aexit__()
         for bus in (self.registry, self.scheduler, self.searcher):
             await bus.close()
-        await self._runner.cleanup()
+        await self.store.stop()
 
     def add_code(self, folder: Path) -> str:
         packed = archive.pack(folder)
@@ -116,7 +101,7 @@ class FakePlatform:
 
     def add_archive(self, content: bytes) -> str:
         sha256 = hashlib.sha256(content).hexdigest()
-        self.objects[f"code/{sha256}"] = content
+        self.store.objects[f"code/{sha256}"] = content
         return sha256
 
     def allocation(self, name: str, code: str, members: tuple[Member, ...], **more: Any) -> DesiredAllocation:
@@ -169,11 +154,6 @@ class FakePlatform:
     def saved_of(self, allocation: DesiredAllocation) -> list[Upload]:
         """Checkpoints of a run that were committed, in order."""
         return [upload for upload in self.saved if upload.run_id == allocation.run_id]
-
-    def transfers_of(self, upload: Upload) -> list[tuple[str, str]]:
-        """What went to and from the store of a checkpoint's files."""
-        prefix = f"checkpoints/{upload.checkpoint_id}/"
-        return [(how, key.removeprefix(prefix)) for how, key in self.transfers if key.startswith(prefix)]
 
     def text(self, allocation: DesiredAllocation) -> str:
         stored = self.lines[allocation.run_id]
@@ -228,8 +208,8 @@ class FakePlatform:
         sha256 = self.code.get(request.run_id)
         if sha256 is None:
             raise NotFound("the code")
-        size = len(self.objects[f"code/{sha256}"])
-        return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store_url}/code/{sha256}")
+        size = len(self.store.objects[f"code/{sha256}"])
+        return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store.url}/code/{sha256}")
 
     async def _on_restore(self, ask: Ask, request: Restore) -> Restored:
         self.restores.append(request.run_id)
@@ -244,10 +224,12 @@ class FakePlatform:
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
         self.uploads[request.checkpoint_id][str(ask.worker)] = request
-        known = {entry.sha256: _key(one.checkpoint_id, entry) for one in self.saved for entry in one.files}
+        known = {entry.sha256: key_of(one.checkpoint_id, entry) for one in self.saved for entry in one.files}
         for entry in request.files:
             if entry.sha256 in known:
-                self.objects[_key(request.checkpoint_id, entry)] = self.objects[known[entry.sha256]]
+                self.store.objects[key_of(request.checkpoint_id, entry)] = self.store.objects[
+                    known[entry.sha256]
+                ]
         missing = [entry for entry in request.files if entry.sha256 not in known]
         return UploadLinks(files=tuple(self._link(request, entry) for entry in missing))
 
@@ -257,7 +239,7 @@ class FakePlatform:
         if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
             return Committed(state="uploading", retry_after_s=0.05)
         for entry in upload.files:
-            content = self.objects.get(_key(upload.checkpoint_id, entry), b"")
+            content = self.store.objects.get(key_of(upload.checkpoint_id, entry), b"")
             if hashlib.sha256(content).hexdigest() != entry.sha256:
                 return Committed(state="uploading", reason=f"{entry.path} is not what was announced")
         self.committed.add((request.checkpoint_id, str(ask.worker)))
@@ -270,13 +252,8 @@ class FakePlatform:
         return Committed(state="saved")
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
-        url = f"{self.store_url}/{_key(upload.checkpoint_id, entry)}"
+        url = f"{self.store.url}/{key_of(upload.checkpoint_id, entry)}"
         return FileLink(**entry.model_dump(), url=url)
-
-    async def _on_get(self, request: web.Request) -> web.Response:
-        self.transfers.append(("GET", request.match_info["key"]))
-        content = self.objects.get(request.match_info["key"])
-        return web.Response(status=404) if content is None else web.Response(body=content)
 
     async def _on_join(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != "Bearer right":
@@ -290,107 +267,3 @@ class FakePlatform:
         return web.json_response(
             credentials(self.servers, asked["worker"], asked["user_key"]).model_dump(mode="json")
         )
-
-    async def _on_put(self, request: web.Request) -> web.Response:
-        content = await request.read()
-        self.transfers.append(("PUT", request.match_info["key"]))
-        if (name := request.match_info["key"].rpartition("/")[2]) in self.puts_refused:
-            self.puts_refused.discard(name)
-            return web.Response(status=503)
-        self.objects[request.match_info["key"]] = content
-        return web.Response()
-
-
-def _key(checkpoint_id: CheckpointId, entry: FileEntry) -> str:
-    return f"checkpoints/{checkpoint_id}/{entry.path}"
-
-
-def credentials(servers: Servers, worker: str, user_key: str) -> Credentials:
-    issuer = nats_jwt.WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
-    now = datetime.now(UTC)
-    until = now + timedelta(hours=24)
-    token = nats_jwt.worker_token(issuer, worker, user_key, now=now, until=until)
-    return Credentials(worker=WorkerId(worker), jwt=token, nats_url=servers.nats.url, expires_at=until)
-
-
-class Daemon:
-    """A real worker process in a directory of its own."""
-
-    def __init__(self, servers: Servers, name: str, directory: Path, slots: int = 1) -> None:
-        self.name = name
-        self.directory = directory
-        identity = directory / "identity"
-        identity.mkdir(parents=True, mode=0o700)
-        seed = nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32))
-        (identity / "seed").write_text(seed)
-        given = credentials(servers, name, nats_jwt.public_key(seed))
-        (identity / "credentials.json").write_text(given.model_dump_json())
-        self._environment = {
-            "PATH": os.environ["PATH"],
-            "MUSTER_WORKER__ID": name,
-            "MUSTER_WORKER__DIRECTORY": str(directory),
-            "MUSTER_WORKER__SLOTS": str(slots),
-            "MUSTER_WORKER__KIND": "cpu",
-        }
-        self.before: tuple[str, ...] = ()
-        """Words that enter another machine's network, say, and then become the daemon."""
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self, **more: str) -> None:
-        with (self.directory / "daemon.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self.before, sys.executable, "-m", "worker"],
-                env=self._environment | more,
-                stdout=log,
-                stderr=log,
-                cwd=Path(__file__).parents[3],
-            )
-
-    def kill(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._process.wait()
-
-    def wait(self) -> int:
-        assert self._process is not None
-        return self._process.wait(timeout=PATIENCE_S)
-
-    def end(self, pid: int | None) -> None:
-        if pid is not None:
-            os.kill(pid, signal.SIGTERM)
-
-    def freeze(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGSTOP)
-
-    def thaw(self) -> None:
-        assert self._process is not None
-        self._process.send_signal(signal.SIGCONT)
-
-    def stop(self) -> int:
-        assert self._process is not None
-        if self._process.poll() is None:
-            self._process.terminate()
-        return self._process.wait(timeout=PATIENCE_S)
-
-    @property
-    def has_ended(self) -> bool:
-        return self._process is not None and self._process.poll() is not None
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid if self._process else None
-
-    @property
-    def parent_pid(self) -> int:
-        return int((self.directory / "parent" / "parent.lock").read_text())
-
-    def clear_away(self) -> None:
-        """End whatever still lives, also after a failed test."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
-        try:
-            os.kill(self.parent_pid, signal.SIGTERM)
-        except (OSError, ValueError):
-            return

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 
@@ -46,12 +47,12 @@ async def test_what_has_not_changed_is_sent_once_and_what_was_saved_here_is_not_
     platform.saved.clear()
     first = await _train(platform, "w1", tmp_path, 1, "sent once")
     one, two = platform.saved_of(first)
-    assert sorted(platform.transfers_of(one)) == [("PUT", "frozen"), ("PUT", "step")]
-    assert platform.transfers_of(two) == [("PUT", "step")]
+    assert sorted(platform.store.transfers_of(one.checkpoint_id)) == [("PUT", "frozen"), ("PUT", "step")]
+    assert platform.store.transfers_of(two.checkpoint_id) == [("PUT", "step")]
     second = await _train(platform, "w1", tmp_path, 2, "sent once")
     await eventually(lambda: "holds ['frozen', 'step']" in platform.text(second))
     assert "goes on from 2" in platform.text(second)
-    assert platform.transfers_of(two) == [("PUT", "step")], "the machine had it"
+    assert platform.store.transfers_of(two.checkpoint_id) == [("PUT", "step")], "the machine had it"
 
 
 async def test_a_checkpoint_that_is_damaged_in_the_store_is_told_and_the_one_before_it_taken(
@@ -66,9 +67,9 @@ async def test_a_checkpoint_that_is_damaged_in_the_store_is_told_and_the_one_bef
         two = platform.saved_of(first)[1]
         key = f"checkpoints/{two.checkpoint_id}/step"
         if fault == "flipped":
-            platform.objects[key] = b"9" + platform.objects[key][1:]
+            platform.store.objects[key] = b"9" + platform.store.objects[key][1:]
         else:
-            del platform.objects[key]
+            del platform.store.objects[key]
         second = await _train(platform, "w2", tmp_path, 2, f"damaged {fault}")
         assert [(found.checkpoint_id, found.path) for found in platform.damaged] == [
             (two.checkpoint_id, "step")
@@ -81,9 +82,9 @@ async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
     platform.saved.clear()
-    platform.puts_refused.add("step")
+    platform.store.puts_refused.add("step")
     first = await _train(platform, "w1", tmp_path, 1, "store fails")
-    sent = platform.transfers_of(platform.saved_of(first)[0])
+    sent = platform.store.transfers_of(platform.saved_of(first)[0].checkpoint_id)
     assert sent.count(("PUT", "step")) == 2
     assert sent.count(("PUT", "frozen")) <= 2, "again only where the failure came before its answer"
 

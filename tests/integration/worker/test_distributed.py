@@ -7,7 +7,8 @@ import pytest
 
 from muster.config.launching import Distributed
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
 

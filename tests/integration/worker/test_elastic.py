@@ -6,7 +6,8 @@ import pytest
 
 from shared.messages.allocations import Measured
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 TWO = (Member(worker="w1", slots=2),)

@@ -12,7 +12,8 @@ import worker
 from shared import faults
 from shared.errors import Transient
 from shared.messages.specs import Member
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 SCRIPT = """

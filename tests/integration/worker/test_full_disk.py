@@ -8,7 +8,8 @@ import pytest
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.small_disk import filled, small_disk
 from tests.support.waiting import eventually
 

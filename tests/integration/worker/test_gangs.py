@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 

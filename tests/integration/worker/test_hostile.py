@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from shared.messages.specs import Member
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 ONE = (Member(worker="h1", slots=1),)

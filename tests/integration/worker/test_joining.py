@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 
@@ -11,7 +12,7 @@ async def test_a_new_worker_joins_once(platform: FakePlatform, daemons: Callable
     daemon = daemons("new")
     kept = daemon.directory / "identity" / "credentials.json"
     kept.unlink()
-    joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store_url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
+    joining = {"MUSTER_WORKER__GATEWAY_URL": platform.store.url, "MUSTER_WORKER__JOIN_TOKEN": "right"}
     daemon.start(**joining)
     await eventually(lambda: "new" in platform.observed)
     assert kept.stat().st_mode & 0o777 == 0o600
@@ -27,7 +28,7 @@ async def test_a_refused_worker_says_why_and_ends(
 ) -> None:
     daemon = daemons("stranger")
     (daemon.directory / "identity" / "credentials.json").unlink()
-    daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store_url, MUSTER_WORKER__JOIN_TOKEN="wrong")
+    daemon.start(MUSTER_WORKER__GATEWAY_URL=platform.store.url, MUSTER_WORKER__JOIN_TOKEN="wrong")
     assert await asyncio.to_thread(daemon.wait) == 1
     assert "the join token is not good" in (daemon.directory / "daemon.log").read_text()
 

@@ -10,7 +10,8 @@ import pytest
 from deploy.horovod.toolchain import PATCH_LEVEL
 from muster.config.launching import Distributed
 from shared.messages.specs import Member
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.networks import INTERFACE, address_of, joined_machines
 from tests.integration.worker.passage import lead_out
 from tests.integration.worker.support import begin_gang, code_in, state_of
@@ -43,7 +44,7 @@ async def machines(
 ) -> AsyncIterator[None]:
     """Three workers that have been heard; they reach the platform by a passage, and each other by the bridge alone."""
     folder = tmp_path_factory.mktemp("out")
-    ports = [urlsplit(url).port or 0 for url in (platform.servers.nats.url, platform.store_url)]
+    ports = [urlsplit(url).port or 0 for url in (platform.servers.nats.url, platform.store.url)]
     with joined_machines(len(NAMES), folder, ports) as inside:
         servers = await lead_out(folder, ports)
         started = []

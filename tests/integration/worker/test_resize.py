@@ -11,7 +11,8 @@ import torch
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.fakes import Daemon, FakePlatform
+from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.fakes import FakePlatform
 from tests.support.waiting import eventually
 
 SCRIPT = """

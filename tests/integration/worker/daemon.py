@@ -1,0 +1,105 @@
+"""A real worker process, with the credentials that joining would have given it."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from shared import nats_jwt
+from shared.ids import WorkerId
+from shared.messages.workers import Credentials
+from tests.integration.servers import Servers
+from tests.support.waiting import PATIENCE_S
+
+
+class Daemon:
+    """A real worker process in a directory of its own."""
+
+    def __init__(self, servers: Servers, name: str, directory: Path, slots: int = 1) -> None:
+        self.name = name
+        self.directory = directory
+        identity = directory / "identity"
+        identity.mkdir(parents=True, mode=0o700)
+        seed = nats_jwt.new_seed(nats_jwt.KeyKind.USER, os.urandom(32))
+        (identity / "seed").write_text(seed)
+        given = credentials(servers, name, nats_jwt.public_key(seed))
+        (identity / "credentials.json").write_text(given.model_dump_json())
+        self._environment = {
+            "PATH": os.environ["PATH"],
+            "MUSTER_WORKER__ID": name,
+            "MUSTER_WORKER__DIRECTORY": str(directory),
+            "MUSTER_WORKER__SLOTS": str(slots),
+            "MUSTER_WORKER__KIND": "cpu",
+        }
+        self.before: tuple[str, ...] = ()
+        """Words that enter another machine's network, say, and then become the daemon."""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, **more: str) -> None:
+        with (self.directory / "daemon.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self.before, sys.executable, "-m", "worker"],
+                env=self._environment | more,
+                stdout=log,
+                stderr=log,
+                cwd=Path(__file__).parents[3],
+            )
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(timeout=PATIENCE_S)
+
+    def end(self, pid: int | None) -> None:
+        if pid is not None:
+            os.kill(pid, signal.SIGTERM)
+
+    def freeze(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> int:
+        assert self._process is not None
+        if self._process.poll() is None:
+            self._process.terminate()
+        return self._process.wait(timeout=PATIENCE_S)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._process is not None and self._process.poll() is not None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def parent_pid(self) -> int:
+        return int((self.directory / "parent" / "parent.lock").read_text())
+
+    def clear_away(self) -> None:
+        """End whatever still lives, also after a failed test."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        try:
+            os.kill(self.parent_pid, signal.SIGTERM)
+        except (OSError, ValueError):
+            return
+
+
+def credentials(servers: Servers, worker: str, user_key: str) -> Credentials:
+    issuer = nats_jwt.WorkerIssuer.from_json(servers.keys.worker_issuer.read_text())
+    now = datetime.now(UTC)
+    until = now + timedelta(hours=24)
+    token = nats_jwt.worker_token(issuer, worker, user_key, now=now, until=until)
+    return Credentials(worker=WorkerId(worker), jwt=token, nats_url=servers.nats.url, expires_at=until)
