@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from muster._trial.forming import take_seat
-from muster.elastic.averaging import Averaging
+from muster.elastic.averaging import Averaged
 from muster.elastic.state import copied, from_first
 from muster.elastic.training import Elastic
 from muster.errors import Rejected
@@ -95,7 +95,7 @@ class Training:
         self._also = dict(also or {})
         self._chooses = max_batch_size is not None
         self._lr_power = lr_power
-        self._averaging = Averaging(trial, model.named_parameters(), optimizer)
+        self._averaging = Averaged(trial, model.named_parameters(), optimizer)
         self._commits = _Commits()
         self._has_joined = self._has_begun = False
         trial._forming = self._forming = take_seat(trial._surroundings)

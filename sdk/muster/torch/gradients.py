@@ -1,6 +1,6 @@
 """How the ranks of a gang come to the same gradients, by whatever joins them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
 
+from muster._trial.averaging import Averaging
 from muster._trial.optimizations import Told, read_told
 from muster.errors import Rejected
 
@@ -86,23 +87,17 @@ class _Distributed:
 
 
 class _Horovod:
-    """Horovod, fed as each gradient becomes complete: it exchanges while the backward pass goes on.
-
-    Not its DistributedOptimizer: that is another optimizer than the script's, without the state that it had and unknown to its scheduler.
-    """
+    """Horovod, fed as each gradient becomes complete: it exchanges while the backward pass goes on."""
 
     def __init__(self, model: nn.Module, told: Told) -> None:
         import horovod.torch as hvd
 
-        self._hvd = hvd
-        self._compression = hvd.Compression.fp16 if told.compresses else hvd.Compression.none
         self.model = model
-        self._trained = {name: one for name, one in model.named_parameters() if one.requires_grad}
-        self._begun: dict[str, tuple[int, Any]] = {}
+        self._averaging = Averaging(model.named_parameters(), told.compresses)
         self._is_last = False
         hvd.broadcast_parameters(model.state_dict(), root_rank=0)
-        for name, parameter in self._trained.items():
-            parameter.register_post_accumulate_grad_hook(self._hook(name))  # type: ignore[no-untyped-call]
+        for parameter in self._averaging.parameters:
+            parameter.register_post_accumulate_grad_hook(self._on_gradient)  # type: ignore[no-untyped-call]
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:
@@ -110,25 +105,9 @@ class _Horovod:
         yield
 
     def finish(self) -> None:
-        # What this rank's part did not reach, another's may have.
-        for name, parameter in self._trained.items():
-            if name not in self._begun:
-                if parameter.grad is None:
-                    parameter.grad = torch.zeros_like(parameter)
-                self._begin(name, parameter)
-        for name, (handle, kind) in self._begun.items():
-            average = self._compression.decompress(self._hvd.synchronize(handle), kind)
-            self._trained[name].grad = average
-        self._begun = {}
+        self._averaging.finish()
+        self._averaging.reset()
 
-    def _hook(self, name: str) -> Callable[[torch.Tensor], None]:
-        def begin(parameter: torch.Tensor) -> None:
-            if self._is_last:
-                self._begin(name, parameter)
-
-        return begin
-
-    def _begin(self, name: str, parameter: torch.Tensor) -> None:
-        small, kind = self._compression.compress(parameter.grad)
-        handle = self._hvd.allreduce_async_(small, name=f"gradient.{name}", op=self._hvd.Average)
-        self._begun[name] = handle, kind
+    def _on_gradient(self, parameter: torch.Tensor) -> None:
+        if self._is_last:
+            self._averaging.send(parameter)
