@@ -1,15 +1,17 @@
 """The arrangement of a pool's elastic runs: how many slots each should have now, and where."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from services.scheduler.core.elastic.history import FIRST_SLOTS, History
+from services.scheduler.core.elastic.nearness import Taste
 from services.scheduler.core.elastic.paces import Paces
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.shares import FAIRNESS, Claim, distribute
 from services.scheduler.core.placement.capacity import Placement
+from services.scheduler.core.placement.ground import Domains
 from shared.ids import TrialId, WorkerId
 
 RESIZE_PAUSE_MS = 30_000
@@ -45,7 +47,7 @@ class Member:
         age_ms: Since it was asked for.
         service_ms: Slot-milliseconds that it has had.
         resizes: How often it was resized or moved.
-        barred: Machines that it may not be on.
+        taste: On which machines it may not be, and on which it would rather be.
     """
 
     trial: TrialId
@@ -58,20 +60,24 @@ class Member:
     age_ms: int = 0
     service_ms: int = 0
     resizes: int = 0
-    barred: frozenset[WorkerId] = frozenset()
+    taste: Taste = field(default_factory=Taste)
 
 
 DEFAULT = Tuning()
 
 
 def arrange(
-    members: Sequence[Member], machines: Mapping[WorkerId, int], tuning: Tuning = DEFAULT
+    members: Sequence[Member],
+    machines: Mapping[WorkerId, int],
+    tuning: Tuning = DEFAULT,
+    domains: Mapping[WorkerId, Domains] | None = None,
 ) -> dict[TrialId, Placement]:
     """Where each member should be; those that must wait are left out.
 
     Args:
         members: In the order in which they get their minimum when there is not enough for all.
         machines: Slots of each that elastic runs may have: the free ones and those that members hold.
+        domains: Where each stands in the pool's topology; None: it has none.
     """
     per_machine = max(machines.values(), default=0)
     if not per_machine:
@@ -80,8 +86,8 @@ def arrange(
     shares = distribute(claims, sum(machines.values()), tuning.fairness)
     wanted = {member.trial: slots for member, slots in zip(members, shares, strict=True)}
     held = {member.trial: member.held for member in members}
-    barred = {member.trial: member.barred for member in members if member.barred}
-    return Packing(machines, held, barred).pack(
+    tastes = {member.trial: member.taste for member in members}
+    return Packing(machines, held, tastes, domains).pack(
         wanted, {member.trial: member.min_slots for member in members}
     )
 

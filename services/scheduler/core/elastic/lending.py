@@ -15,9 +15,12 @@ from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.keeping import kept_slots
+from services.scheduler.core.elastic.nearness import ANY, Taste
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.capacity import Capacity, Placement
+from services.scheduler.core.placement.ground import Domains
+from services.scheduler.core.placement.labels import Where, how_many
 from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Path
@@ -83,8 +86,9 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
             _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
         )
     arranged: Wanted = {}
+    domains = _domains(pool.capacity)
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
-        arranged |= arrange(groups[group], machines)
+        arranged |= arrange(groups[group], machines, domains=domains)
     begun = _begin_now(pool.capacity, served, arranged)
     wanted = [
         (run, arranged[trial])
@@ -154,13 +158,10 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
     if needs.single_node or not pool.policy.exclusive:
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
-    barred: frozenset[WorkerId] = frozenset()
+    taste = ANY
     if needs.where is not None:
-        ask = ask_of(trial.wish.tenant, needs)
-        barred = frozenset(
-            worker for worker, _ in pool.capacity.spots() if not pool.capacity.admits(ask, worker)
-        )
-        most = min(most, pool.capacity.total_for(ask)[0])
+        taste = _taste(pool.capacity, needs.where)
+        most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
     return Member(
         trial=trial.id,
         min_slots=needs.min_slots,
@@ -172,8 +173,21 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
-        barred=barred,
+        taste=taste,
     )
+
+
+def _taste(capacity: Capacity, where: Where) -> Taste:
+    labels = {worker: capacity.labels(worker) for worker, _ in capacity.spots()}
+    barred = frozenset(worker for worker, has in labels.items() if not where.admits(worker, has))
+    return Taste(barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()})
+
+
+def _domains(capacity: Capacity) -> dict[WorkerId, Domains]:
+    topology = capacity.topology
+    if not topology.keys:
+        return {}
+    return {worker: topology.domains_of(capacity.labels(worker)) for worker, _ in capacity.spots()}
 
 
 def _machines(

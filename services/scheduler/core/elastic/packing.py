@@ -1,9 +1,12 @@
-"""Where the slots of elastic runs lie: who keeps his number keeps his place, gangs over several machines share none with another gang."""
+"""Where the slots of elastic runs lie: who keeps his number keeps his place, who grows stays near it, and gangs over several machines
+share none with another gang."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from services.scheduler.core.elastic.nearness import ANY, Nearness, Taste
 from services.scheduler.core.placement.capacity import Placement
+from services.scheduler.core.placement.ground import Domains
 from shared.ids import TrialId, WorkerId
 
 
@@ -36,10 +39,12 @@ class Packing:
         self,
         free: Mapping[WorkerId, int],
         held: Mapping[TrialId, Placement],
-        barred: Mapping[TrialId, frozenset[WorkerId]] | None = None,
+        tastes: Mapping[TrialId, Taste] | None = None,
+        domains: Mapping[WorkerId, Domains] | None = None,
     ) -> None:
-        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `barred`: not there."""
-        self._barred = barred or {}
+        """`free` without what `held` occupies; a run whose machine is not among them stands outside. `domains`: see `Nearness`."""
+        self._tastes = tastes or {}
+        self._domains = domains or {}
         self._machines = {worker: _Machine(slots, slots) for worker, slots in sorted(free.items())}
         self._held = dict(held)
         self._placed: dict[TrialId, Placement] = {}
@@ -109,54 +114,72 @@ class Packing:
         return placement
 
     def _find(self, trial: TrialId, slots: int) -> Placement | None:
-        """One machine, the fullest that fits, else whole free ones, the largest first; of equals where the run is already."""
-        mine = dict(self._held.get(trial, ()))
+        """One machine: the run's own, else one with more of the labels that it prefers, else the nearest, the fullest that fits. Else
+        whole free ones: few, within one domain of the narrowest level that has room."""
+        near = self._near(trial)
         fitting = [
-            (machine.free, -mine.get(worker, 0), worker)
+            (near.rank(worker), machine.free, worker)
             for worker, machine in self._open_to(trial)
             if machine.free >= slots
         ]
         if fitting:
             return ((min(fitting)[2], slots),)
-        empty = sorted(
-            (-machine.slots, -mine.get(worker, 0), worker)
-            for worker, machine in self._open_to(trial)
-            if machine.slots and not machine.guests
-        )
+        empty = [worker for worker, machine in self._open_to(trial) if machine.slots and not machine.guests]
+        for groups in near.groups(empty):
+            found = [place for group in groups if (place := self._spread_over(group, slots, near))]
+            if found:
+                return min(found, key=len)
+        return None
+
+    def _spread_over(self, workers: Sequence[WorkerId], slots: int, near: Nearness) -> Placement | None:
+        """Whole free machines, the largest first; None: they are too few."""
         chosen: list[tuple[WorkerId, int]] = []
-        for size, _, worker in empty:
-            count = min(slots, -size)
+        for worker in sorted(
+            workers, key=lambda worker: (-self._machines[worker].slots, near.rank(worker), worker)
+        ):
+            count = min(slots, self._machines[worker].slots)
             chosen.append((worker, count))
             slots -= count
             if not slots:
                 return tuple(chosen)
         return None
 
+    def _near(self, trial: TrialId) -> Nearness:
+        return Nearness(self._held.get(trial, ()), self._tastes.get(trial, ANY), self._domains)
+
     def _open_to(self, trial: TrialId) -> Iterator[tuple[WorkerId, _Machine]]:
-        barred = self._barred.get(trial, ())
+        barred = self._tastes.get(trial, ANY).barred
         return ((worker, machine) for worker, machine in self._machines.items() if worker not in barred)
 
     def _make_room(self, trial: TrialId, slots: int) -> list[TrialId]:
-        """The runs to move away, all smaller than `slots`, from the machines that lose fewest by it; none if that cannot do."""
+        """The runs to move away, all smaller than `slots`: as few as will do, from machines that are near; none if that cannot do."""
         largest = max((machine.slots for _, machine in self._open_to(trial)), default=0)
-        offers: list[tuple[int, int, WorkerId, list[TrialId]]] = []
+        offers: dict[WorkerId, list[TrialId]] = {}
         for worker, machine in self._open_to(trial):
-            target = min(slots, largest)
-            if machine.slots < target:
-                continue
-            free, moved = machine.free, []
-            for guest, count in sorted(machine.guests.items(), key=lambda guest: (guest[1], guest[0])):
-                if free >= target:
-                    break
-                if sum(held for _, held in self._placed[guest]) < slots:
-                    moved.append(guest)
-                    free += count
+            moved = self._cleared(machine, min(slots, largest), slots)
+            if moved is not None:
+                offers[worker] = moved
+        needed, near = -(-slots // largest) if largest else 1, self._near(trial)
+        order = sorted(
+            offers, key=lambda name: (len(offers[name]), near.rank(name), -self._machines[name].free, name)
+        )
+        found = [
+            list(dict.fromkeys(guest for worker in group[:needed] for guest in offers[worker]))
+            for groups in near.groups(order)
+            for group in groups
+            if len(group) >= needed
+        ]
+        return min(found, key=len, default=[])
+
+    def _cleared(self, machine: _Machine, target: int, slots: int) -> list[TrialId] | None:
+        """The guests, the smallest first, without whom the machine has `target` free slots; None: all that are smaller do not do."""
+        if machine.slots < target:
+            return None
+        free, moved = machine.free, []
+        for guest, count in sorted(machine.guests.items(), key=lambda guest: (guest[1], guest[0])):
             if free >= target:
-                offers.append((len(moved), -machine.free, worker, moved))
-        needed = -(-slots // largest) if largest else 1
-        if len(offers) < needed:
-            return []
-        moved_all: dict[TrialId, None] = {}
-        for _, _, _, moved in sorted(offers)[:needed]:
-            moved_all |= dict.fromkeys(moved)
-        return list(moved_all)
+                break
+            if sum(held for _, held in self._placed[guest]) < slots:
+                moved.append(guest)
+                free += count
+        return moved if free >= target else None

@@ -46,9 +46,9 @@ class Capacity:
 
     def __init__(self, exclusive: bool, topology: tuple[str, ...] = (), spread: bool = False) -> None:
         self.exclusive = exclusive
-        self._topology = Topology(topology)
+        self.topology = Topology(topology)
         self._spread = spread
-        self._everywhere = Ground(EVERYWHERE, self._topology, spread)
+        self._everywhere = Ground(EVERYWHERE, self.topology, spread)
         self._grounds: dict[Choice, Ground] = {}
         self._of: dict[Labels, tuple[Ground, ...]] = {}
         self._spots: dict[WorkerId, Spot] = {}
@@ -94,6 +94,10 @@ class Capacity:
     def admits(self, ask: Ask, worker: WorkerId) -> bool:
         """Whether the request may be placed there, as far as labels and exclusions go."""
         return ask.where is None or ask.where.admits(worker, self._labels.get(worker, ()))
+
+    def labels(self, worker: WorkerId) -> Labels:
+        """What a worker has said of where it stands."""
+        return self._labels.get(worker, ())
 
     def usable_by(self, ask: Ask) -> list[tuple[WorkerId, Spot]]:
         """Open workers that the request may be placed on, which serve its tenant or nobody, in no particular order."""
@@ -227,7 +231,7 @@ class Capacity:
                 return ((worker, slots),)
         if ask.single_node or not self.exclusive or slots == 0:
             return None
-        for level in range(len(self._topology.keys) + 1):
+        for level in range(len(self.topology.keys) + 1):
             for ground in grounds:
                 found = ground.gang(ask.kind, owners, slots, level)
                 if found is not None:
@@ -261,7 +265,7 @@ class Capacity:
             return self._everywhere
         ground = self._grounds.pop(choice, None)
         if ground is None:
-            ground = Ground(choice, self._topology, self._spread)
+            ground = Ground(choice, self.topology, self._spread)
             for worker, spot in self._spots.items():
                 labels = self._labels.get(worker, ())
                 if choice.holds(labels):

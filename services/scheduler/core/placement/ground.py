@@ -12,6 +12,8 @@ from shared.messages.specs import SlotKind
 
 Domain = tuple[str, ...]
 """Values of the wider levels, then its own; empty where a machine lacks the label of a wider level."""
+Domains = tuple[Domain | None, ...]
+"""A machine's domain at each level, from narrow to wide; None where it lacks the label of that level: it is in none then."""
 
 
 class Topology:
@@ -19,10 +21,9 @@ class Topology:
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self.keys = keys
-        self._known: dict[Labels, tuple[Domain | None, ...]] = {}
+        self._known: dict[Labels, Domains] = {}
 
-    def domains_of(self, labels: Labels) -> tuple[Domain | None, ...]:
-        """The domain of each level; None where the machine has no label of that level: it is in none then."""
+    def domains_of(self, labels: Labels) -> Domains:
         if not self.keys:
             return ()
         known = self._known.get(labels)

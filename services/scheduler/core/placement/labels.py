@@ -23,7 +23,7 @@ class Choice(NamedTuple):
 
     def holds(self, labels: Labels) -> bool:
         """Whether machines with these labels are among them."""
-        return has_all(labels, self.required) and len(set(self.preferred).intersection(labels)) >= self.least
+        return has_all(labels, self.required) and how_many(labels, self.preferred) >= self.least
 
 
 EVERYWHERE = Choice()
@@ -75,3 +75,8 @@ def where_of(
 def has_all(labels: Labels, wanted: Labels) -> bool:
     """Whether every wanted label is among the labels."""
     return not wanted or set(wanted).issubset(labels)
+
+
+def how_many(labels: Labels, wanted: Labels) -> int:
+    """How many of the wanted labels are among the labels."""
+    return len(set(wanted).intersection(labels))

@@ -2,11 +2,13 @@
 
 from uuid import UUID
 
+import pytest
 from hypothesis import given, strategies as st
 
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.history import GROWTH, History
+from services.scheduler.core.elastic.nearness import Taste
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.throughput import Timing
 from services.scheduler.core.placement.capacity import Placement
@@ -78,6 +80,64 @@ def test_small_runs_move_away_for_a_gang() -> None:
     assert slots_of(placed[trial(2)]) == 8
     assert placed[trial(0)][0][0] == placed[trial(1)][0][0]
     assert sum(placed[t] != held[t] for t in held) == 1
+
+
+IN_RACKS = {
+    WorkerId(f"m{n:02}"): ((rack,), (rack[0],)) for n, rack in enumerate(("a1", "a1", "a2", "a2", "b1", "b1"))
+}
+"""Two machines a rack; two racks in the first zone, one in the second."""
+
+
+def nodes(placement: Placement) -> list[str]:
+    return [worker for worker, _ in placement]
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "taste", "expected"),
+    [
+        pytest.param((("m03", 2),), 4, Taste(), ["m03"], id="its own machine"),
+        pytest.param((("m03", 4),), 8, Taste(), ["m03", "m02"], id="its own rack, the chief first"),
+        pytest.param((("m02", 4),), 12, Taste(), ["m02", "m03", "m00"], id="its own zone where no rack does"),
+        pytest.param(
+            (("m04", 4),), 12, Taste(), ["m00", "m01", "m02"], id="another zone where its own does not"
+        ),
+        pytest.param(
+            (("m03", 4), ("m02", 4)), 4, Taste(), ["m03"], id="what it gives back is not its chief's"
+        ),
+        pytest.param((), 8, Taste(), ["m00", "m01"], id="who has nothing yet: one rack"),
+        pytest.param(
+            (), 8, Taste(preferred={WorkerId("m03"): 1, WorkerId("m02"): 1}), ["m02", "m03"], id="labels"
+        ),
+        pytest.param((), 2, Taste(preferred={WorkerId("m05"): 1}), ["m05"], id="labels on one machine"),
+        pytest.param(
+            (("m01", 2),), 4, Taste(preferred={WorkerId("m05"): 1}), ["m01"], id="nobody moves for a label"
+        ),
+        pytest.param(
+            (("m00", 4),),
+            8,
+            Taste(barred=frozenset({WorkerId("m01")})),
+            ["m02", "m03"],
+            id="a rack with room",
+        ),
+    ],
+)
+def test_who_grows_stays_near(
+    held: tuple[tuple[str, int], ...], wanted: int, taste: Taste, expected: list[str]
+) -> None:
+    place = tuple((WorkerId(worker), slots) for worker, slots in held)
+    found = Packing(machines(*[4] * 6), {trial(1): place}, {trial(1): taste}, IN_RACKS).pack(
+        {trial(1): wanted}
+    )
+    assert nodes(found[trial(1)]) == expected
+
+
+def test_small_runs_move_away_within_a_rack() -> None:
+    guests = ("m00", "m00", "m01", "m02", "m03", "m04", "m04", "m05", "m05")
+    held = {trial(number): ((WorkerId(name), 1),) for number, name in enumerate(guests)}
+    wanted = dict.fromkeys(held, 1) | {trial(99): 8}
+    placed = Packing(machines(*[4] * 6), held, {}, IN_RACKS).pack(wanted)
+    assert nodes(placed[trial(99)]) == ["m02", "m03"]
+    assert sum(placed[t] != held[t] for t in held) == 2
 
 
 sizes = st.sampled_from((1, 2, 3, 4, 8, 12, 16))

@@ -295,3 +295,15 @@ def test_a_run_grows_only_onto_machines_that_it_may_be_on() -> None:
     world.want_elastic(2, most=12)
     world.train()
     assert set(world.placement(1)) <= {"w1", "w2"} and world.slots(2) >= 4
+
+
+def test_a_run_that_outgrows_its_machine_stays_in_its_rack() -> None:
+    world = Lender(machines=0, topology=("rack",))
+    for name, rack in (("w0", "r1"), ("w1", "r2"), ("w2", "r1"), ("w3", "r2")):
+        world.worker(name, 4, labels=(("rack", rack),))
+    where = Where(preferred=(("rack", "r2"),))
+    world.want(1, needs=Needs(1, 8, where=where), experiment=1)
+    world.want_elastic(2)
+    world.train()
+    assert world.placement(1) == {"w1": 4, "w3": 4}
+    assert world.placement(2) == {"w0": 4, "w2": 4}
