@@ -121,6 +121,9 @@ class Runs:
             self._supervisor.update(self._contexts[run.allocation_id], run)
         for run, allocation in applied.new:
             self._begin(run, allocation)
+        for allocation in desired.allocations:
+            if allocation.hangs and (context := self._contexts.get(allocation.allocation_id)):
+                self._supervisor.end_hung(context)
         return True
 
     def on_verdict(self, verdict: Verdict) -> None:
@@ -283,6 +286,7 @@ def _observed(context: RunContext) -> ObservedAllocation:
         prepared=prepared(run),
         joined=joined(run),
         policies=run.policies,
+        hangs=context.watch.hang is not None,
     )
 
 

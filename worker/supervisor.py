@@ -12,6 +12,7 @@ from shared.messages.specs import PolicyMatch, Signal
 from worker import resizing
 from worker.context import RunContext, Tools
 from worker.core import resize, run as core
+from worker.core.hang import GANG_HANGS
 from worker.core.naming import RENDEZVOUS, part_of, process_name
 from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
 from worker.core.resize import StartStandBys, TellSeats
@@ -163,18 +164,24 @@ class Supervisor:
         self._kills.note(self._tools.clock.monotonic())
 
     def watch(self, context: RunContext) -> None:
+        """Look whether ranks hang. Of a gang over several workers the scheduler has to hear it of each: one may wait for another's work."""
+        run = context.run
+        if run.state is not RunState.RUNNING or run.doomed:
+            return
+        context.watch.look(run.seat, context.started.values(), self._tools.clock.monotonic())
+        if run.seat.members == 1 and context.watch.hang is not None:
+            self.end_hung(context)
+
+    def end_hung(self, context: RunContext) -> None:
         """End a run whose ranks hang; where each of them waits is said in its log."""
         run = context.run
-        if run.state is not RunState.RUNNING or run.doomed or run.seat.members > 1:
-            return
-        reason = context.watch.look(run.seat, context.started.values(), self._tools.clock.monotonic())
-        if reason is None:
+        if run.doomed or run.is_over:
             return
         for rank, stack in context.watch.stacks():
             context.tail.say(
                 f"rank {run.seat.first_rank + rank} waits here (most recent call first):\n{stack}", "error"
             )
-        self.update(context, core.on_doomed(run, reason, "user"))
+        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user"))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
         """A line of the run's output met log policies: what follows is the scheduler's."""

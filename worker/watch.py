@@ -46,18 +46,20 @@ class Watch:
         self._processes = processes
         self._doubt = Doubt()
         self._read_to: dict[int, int] = {}
+        self.hang: str | None = None
+        """The reason to end the run for, at the last look; None where its ranks here do not hang."""
 
-    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> str | None:
-        """Why the run is to be ended for hanging; None while it is not. `sessions` are those of its ranks."""
+    def look(self, seat: Seat, sessions: Iterable[int], now: float) -> None:
+        """See whether the ranks here hang. `sessions` are those of its ranks."""
         pulses = self._pulses(seat.ranks, frozenset(sessions))
         silence = silence_of(pulses.values(), self._patience)
         if silence is None:
-            self._doubt = Doubt()
-            return None
-        if not wants_look(silence, self._doubt, now):
-            return None
-        self._doubt = on_look(self._doubt, self._sights(pulses), now, self._moving_processor(silence, seat))
-        return describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
+            self._doubt, self.hang = Doubt(), None
+            return
+        if wants_look(silence, self._doubt, now):
+            moving = self._moving_processor(silence, seat)
+            self._doubt = on_look(self._doubt, self._sights(pulses), now, moving)
+        self.hang = describe_hang(silence, now) if is_hung(silence, self._doubt, now) else None
 
     def stacks(self) -> Iterator[tuple[int, str]]:
         """Each local rank's number, and where it was last seen."""

@@ -129,4 +129,5 @@ class Dispatch:
             preemption_timeout_s=carried.spec.preemption_timeout_s,
             spec=carried.spec if item.needs_spec else None,
             traceparent=self._term.run_traces.get(trial.id) or carried.traceparent,
+            hangs=run.hangs,
         )

@@ -173,5 +173,6 @@ def _observed_of(allocation: ObservedAllocation) -> Observed:
         is_live=allocation.is_live,
         prepared=allocation.prepared,
         joined=allocation.joined,
+        hangs=allocation.hangs,
         exit=exited,
     )

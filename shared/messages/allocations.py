@@ -14,7 +14,8 @@ MOST_STEP_S = 86_400.0
 
 
 class DesiredAllocation(Record):
-    """What the worker should have running. `spec` is carried until the worker's reply names the allocation."""
+    """What the worker should have running. `spec` is carried until the worker's reply names the allocation. `hangs`: every member of the
+    gang has said so at one time: each ends its ranks."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -31,6 +32,7 @@ class DesiredAllocation(Record):
     preemption_timeout_s: float = 3600.0
     spec: TrialSpec | None = None
     traceparent: str | None = None
+    hangs: bool = False
 
 
 class DesiredSet(ToWorker, kind="desired"):
@@ -67,7 +69,8 @@ class ObservedAllocation(Record):
     `is_live`: its script can be resized while it trains. `prepared`: the generation for which the worker has what it needs; `joined`: the
     one in which all ranks here train.
 
-    `invalid`: its script calls its hyperparameters invalid; `reason` says why. `policies`: log policies that its output here met."""
+    `invalid`: its script calls its hyperparameters invalid; `reason` says why. `policies`: log policies that its output here met.
+    `hangs`: of its ranks here steps were expected for `hang_timeout`, and nothing in them moves; elsewhere one may."""
 
     allocation_id: AllocationId
     run_id: RunId
@@ -91,6 +94,7 @@ class ObservedAllocation(Record):
     prepared: int = 1
     joined: int = 1
     policies: tuple[PolicyMatch, ...] = ()
+    hangs: bool = False
 
 
 class Slot(Record):

@@ -18,6 +18,8 @@ MOVING_ALONE = 0.2
 MOVING_IN_GANG = 0.6
 """Who uses more of one core than this computes. A rank that waits for another by Horovod looks for it a thousand times a second: a third of a
 core on a slow machine."""
+GANG_HANGS = "the trial hangs: every worker of its gang has said so (hang_timeout); its log shows where each rank waits"
+"""Where ranks seem to have moved a little since this worker said so too."""
 _NS = 1e9
 _HEAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*$", re.MULTILINE)
 

@@ -88,6 +88,7 @@ class Run(NamedTuple):
         is_live: Its script can be resized while it trains.
         target: The members of the gang that it forms since `resized_at` (see `elastic.forming`); none: it trains with all `shares`.
         prepared: Those that have what they need; `joined`: that train in it. `former`: workers that had a part once.
+        hung: Members that say that their ranks hang. Known in memory only: they say it again each second.
     """
 
     id: RunId
@@ -128,6 +129,12 @@ class Run(NamedTuple):
     joined: frozenset[WorkerId] = frozenset()
     resized_at: datetime | None = None
     former: frozenset[WorkerId] = frozenset()
+    hung: frozenset[WorkerId] = frozenset()
+
+    @property
+    def hangs(self) -> bool:
+        """Whether all of a gang over several workers hangs: a rank that waits for one that works elsewhere is no proof."""
+        return len(self.shares) > 1 and not self.target and self.hung >= self.workers
 
     @property
     def members(self) -> tuple[Share, ...]:

@@ -2,12 +2,14 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
+from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
-from tests.integration.worker.support import code_in, state_of
+from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
 
 ONE = (Member(worker="w1", slots=1),)
@@ -23,14 +25,34 @@ for step in range(1, 8):
     trial.report(step, loss=1.0, pid=float(os.getpid()))
 """
 
+STEPS_TOGETHER = """
+import muster, os, time
+trial = muster.trial()
+print("pid", os.getpid())
+step = 0
+while not trial.should_stop():
+    step += 1
+    trial.report(step, loss=1.0)
+    time.sleep(0.01)
+"""
 
-async def _ended(platform: FakePlatform, run: object) -> tuple[str | None, str]:
-    await eventually(lambda: state_of(platform, run) == "exited")  # type: ignore[arg-type]
-    found = platform.of("w1", run)  # type: ignore[arg-type]
+
+async def _ended(
+    platform: FakePlatform, run: DesiredAllocation, worker: str = "w1"
+) -> tuple[str | None, str]:
+    await eventually(lambda: state_of(platform, run, worker) == "exited")
+    found = platform.of(worker, run)
     assert found is not None
     assert found.exit_code != 0 and not found.forced
-    await platform.desire("w1")
+    await platform.desire(worker)
     return found.fault, found.reason or ""
+
+
+def _stop_rank(platform: FakePlatform, run: DesiredAllocation, rank: int) -> None:
+    said = next(
+        line for line in platform.lines[run.run_id].values() if line.rank == rank and "pid" in line.text
+    )
+    os.kill(int(said.text.split()[1]), signal.SIGSTOP)
 
 
 async def test_a_training_that_hangs_is_ended_by_a_new_daemon_too_and_its_log_says_where(
@@ -64,27 +86,36 @@ async def test_a_training_that_never_makes_a_step_is_ended_after_its_time_to_sta
 async def test_a_gang_with_a_stopped_rank_hangs(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    script = """
-import muster, os, time
-trial = muster.trial()
-print("pid", os.getpid())
-step = 0
-while not trial.should_stop():
-    step += 1
-    trial.report(step, loss=1.0)
-    time.sleep(0.01)
-"""
-    run = platform.allocation("stopped", platform.add_code(code_in(tmp_path, script)), TWO, spec=SOON)
+    run = platform.allocation("stopped", platform.add_code(code_in(tmp_path, STEPS_TOGETHER)), TWO, spec=SOON)
     await platform.desire("w1", run)
     await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)
-    second = next(
-        line for line in platform.lines[run.run_id].values() if line.rank == 1 and "pid" in line.text
-    )
-    os.kill(int(second.text.split()[1]), signal.SIGSTOP)
+    _stop_rank(platform, run, 1)
     fault, reason = await _ended(platform, run)
     assert fault == "user" and "the trial hangs" in reason
     await eventually(lambda: "rank 1 waits here" in platform.text(run))
     assert "should_stop" in platform.text(run)
+    assert "(it did not answer)" in platform.text(run)
+
+
+async def test_a_gang_over_two_workers_is_ended_where_both_say_that_it_hangs(
+    platform: FakePlatform, worker: Daemon, daemons: Callable[[str], Daemon], tmp_path: Path
+) -> None:
+    daemons("w2").start()
+    await eventually(lambda: "w2" in platform.observed)
+    members = (*ONE, Member(worker="w2", slots=1))
+    code = platform.add_code(code_in(tmp_path, STEPS_TOGETHER))
+    run = await begin_gang(platform, platform.allocation("apart", code, members, spec=SOON))
+    await eventually(lambda: platform.text(run).count("pid") == 2 and len(platform.steps(run)) > 20)
+    _stop_rank(platform, run, 1)
+    for name in ("w1", "w2"):
+        await eventually(lambda name=name: (found := platform.of(name, run)) is not None and found.hangs)  # type: ignore[misc]
+        assert state_of(platform, run, name) == "running", "each sees its own ranks only"
+    for name in ("w1", "w2"):
+        await platform.desire(name, run.model_copy(update={"hangs": True}))
+    for name in ("w1", "w2"):
+        fault, reason = await _ended(platform, run, name)
+        assert fault == "user" and "the trial hangs" in reason
+    await eventually(lambda: all(f"rank {rank} waits here" in platform.text(run) for rank in (0, 1)))
     assert "(it did not answer)" in platform.text(run)
 
 

@@ -72,6 +72,24 @@ def test_an_exit_means(wanted, exited, expected):
     assert world.trial(1).state == ("closed" if expected[2] else "queued")
 
 
+def test_a_gang_over_several_workers_hangs_when_each_says_so_and_is_charged_once():
+    world = World()
+    world.worker("a"), world.worker("b")
+    world.want(1, 2), world.cycle(), world.cluster.take_changes()
+    hung = {name: tuple(replace(one, hangs=True) for one in world.observed(name)) for name in ("a", "b")}
+    world.worker("a", allocations=hung["a"]), world.worker("b")
+    assert not world.run(1).hangs, "one of them may work for the other"
+    world.worker("a"), world.worker("b", allocations=hung["b"])
+    assert not world.run(1).hangs, "the first has moved since"
+    world.cluster.take_changes()
+    world.worker("a", allocations=hung["a"])
+    assert world.run(1).hangs and set(world.cluster.take_changes().desired) >= {"a", "b"}
+    world.exit(1, Exit(exit_code=None, reason="the trial hangs"), workers=("b",))
+    world.exit(1, Exit(exit_code=None, reason="the trial hangs too"), workers=("a",))
+    assert told(world) == ("failed", True, None)
+    assert world.trial(1).restarts == 1
+
+
 def test_invalid_hyperparameters_are_told_of_run_and_request_with_their_reason():
     world = World()
     world.worker("a"), world.worker("b")

@@ -36,7 +36,7 @@ VANISHED = "the worker no longer knows the run"
 @dataclass(frozen=True, slots=True)
 class Observed:
     """What a worker has of one allocation. `exit` is set when its ranks have ended; `measured`: how an elastic run trains; `is_excluded`: a log policy
-    keeps later runs of its trial off this machine."""
+    keeps later runs of its trial off this machine; `hangs`: its ranks there do, as far as that worker sees."""
 
     allocation: AllocationId
     run: RunId
@@ -53,6 +53,7 @@ class Observed:
     is_live: bool = False
     prepared: int = 1
     joined: int = 1
+    hangs: bool = False
     exit: Exit | None = None
 
 
@@ -229,6 +230,10 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
     followed = forming.followed(followed, worker.id, observed.generation, observed.prepared, observed.joined)
     if forming.may_go(followed) and not forming.may_go(run):
         cluster.want(run.workers)
+    if observed.hangs != (worker.id in run.hung):
+        followed = changed(followed, hung=run.hung ^ {worker.id})
+        if followed.hangs:
+            cluster.want(run.workers)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
         followed = changed(
