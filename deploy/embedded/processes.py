@@ -61,6 +61,7 @@ class Command:
         directory: where it runs.
         user: a user's name to run as, when this process is root.
         dies_with_parent: the signal it gets when the thread that started it ends; None to outlive it.
+        niceness: how far it gives way to what else this machine computes, 0 to 19.
     """
 
     arguments: Sequence[str]
@@ -69,6 +70,7 @@ class Command:
     directory: Path
     user: str | None = None
     dies_with_parent: signal.Signals | None = signal.SIGKILL
+    niceness: int = 0
 
 
 def spawn(command: Command) -> subprocess.Popen[bytes]:
@@ -91,7 +93,7 @@ def spawn(command: Command) -> subprocess.Popen[bytes]:
             group=command.user,
             extra_groups=[] if command.user else None,
             umask=0o077,
-            preexec_fn=_bind_to_parent(command.dies_with_parent, os.getpid()),  # noqa: PLW1509 - it calls the kernel only
+            preexec_fn=_before_exec(command, os.getpid()),  # noqa: PLW1509 - it calls the kernel only
         )
     finally:
         os.close(descriptor)
@@ -141,13 +143,20 @@ def wait_until(condition: Callable[[], bool], patience_s: float, pause_s: float 
     return True
 
 
-def _bind_to_parent(sign: signal.Signals | None, parent: int) -> Callable[[], None] | None:
-    if sign is None:
-        return None
+def _before_exec(command: Command, parent: int) -> Callable[[], None]:
+    def prepare() -> None:
+        if command.dies_with_parent is not None:
+            _LIBC.prctl(_PR_SET_PDEATHSIG, command.dies_with_parent.value)
+            if os.getppid() != parent:
+                os._exit(1)
+        if command.niceness:
+            _give_way(command.niceness)
 
-    def bind() -> None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, sign.value)
-        if os.getppid() != parent:
-            os._exit(1)
+    return prepare
 
-    return bind
+
+def _give_way(niceness: int) -> None:
+    """Where Linux shares processors out among sessions first, niceness counts within one only: the session's own says how sessions share."""
+    os.nice(niceness)
+    with suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(niceness))

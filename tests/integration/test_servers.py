@@ -1,6 +1,7 @@
 """The four servers themselves: they serve, refuse strangers, and come back with their data."""
 
 import io
+import os
 import socket
 import ssl
 import urllib.error
@@ -108,6 +109,13 @@ def test_a_stopped_server_leaves_no_port(servers: Servers) -> None:
         server.stop()
         assert not [port for port in server.ports if accepts(port)]
         servers.restart(server)
+
+
+def test_the_store_gives_way_to_trainings_of_other_sessions_too(s3_server: S3Server) -> None:
+    pid = s3_server.pid or 0
+    assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + 5
+    shared_out = Path(f"/proc/{pid}/autogroup")
+    assert not shared_out.exists() or shared_out.read_text().endswith("nice 5\n")
 
 
 def test_the_stores_inner_ports_turn_strangers_away(s3_server: S3Server) -> None:
