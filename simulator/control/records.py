@@ -9,8 +9,9 @@ from datetime import datetime
 
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import heard, stops, wishes
 from services.scheduler.core.facts import Fact
+from services.scheduler.core.pauses import Took
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
 from services.scheduler.core.reservations import Reservation
@@ -145,7 +146,8 @@ class Records:
             cluster.put_part(experiment, part)
         trials = [trial for trial in self.trials.values() if self._is_needed(trial, now)]
         awaited = {t.awaited.run for t in trials if t.awaited is not None and t.awaited.until > now}
-        for run in sorted(self.runs.values(), key=lambda run: run.token):
+        by_token = sorted(self.runs.values(), key=lambda run: run.token)
+        for run in by_token:
             if not run.is_ended or run.id in awaited:
                 loaded = self._loaded(run)
                 cluster.put_run(loaded)
@@ -153,6 +155,7 @@ class Records:
                     cluster.hold(loaded)
         for trial in sorted(trials, key=lambda trial: trial.place):
             cluster.put_trial(trial)
+        stops.remember(cluster, ((run.experiment, run.took) for run in by_token if run.took != Took()))
         cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
         self.last_place = max((trial.place for trial in self.trials.values()), default=0)
         for wish in self.wanted.values():

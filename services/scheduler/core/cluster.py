@@ -14,6 +14,7 @@ from services.scheduler.core.facts import Fact
 from services.scheduler.core.forecast.lengths import Lengths
 from services.scheduler.core.holdings import Ledger
 from services.scheduler.core.indexes import Pool, capacity_of
+from services.scheduler.core.pauses import Pauses
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part, milliseconds
 from services.scheduler.core.run import Run
@@ -44,7 +45,7 @@ class Cluster:
         self.draining: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.turns = Turns()
-        self.lengths = Lengths()
+        self.lengths, self.pauses = Lengths(), Pauses()
         self._touched: dict[WorkerId, dict[int, RunId] | None] = {}
         self.now_ms = 0
         self.changes = Changes()
@@ -111,6 +112,7 @@ class Cluster:
             if not live:
                 del self.live[experiment]
                 self.lengths.forget(self.pools, experiment)
+                self.pauses.forget(experiment)
         else:
             live[name] = None
         run = self.runs.get(trial.run) if trial.run else None
@@ -131,8 +133,7 @@ class Cluster:
             if leaf is not None:
                 pool.rank(leaf, part)
                 self.changes.pools[name] = None
-                if pool.later is not None:
-                    self._touch_all(pool, leaf)
+                self._touch_all(pool, leaf)
         for trial in trials:
             self._count_waiting(trial, +1)
 
@@ -178,8 +179,14 @@ class Cluster:
         """Keeps what a run says of its progress: no plan depends on it, but what it would lose does."""
         before = self.runs[run.id]
         self.runs[run.id] = run
-        if run.saved_at != before.saved_at and self.pools[run.pool].later is not None:
+        if run.saved_at != before.saved_at:
             self._touch(run)
+
+    def reckon(self, experiment: ExperimentId) -> None:
+        """What this experiment's runs lose when they are asked for their slots has changed."""
+        for trial in self.live.get(experiment, {}):
+            if (run := self.trials[trial].run) in self.runs:
+                self._touch(self.runs[run])
 
     def hold(self, run: Run) -> None:
         """Occupies the slots of a granted run."""
@@ -264,8 +271,7 @@ class Cluster:
         if trial is not None and trial.wish.needs.is_elastic and not trial.is_closed:
             charge = pool.charges.get(run.id)
             pool.elastic.hold(trial.id, int(charge.slots) if charge else 0, self.now_ms)
-        if pool.later is not None:
-            self._touch(run)
+        self._touch(run)
 
     def _touch_all(self, pool: Pool, leaf: Node) -> None:
         for run, charge in pool.charges.items():
@@ -273,7 +279,7 @@ class Cluster:
                 self._touch(self.runs[run])
 
     def _touch(self, run: Run) -> None:
-        for share in run.shares:
+        for share in run.shares if self.pools[run.pool].later is not None else ():
             self._touch_on(share.worker, run)
 
     def _touch_on(self, worker: WorkerId, run: Run) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from services.scheduler.core.asked import Asked
+from services.scheduler.core.pauses import Took
 from services.scheduler.core.run_states import RUN, RunState
 from services.scheduler.core.slots import SlotCount, count_of
 from services.scheduler.core.trial import Trial
@@ -89,6 +90,7 @@ class Run(NamedTuple):
         target: The members of the gang that it forms since `resized_at` (see `elastic.forming`); none: it trains with all `shares`.
         prepared: Those that have what they need; `joined`: that train in it. `former`: workers that had a part once.
         hung: Members that say that their ranks hang. Known in memory only: they say it again each second.
+        took: How long it stood still when it began, was resized and was asked to go.
     """
 
     id: RunId
@@ -130,6 +132,7 @@ class Run(NamedTuple):
     resized_at: datetime | None = None
     former: frozenset[WorkerId] = frozenset()
     hung: frozenset[WorkerId] = frozenset()
+    took: Took = Took()
 
     @property
     def hangs(self) -> bool:

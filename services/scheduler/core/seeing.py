@@ -64,5 +64,6 @@ def _look(
             lent = len(hold.slot_ids) - kept_slots(run, trial)[worker.id]
             spot = spot._replace(free=spot.free + lent)
         freed = worker.freed_by(hold)
-        standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, freed))
+        restart_ms = cluster.pauses.get(run.experiment, "restart")
+        standers.append(stander_of(pool.policy, trial, run, charge.leaf, charge.slots, freed, restart_ms))
     return spot, standers

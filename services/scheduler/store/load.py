@@ -10,8 +10,9 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.elastic.saving import record_of
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import heard, stops, wishes
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.pauses import Took
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.store.past import load_averages
@@ -48,6 +49,10 @@ _LENGTHS = text(
     " WHERE EXISTS (SELECT 1 FROM jsonb_array_elements(members) m WHERE (m ->> 'slots')::numeric > 0) ORDER BY ended_at"
 )
 """Of the newest ends, the oldest first."""
+_PAUSES = text(
+    "SELECT experiment, took FROM (SELECT * FROM scheduler.run WHERE took IS NOT NULL ORDER BY token DESC LIMIT 2000) lately"
+    " ORDER BY token"
+)
 _LAST_PLACE = text("SELECT coalesce(max(place), 0) FROM scheduler.trial")
 
 
@@ -91,6 +96,8 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):
         cluster.lengths.add(PoolName(row.pool), ExperimentId(row.experiment), row.length_ms)
+    paused = await connection.execute(_PAUSES)
+    stops.remember(cluster, ((ExperimentId(row.experiment), Took(**row.took)) for row in paused))
     cluster.changes = Changes(pools=dict.fromkeys(cluster.pools))
     last_place = int((await connection.execute(_LAST_PLACE)).scalar_one())
     world = World(cluster, {one.wish.trial: one for one in stored}, last_place)

@@ -6,6 +6,7 @@ from typing import Any
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.elastic.saving import Kept
 from services.scheduler.core.holdings import Holding
+from services.scheduler.core.pauses import Took
 from services.scheduler.core.placement.labels import labels_of, where_of
 from services.scheduler.core.run import Exit, Run, Share
 from services.scheduler.core.run_states import RunState
@@ -135,6 +136,7 @@ def run_row(run: Run) -> Row:
         "first_exit_at": run.first_exit_at,
         "pause_asked": run.pause_asked,
         "forming": _forming_row(run) if run.is_live else None,
+        "took": run.took._asdict() if run.took != Took() else None,
     }
 
 
@@ -178,6 +180,7 @@ def run_of(row: Any) -> Run:
         target=_shares_of(forming.get("target", ())),
         resized_at=datetime.fromisoformat(forming["since"]) if forming.get("since") else None,
         former=frozenset(WorkerId(worker) for worker in forming.get("former", ())),
+        took=Took(**(row.took or {})),
     )
 
 

@@ -34,7 +34,7 @@ _RUN = (
     *("run", "tenant", "trial", "experiment", "allocation", "token", "number", "request", "generation"),
     *("version", "pool", "state", "members", "preempted", "is_stale", "step", "announced"),
     *("granted_at", "ended_at", "exits", "first_exit_at", "pause_asked", "asked_because", "asked_for"),
-    *("asked_slots", "forming"),
+    *("asked_slots", "forming", "took"),
 )
 _WORKER = (
     *(

@@ -4,12 +4,14 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
+from services.scheduler.core.pauses import PRIOR_MS
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
-from services.scheduler.core.preemption.moves import PAUSE_MS
 from services.scheduler.core.run import Exit
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import POOL, World, trial_id
+
+PAUSE_MS = PRIOR_MS["restart"]
 
 SAVED = Exit(acknowledged=Signal.PREEMPT)
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.saving import keep, record_of
-from services.scheduler.core.events import ends, heard, wishes
+from services.scheduler.core.events import ends, heard, stops, wishes
 from services.scheduler.core.events.heard import Heard, Observed
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota
@@ -124,6 +124,8 @@ class World:
             new.put_run(run)
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
+        by_token = sorted(old.runs.values(), key=lambda run: run.token)
+        stops.remember(new, ((run.experiment, run.took) for run in by_token))
         new.pools[POOL].reserved = pool.reserved
         new.pools[POOL].turned_step = pool.turned_step
         return new

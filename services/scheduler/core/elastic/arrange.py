@@ -10,11 +10,10 @@ from services.scheduler.core.elastic.nearness import Taste
 from services.scheduler.core.elastic.paces import Paces
 from services.scheduler.core.elastic.packing import Packing, allowed_sizes
 from services.scheduler.core.elastic.shares import FAIRNESS, Claim, distribute
+from services.scheduler.core.pauses import PRIOR_MS
 from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.placement.ground import Domains
 from shared.ids import TrialId, WorkerId
-
-RESIZE_PAUSE_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +22,12 @@ class Tuning:
 
     Attributes:
         fairness: See `shares`.
-        pause_ms: What a resize costs a run: saving, joining anew, loading.
         service_exponent: How much less a run counts for what it has had already: the long ones stand back behind the short ones, as with
             the least attained service (Tiresias, NSDI 2019); 0: all count alike, as in Pollux.
         service_unit_ms: Slot-milliseconds from which on that shows.
     """
 
     fairness: float = FAIRNESS
-    pause_ms: int = RESIZE_PAUSE_MS
     service_exponent: float = 0.25
     service_unit_ms: int = 1_000_000
 
@@ -47,6 +44,7 @@ class Member:
         age_ms: Since it was asked for.
         service_ms: Slot-milliseconds that it has had.
         resizes: How often it was resized or moved.
+        pause_ms: What a resize costs it: saving, joining anew, loading; or forming its gang anew while it trains.
         taste: On which machines it may not be, and on which it would rather be.
     """
 
@@ -60,6 +58,7 @@ class Member:
     age_ms: int = 0
     service_ms: int = 0
     resizes: int = 0
+    pause_ms: int = PRIOR_MS["restart"]
     taste: Taste = field(default_factory=Taste)
 
 
@@ -103,7 +102,7 @@ def _claim(member: Member, per_machine: int, tuning: Tuning) -> Claim:
         sizes=sizes,
         speedups=member.history.speedups(sizes, per_machine) if member.history else proportion,
         held=held,
-        after_resize=_after_resize(member, tuning.pause_ms),
+        after_resize=_after_resize(member),
         weight=(1 + member.service_ms / tuning.service_unit_ms) ** -tuning.service_exponent,
     )
 
@@ -117,8 +116,8 @@ def _most_slots(member: Member, held: int) -> int:
     return held or FIRST_SLOTS
 
 
-def _after_resize(member: Member, pause_ms: int) -> float:
+def _after_resize(member: Member) -> float:
     """Pollux's re-allocation factor (section 4.2): a run is expected to live on for as long as it has lived, and to lose a pause in that
     time, beside those that it has lost already."""
-    worth = max(0, member.age_ms - member.resizes * pause_ms)
-    return worth / (member.age_ms + pause_ms) if member.age_ms else 0.0
+    worth = max(0, member.age_ms - member.resizes * member.pause_ms)
+    return worth / (member.age_ms + member.pause_ms) if member.age_ms else 0.0

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.events import stops
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import Resized
 from services.scheduler.core.placement.capacity import Placement
@@ -105,7 +106,7 @@ def settle(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     for worker in leavers:
         cluster.leave(run, worker)
     settled = renewed(
-        run,
+        stops.formed(cluster, run, now),
         shares=run.target,
         target=(),
         released=run.released - leavers,

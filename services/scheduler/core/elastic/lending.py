@@ -174,6 +174,9 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
         taste=taste,
+        pause_ms=cluster.pauses.get(
+            trial.wish.experiment, "reform" if run is not None and run.is_live else "restart"
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster, renewed
 from services.scheduler.core.elastic import forming
+from services.scheduler.core.events import stops
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Ending, Exit, Run, combined, judge_exit, judge_loss
@@ -89,6 +90,7 @@ def _end(
 ) -> None:
     is_stale = ending.outcome == "lost" or (exited is not None and exited.forced)
     run = renewed(run, state=RUN.next(run.state, RunTrigger.ENDED), is_stale=is_stale, ended_at=now)
+    run = stops.left(cluster, run, now)
     cluster.put_run(run)
     if run.slots:
         cluster.lengths.add(run.pool, run.experiment, milliseconds(now) - milliseconds(run.granted_at))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster, renewed
+from services.scheduler.core.events import stops
 from services.scheduler.core.facts import Granted
 from services.scheduler.core.placement.capacity import Placement
 from services.scheduler.core.placement.parts import tightest
@@ -55,7 +56,7 @@ def on_preempted(cluster: Cluster, run_id: RunId, asked: Asked) -> None:
     """A run is asked for its slots; they are free only when its workers say so."""
     run = cluster.runs[run_id]
     if not run.preempted and not run.is_ended:
-        cluster.put_run(renewed(run, preempted=True, asked=asked))
+        cluster.put_run(stops.asked(cluster, renewed(run, preempted=True, asked=asked)))
         cluster.want(run.workers)
 
 

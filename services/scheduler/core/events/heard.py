@@ -8,7 +8,7 @@ from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic import forming
 from services.scheduler.core.elastic.reporting import on_measured
-from services.scheduler.core.events import ends
+from services.scheduler.core.events import ends, stops
 from services.scheduler.core.events.grants import on_preempted
 from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
 from services.scheduler.core.placement.labels import Labels
@@ -234,6 +234,8 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
         followed = changed(followed, hung=run.hung ^ {worker.id})
         if followed.hangs:
             cluster.want(run.workers)
+    if observed.step > run.step:
+        followed = stops.trained(cluster, followed, now)
     if observed.step > run.step or observed.checkpoints > run.checkpoints:
         # Known in memory only: a heartbeat a second is not worth a row.
         followed = changed(
@@ -245,7 +247,7 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
     cluster.follow(followed)
     if observed.measured is not None and worker.id == run.chief and not run.target:
         on_measured(cluster, run, observed.measured)
-    if (followed.state, followed.is_live) != (run.state, run.is_live):
+    if (followed.state, followed.is_live, followed.took) != (run.state, run.is_live, run.took):
         cluster.put_run(followed, lazily=True)
     forming.settle(cluster, run.id, now)
 

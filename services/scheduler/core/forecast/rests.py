@@ -6,7 +6,6 @@ import numpy as np
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.forecast.lengths import Survival, survival
-from services.scheduler.core.forecast.start import GIVE_BACK_MS
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
@@ -28,7 +27,8 @@ class Rests:
     def of_run(self, run: Run) -> tuple[float, ...]:
         """From now until its slots are free."""
         if run.id in self._pool.leaving:
-            return tuple(GIVE_BACK_MS * part for part in CASES)
+            leave_ms = self._cluster.pauses.get(run.experiment, "leave")
+            return tuple(leave_ms * part for part in CASES)
         return self._of(run.experiment, self._age(run))
 
     def of_next(self, experiment: ExperimentId) -> tuple[float, ...]:

@@ -25,8 +25,6 @@ from shared.ids import ExperimentId
 FUTURES = 128
 MOST_AHEAD = 200
 """More requests than that are taken together, several as one."""
-GIVE_BACK_MS = 30_000
-"""A run that was asked for its slots saves, and ends within about this."""
 DOUBT: Mapping[OrderName, float] = {"fifo": 0.25, "priority": 0.65, "fair_share": 0.85}
 """What the model leaves out, above all who arrives and goes first: the spread of a factor on the whole (found by
 `make bench NAME=start_estimates`)."""
@@ -93,7 +91,7 @@ class _Futures:
     def rest(self, run: Run) -> Draws:
         """How much longer a run holds its slots, with those of its experiment that take them over when it ends."""
         if run.id in self.pool.leaving:
-            return self.chance.random(FUTURES) * GIVE_BACK_MS
+            return self.chance.random(FUTURES) * self.cluster.pauses.get(run.experiment, "leave")
         age_ms = self.cluster.now_ms - milliseconds(run.granted_at)
         rest = self._of(run.experiment).rest(age_ms, self._chance(run.experiment))
         behind = self.waiting_behind.get(run.experiment, 0.0)

@@ -1,6 +1,6 @@
 """Defragmentation: slots that are free in all, but not together, are brought together by moving runs to where they fit as well.
 
-A move costs its run the work since it was saved and a pause, on all of its slots. What the waiting request gains cannot be known: nobody says
+A move costs its run the work since it was saved and the pause of starting anew, on all of its slots. What the waiting request gains cannot be known: nobody says
 how long runs take. So it is decided as one decides between renting and buying: a move pays once the request has lost more by
 waiting (its slots · the time that it has waited for) than the moves cost. All moves together never cost more than was lost by
 waiting, and waiting never costs more than twice what the best decision would have.
@@ -23,8 +23,6 @@ from shared.ids import RunId, TrialId, WorkerId
 
 LOOK = 32
 """So many machines are looked at: those with the fewest slots in use."""
-PAUSE_MS = 30_000
-"""What starting anew costs a run: saving, launching, loading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ class Moving:
         return move
 
     def _cost_ms(self, one: Stander) -> int:
-        return int(one.slots) * (self.cluster.now_ms - one.saved_ms + PAUSE_MS)
+        return int(one.slots) * (self.cluster.now_ms - one.saved_ms)
 
 
 def cost_of(moves: tuple[Move, ...]) -> int:

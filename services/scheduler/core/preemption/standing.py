@@ -1,5 +1,6 @@
 """Runs that could be asked to go, machine by machine: the machines of each owner, those with the least important work first,
-then those whose work was saved last. What a run loses per slot is the time since it was saved, so this order never ages."""
+then those whose work was saved last. What a run loses per slot is the time since it was saved, and what starting anew takes the runs of its
+experiment (`pauses`), so this order never ages."""
 
 from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -26,7 +27,8 @@ Turn = tuple[int, int, WorkerId]
 
 class Stander(NamedTuple):
     """A run on a machine. `slots`: its whole gang's; `here`: on this machine; `part`: so much of the slot `shared`. Not to be asked
-    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. A tuple, because each change on a machine makes all of it anew."""
+    before: `ready_ms`, by who goes before it; `turn_ms`, by its equals. What it loses per slot is the time since `saved_ms`: when it was saved, less
+    what starting anew takes. A tuple, because each change on a machine makes all of it anew."""
 
     run: RunId
     leaf: Node
@@ -41,7 +43,7 @@ class Stander(NamedTuple):
 
 
 def stander_of(
-    policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: SlotCount, hold: Hold
+    policy: PoolPolicy, trial: Trial, run: Run, leaf: Node, slots: SlotCount, hold: Hold, restart_ms: int
 ) -> Stander:
     """A run as it stands on one machine. A run is left alone for `min_run`, and once its trial was asked often enough for ever, but by
     its equals."""
@@ -56,7 +58,7 @@ def stander_of(
         leaf=leaf,
         slots=slots,
         here=count_of(len(hold.slot_ids), hold.part),
-        saved_ms=saved_ms,
+        saved_ms=saved_ms - restart_ms,
         ready_ms=ready_ms,
         token=run.token,
         turn_ms=turn_ms,

@@ -1,0 +1,12 @@
+"""How long runs stood still when they began anew, were resized and were asked to go: a new leader plans with what was measured."""
+
+from alembic import op
+
+revision = "0020"
+down_revision = "0019"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.run ADD COLUMN took jsonb")
