@@ -2,9 +2,11 @@
 
 A rank, a worker's daemon, and a worker with all that it holds are killed by SIGKILL at random moments between two checkpoints.
 After the death of a rank or a worker the next step is the first of the new process; a daemon's death interrupts no training, so
-its figure is the time until a step made after it is stored in the registry.
+its figure is the time until a step made after it is stored in the registry. All kills take ten minutes: `python -m tests.bench.recovery
+--kept FILE --piece-s 240`, again and again, plays them in pieces.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -12,7 +14,9 @@ import random
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
@@ -23,6 +27,7 @@ import psutil
 from muster.client.models import ExperimentDetail
 from tests.bench.embedded import TRIALS, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.kept import OPTIONS, Outcome, play_parts
 
 KINDS = ("daemon", "rank", "worker")
 KILLS = 50
@@ -45,6 +50,17 @@ class Step:
     pid: int
     start: int
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One of them, by its number."""
+
+    number: int
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,44 +142,46 @@ class Training:
 
 
 def measure(report: Report) -> Figures:
+    chosen = argparse.ArgumentParser(parents=[OPTIONS]).parse_args()
     report.inputs(kills=KILLS, step_s=STEP_S, steps_between_checkpoints=STEPS_BETWEEN, workers=2, seed=7)
-    chance = random.Random(7)
-    found: dict[str, list[Recovery]] = {kind: [] for kind in KINDS}
-    with platform(workers=2) as bench:
+    kills = [Kill(number, kind) for number, kind in enumerate(islice(cycle(KINDS), KILLS))]
+    with platform(workers=2) as bench, ThreadPoolExecutor(1) as one_by_one:
         training = Training(bench)
         training.until(lambda: len(training.steps()) > STEPS_BETWEEN)
-        for kind in islice(cycle(KINDS), KILLS):
-            found[kind].append(_kill(kind, training, chance, report))
-    report.check("kills", KILLS, sum(len(recoveries) for recoveries in found.values()))
-    again = [one.steps_again for recoveries in found.values() for one in recoveries]
-    times = {kind: [one.seconds for one in recoveries] for kind, recoveries in found.items()}
+        play = partial(_kill, training, report)
+        outcomes = play_parts(one_by_one, play, kills, chosen.kept, chosen.piece_s)
+    report.check("kills", KILLS, len(outcomes))
+    times = {
+        kind: [found["seconds"] for kill, found in zip(kills, outcomes, strict=True) if kill.kind == kind]
+        for kind in KINDS
+    }
     return {
         **{f"{kind}_median_s": median(seconds) for kind, seconds in times.items()},
         **{f"{kind}_p90_s": percentile(seconds, 0.9) for kind, seconds in times.items()},
-        "lost_intervals_max": max(again) / STEPS_BETWEEN,
+        "lost_intervals_max": max(found["steps_again"] for found in outcomes) / STEPS_BETWEEN,
     }
 
 
-def _kill(kind: str, training: Training, chance: random.Random, report: Report) -> Recovery:
+def _kill(training: Training, report: Report, kill: Kill) -> Outcome:
     began = training.last()
     training.until(lambda: training.last().at > began.at + SETTLED_S and training.stands())
-    time.sleep(chance.random() * STEP_S * STEPS_BETWEEN)
+    time.sleep(random.Random(f"7 {kill}").random() * STEP_S * STEPS_BETWEEN)
     last = training.last()
     worker = training.worker_of(last.pid)
     pids = {
         "rank": lambda: [last.pid],
         "daemon": lambda: [training.daemon_of(worker)],
         "worker": lambda: training.all_of(worker),
-    }[kind]()
+    }[kill.kind]()
     killed_at = time.monotonic()
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    if kind == "daemon":
+    if kill.kind == "daemon":
         recovery = Recovery(_stored_after(killed_at, training), 0)
     else:
         recovery = _next_process(killed_at, last.pid, training)
-    report.say(f"{kind}: {recovery.seconds:.2f} s, {recovery.steps_again} steps again")
-    return recovery
+    report.say(f"{kill.kind}: {recovery.seconds:.2f} s, {recovery.steps_again} steps again")
+    return asdict(recovery)
 
 
 def _next_process(killed_at: float, pid: int, training: Training) -> Recovery:
