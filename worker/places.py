@@ -106,12 +106,16 @@ class Places:
         return self.root / "runs"
 
     @property
+    def cache(self) -> Path:
+        return self.root / "cache"
+
+    @property
     def code_cache(self) -> Path:
-        return self.root / "cache" / "code"
+        return self.cache / "code"
 
     @property
     def checkpoint_cache(self) -> Path:
-        return self.root / "cache" / "checkpoints"
+        return self.cache / "checkpoints"
 
     def run(self, run_id: RunId) -> RunPlaces:
         """The directory of a run."""

@@ -23,6 +23,7 @@ from worker.executors.sight import LocalProcesses
 from worker.files.cache import FileCache
 from worker.files.code import CodeCache
 from worker.files.restore import Restorer
+from worker.files.space import CacheSpace
 from worker.files.transfer import Transfer, new_session
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
@@ -58,9 +59,9 @@ async def compose(settings: Settings, process: Process) -> None:
     machine = Machine(
         WorkerId(own.id), places.root, own.address, places.socket, path, kind, account, own.run_bytes
     )
-    code = CodeCache(places.code_cache, line, transfer)
-    cache = FileCache(places.checkpoint_cache, own.cache_bytes)
-    checkpoints = Restorer(cache, line, transfer)
+    space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
+    code = CodeCache(places.code_cache, space, line, transfer)
+    checkpoints = Restorer(FileCache(places.checkpoint_cache, space), line, transfer)
     tools = Tools(
         line=line,
         worker=WorkerId(own.id),
@@ -81,7 +82,6 @@ async def compose(settings: Settings, process: Process) -> None:
     runs.attach(executor)
     runs.adopt()
     process.on_close(runs.close)
-    await asyncio.to_thread(cache.trim)
 
     ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
     ranks.open()

@@ -27,6 +27,7 @@ class WorkerSettings(Section):
         warm_also: More of them: what the experiments of this place import. Each second of it is one less for every trial.
         user: An unprivileged user to run trials as; only where the worker is root.
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
+        cache_bytes: The most that code and files of checkpoints take that are kept so as not to fetch them again; what was not used for longest goes first.
         min_free_bytes: No run is begun while the disk of `directory` has less room.
         run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """

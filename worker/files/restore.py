@@ -10,11 +10,12 @@ from uuid import UUID
 import structlog
 
 from muster.errors import Rejected, Transient
+from shared.cancelling import run_together
 from shared.ids import RunId
 from shared.messages.checkpoints import DamagedFile, Restore, Restored
 from shared.messages.files import FileEntry, FileLink
 from worker.files.cache import FileCache
-from worker.files.transfer import Transfer
+from worker.files.transfer import FILES_AT_ONCE, Transfer
 from worker.line import Line
 
 ATTEMPTS = 2
@@ -74,21 +75,34 @@ class Restorer:
         for entry in files:
             self._cache.move_in(tenant, entry, folder / entry.path)
         shutil.rmtree(folder, ignore_errors=True)
-        self._cache.trim()
 
     async def _fill(self, target: Path, tenant: UUID, restored: Restored) -> DamagedFile | None:
         """Put its files into `target`; return the first that the store does not give as it was saved, with `target` empty again."""
         for link in restored.files:
             check_path(link.path)
-        try:
-            for link in restored.files:
-                if not await self._bring(tenant, link, target / link.path):
-                    assert restored.checkpoint_id is not None
-                    _empty(target)
-                    return DamagedFile(checkpoint_id=restored.checkpoint_id, path=link.path)
-        except (OSError, Transient):
+        waiting = iter(restored.files)
+        spoilt: list[str] = []
+        failures: list[OSError | Transient] = []
+
+        async def bring() -> None:
+            # None is cancelled for another's failure: its thread would go on writing into a folder that is emptied.
+            for link in waiting:
+                if spoilt or failures:
+                    return
+                try:
+                    if not await self._bring(tenant, link, target / link.path):
+                        spoilt.append(link.path)
+                except (OSError, Transient) as error:
+                    failures.append(error)
+
+        await run_together(*(bring() for _ in range(FILES_AT_ONCE)))
+        if spoilt or failures:
             _empty(target)
-            raise
+        if failures:
+            raise failures[0]
+        if spoilt:
+            assert restored.checkpoint_id is not None
+            return DamagedFile(checkpoint_id=restored.checkpoint_id, path=spoilt[0])
         return None
 
     async def _bring(self, tenant: UUID, link: FileLink, target: Path) -> bool:

@@ -4,11 +4,14 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import BinaryIO
 
 import aiohttp
 
 from muster.errors import Rejected, Transient
 
+FILES_AT_ONCE = 4
+"""Of one checkpoint, either way; each holds a chunk or two in memory."""
 CHUNK = 1024 * 1024
 STALLED_S = 60
 
@@ -32,8 +35,7 @@ class Transfer:
                 _check(answer, "download")
                 with target.open("wb") as output:
                     async for chunk in answer.content.iter_chunked(CHUNK):
-                        digest.update(chunk)
-                        size += output.write(chunk)
+                        size += await asyncio.to_thread(_take_in, chunk, digest, output)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Transient(f"a download broke off: {error!r}") from error
         if size != size_bytes or digest.hexdigest() != sha256:
@@ -52,7 +54,7 @@ class Transfer:
 def new_session() -> aiohttp.ClientSession:
     """A session that gives up on a stalled connection, never on a long file."""
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=STALLED_S)
-    return aiohttp.ClientSession(timeout=timeout, auto_decompress=False)
+    return aiohttp.ClientSession(timeout=timeout, auto_decompress=False, read_bufsize=CHUNK)
 
 
 def hash_file(path: Path) -> tuple[str, int]:
@@ -66,6 +68,11 @@ async def _read(source: Path) -> AsyncIterator[bytes]:
     with source.open("rb") as opened:
         while chunk := await asyncio.to_thread(opened.read, CHUNK):
             yield chunk
+
+
+def _take_in(chunk: bytes, digest: "hashlib._Hash", output: BinaryIO) -> int:
+    digest.update(chunk)
+    return output.write(chunk)
 
 
 def _check(answer: aiohttp.ClientResponse, what: str) -> None:

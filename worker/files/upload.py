@@ -20,11 +20,10 @@ from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, Upl
 from shared.messages.files import FileEntry, FileLink
 from shared.outages import Outages
 from worker.files.restore import check_path
-from worker.files.transfer import hash_file
+from worker.files.transfer import FILES_AT_ONCE, hash_file
 
 AFTER_PUT = faults.register("worker.after_put")
 AFTER_COMMIT = faults.register("worker.after_commit")
-AT_ONCE = 4
 MAX_RETRY_S = 10.0
 ROOM_AGAIN_S = 1.0
 _KEEPING = "keeping what became of a checkpoint; it waits in memory"
@@ -158,7 +157,7 @@ class Uploads:
             for link in waiting:
                 await self._put(record, link)
 
-        await run_together(*(send() for _ in range(AT_ONCE)))
+        await run_together(*(send() for _ in range(FILES_AT_ONCE)))
 
     async def _put(self, record: Announced, link: FileLink) -> None:
         check_path(link.path)
