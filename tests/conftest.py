@@ -1,6 +1,14 @@
-"""For all tests: log lines as a process writes them. structlog's own default draws the locals of every frame, which takes seconds."""
+"""For all tests: log lines as a process writes them, and the order in which several testers take the files.
 
+structlog's own default draws the locals of every frame, which takes seconds.
+"""
+
+from typing import Any
+
+import pytest
 import structlog
+
+from tests.support.sharing_out import LongestFirst, how_long
 
 structlog.configure(
     processors=[
@@ -9,3 +17,12 @@ structlog.configure(
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: how_long(item.nodeid), reverse=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst | None:
+    return LongestFirst(config, log) if config.option.dist == "loadfile" else None
