@@ -139,26 +139,27 @@ class Cluster:
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
-        before, self.runs[run.id] = self.runs.get(run.id), run
+        name, is_ended = run.id, run.is_ended
+        before, self.runs[name] = self.runs.get(name), run
         pool = self.pools[run.pool]
         if run.is_over:
-            pool.runs.pop(run.id, None)
+            pool.runs.pop(name, None)
         elif before is None:
-            pool.runs[run.id] = None
-        if before is None or run.is_ended or run.shares is not before.shares:
+            pool.runs[name] = None
+        if before is None or is_ended or run.shares is not before.shares:
             self._stand(run)
-        if run.exits and not run.is_ended:
-            self.partly_ended[run.id] = None
-        else:
-            self.partly_ended.pop(run.id, None)
-        if run.target and not run.is_ended:
-            self.forming[run.id] = None
-        else:
-            self.forming.pop(run.id, None)
+        if run.exits and not is_ended:
+            self.partly_ended[name] = None
+        elif self.partly_ended:
+            self.partly_ended.pop(name, None)
+        if run.target and not is_ended:
+            self.forming[name] = None
+        elif self.forming:
+            self.forming.pop(name, None)
         self._charge(run)
         if run.asked is not None:
             pool.elastic.follow(run, self.trials.get(run.trial))
-        (self.changes.lazy_runs if lazily else self.changes.runs)[run.id] = None
+        (self.changes.lazy_runs if lazily else self.changes.runs)[name] = None
         self.changes.pools[run.pool] = None
 
     def put_worker(self, worker: Worker) -> None:

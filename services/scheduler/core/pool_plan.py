@@ -104,11 +104,13 @@ class PoolPlan:
         )
 
     def keep_granted(self) -> None:
-        """Leaves machines with grants as they will be, once all is decided."""
+        """Leaves machines with grants as they will be, once all is decided; what was charged is taken back together with what carrying
+        it out charges."""
         granted = [worker for grant in self.grants for worker, _ in grant.placement]
         self.pool.capacity.keep(granted)
         if self.pool.later is not None:
             self.pool.later.keep(granted)
+        self.pool.shares.gather()
 
     def _keep_booked(self) -> None:
         self.kept.keep()

@@ -67,7 +67,7 @@ class Queue:
             line.keys.append(key)
             return
         insort(line.keys, key)
-        self._forget_first(line)
+        leaf.forget_first(trial.place)
 
     def discard(self, trial: TrialId) -> None:
         found = self._of.pop(trial, None)
@@ -77,7 +77,7 @@ class Queue:
         at = bisect_left(line.keys, key)
         del line.keys[at]
         if at == 0:
-            self._forget_first(line)
+            line.leaf.forget_first(key[0])
         if not line.keys:
             del self.lines[line.leaf.path[3], line.needs]  # type: ignore[arg-type]
             del line.leaf.lines[line.needs]
@@ -108,10 +108,6 @@ class Queue:
         for node in leaf.upwards():
             node.count_line(bit, +1)
         return line
-
-    def _forget_first(self, line: Line) -> None:
-        for node in line.leaf.upwards():
-            node.forget_first()
 
 
 def ask_of(tenant: TenantId, needs: Needs) -> Ask:

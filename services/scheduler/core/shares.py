@@ -1,6 +1,7 @@
 """Who holds how much of a pool: a tree tenant > workspace > user > experiment, with quotas. Order and admission read it.
 
-Charges made inside `tentative` vanish at its end, so that a plan may count what it grants.
+Charges made inside `tentative` vanish at its end, so that a plan may count what it grants. Most are made again at once, when the plan
+is carried out: from `gather` to `settle` charges are added up by holder, and those that come to nothing move nobody.
 """
 
 from collections.abc import Iterator
@@ -118,8 +119,12 @@ class Node:
         self._counts[bit] = count
         self.mask = self.mask | bit if count else self.mask & ~bit
 
-    def forget_first(self) -> None:
-        self._first = None
+    def forget_first(self, place: int) -> None:
+        """What waits at this place below has come or gone; holders that know of an earlier one keep it."""
+        node = self
+        while node.parent is not None and (node._first is None or node._first >= place):
+            node._first = None
+            node = node.parent
 
 
 class Shares:
@@ -131,6 +136,7 @@ class Shares:
         self.quotas: dict[Path, Quota] = {}
         self.history: History | None = None
         self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
+        self._gathered: dict[Node, tuple[SlotCount, int, SlotCount]] | None = None
 
     def leaf_of(self, whose: Wish | Run) -> Node:
         """The node of an experiment, made when it is new."""
@@ -178,6 +184,10 @@ class Shares:
 
     def change(self, leaf: Node, held: SlotCount = 0, runs: int = 0, asked: SlotCount = 0) -> None:
         """Counts slots and runs that an experiment has got, and what it waits for."""
+        if self._gathered is not None:
+            before = self._gathered.get(leaf, (0, 0, 0))
+            self._gathered[leaf] = (before[0] + held, before[1] + runs, before[2] + asked)
+            return
         if self._undo is not None:
             self._undo.append((leaf, held, runs, asked, 0))
         self._spread(leaf, held, runs, asked)
@@ -209,9 +219,21 @@ class Shares:
         finally:
             undo, self._undo = self._undo, None
             for leaf, held, runs, asked, leaving in reversed(undo):
-                self._spread(leaf, -held, -runs, -asked)
                 if leaving:
                     self.leave(leaf, -leaving)
+                else:
+                    self.change(leaf, -held, -runs, -asked)
+
+    def gather(self) -> None:
+        """Puts off what is charged from now on. Sums are true again after `settle`."""
+        self._gathered = {}
+
+    def settle(self) -> None:
+        """Counts what was put off, if anything was."""
+        gathered, self._gathered = self._gathered or {}, None
+        for leaf, change in gathered.items():
+            if any(change):
+                self._spread(leaf, *change)
 
     def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: Node | None = leaf

@@ -81,4 +81,5 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
         cluster.pools[name].turned_step = cluster.now_ms // STEP_MS
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
+        cluster.pools[name].shares.settle()
     cluster.changes.pools.clear()

@@ -89,14 +89,22 @@ class Hold(NamedTuple):
     part: Thousandths = 0
 
 
-class Taken(NamedTuple):
+@dataclass(slots=True)
+class Taken:
     """What is taken of a worker: its slots; whose work is there, where one tenant is served at a time; how many runs without slots are;
     whether parts of slots are."""
 
-    slots: set[int]
-    owner: TenantId | None
-    auxiliary: int
-    has_parts: bool
+    slots: set[int] = field(default_factory=set)
+    owner: TenantId | None = None
+    auxiliary: int = 0
+    has_parts: bool = False
+
+    def add(self, hold: Hold) -> None:
+        """What this occupies is taken too."""
+        self.slots.update(hold.slot_ids)
+        self.owner = self.owner or hold.tenant
+        self.auxiliary += not hold.slot_ids
+        self.has_parts = self.has_parts or hold.part > 0
 
 
 @dataclass(slots=True)
@@ -130,8 +138,11 @@ class Worker:
 
     def hold(self, allocation: AllocationId, hold: Hold) -> None:
         """An allocation occupies something from now on."""
+        if self._taken is not None and hold.tenant is not None and allocation not in self.held:
+            self._taken.add(hold)
+        else:
+            self._taken = None
         self.held[allocation] = hold
-        self._taken = None
 
     def release(self, allocation: AllocationId) -> bool:
         """What it occupied is free; False: it occupied nothing."""
@@ -179,23 +190,19 @@ class Worker:
         return tuple(room for slot in sorted(taken.slots - self.disabled) if (room := self._room(slot)))
 
     def taken(self) -> Taken:
-        """All in one pass, once for each change: a plan asks, and so does each grant."""
+        """All in one pass, once for each end: a plan asks, and so does each grant."""
         if self._taken is None:
             self._taken = self._count_taken()
         return self._taken
 
     def _count_taken(self) -> Taken:
-        slots: set[int] = set()
-        owner, auxiliary, has_parts = None, 0, False
+        taken = Taken()
         for hold in self.held.values():
             if hold.tenant is None:
-                slots.update(self.slot_ids)
-                continue
-            owner = owner or hold.tenant
-            auxiliary += not hold.slot_ids
-            has_parts = has_parts or hold.part > 0
-            slots.update(hold.slot_ids)
-        return Taken(slots, owner, auxiliary, has_parts)
+                taken.slots.update(self.slot_ids)
+            else:
+                taken.add(hold)
+        return taken
 
     def _room(self, slot: int) -> Room | None:
         holds = [hold for hold in self.held.values() if hold.tenant is None or slot in hold.slot_ids]

@@ -72,8 +72,8 @@ class FairServing:
         if line is self._favoured:
             self._favoured, self._on_favoured = None, set()
         for node in line.leaf.upwards():
-            if node.parent is not None:
-                heap = self._heaps[node.parent]
+            # Of one alone nobody asks where it stands.
+            if node.parent is not None and len(heap := self._heaps[node.parent]) > 1:
                 heapreplace(heap, (self._key(node), heap[0][1], node))
 
     def _least(self, node: Node, mask: int, room: SlotCount, hope: Hope) -> Node | None:
