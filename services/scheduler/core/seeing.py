@@ -28,7 +28,7 @@ def see(cluster: "Cluster", pool: Pool, worker: Worker, touched: Touched | None)
     soon, fresh = _look(cluster, pool, worker, spot, looked_at)
     pool.later.see(worker.id, worker.labels, soon)
     standers = sorted((*kept, *fresh), key=_BY_TOKEN) if soon else ()
-    pool.standing.set(worker.id, soon.owner if soon else None, tuple(standers))
+    pool.standing.set(worker.id, worker.labels, soon.owner if soon else None, tuple(standers))
 
 
 _BY_TOKEN = attrgetter("token")

@@ -53,6 +53,7 @@ class Capacity:
         self._of: dict[Labels, tuple[Ground, ...]] = {}
         self._spots: dict[WorkerId, Spot] = {}
         self._labels: dict[WorkerId, Labels] = {}
+        self._alike: dict[Labels, dict[WorkerId, None]] = {}
         self._used: dict[int, dict[WorkerId, None]] = {}
         self._undo: list[dict[WorkerId, Spot | None]] = []
 
@@ -86,8 +87,11 @@ class Capacity:
 
     def see(self, worker: WorkerId, labels: Labels, spot: Spot | None) -> None:
         """Replaces what is known of a worker, with its labels; None: it is not open."""
-        if self._labels.get(worker, ()) != labels:
+        before = self._labels.get(worker, ())
+        if before != labels:
             self.set(worker, None)
+            self._alike.get(before, {}).pop(worker, None)
+            self._alike.setdefault(labels, {})[worker] = None
             self._labels[worker] = labels
         self.set(worker, spot)
 
@@ -266,10 +270,9 @@ class Capacity:
         ground = self._grounds.pop(choice, None)
         if ground is None:
             ground = Ground(choice, self.topology, self._spread)
-            for worker, spot in self._spots.items():
-                labels = self._labels.get(worker, ())
-                if choice.holds(labels):
-                    ground.change(worker, labels, None, spot)
+            for labels, workers in self._alike.items():
+                for worker in workers if choice.holds(labels) else ():
+                    ground.change(worker, labels, None, self._spots.get(worker))
             if len(self._grounds) == MOST_GROUNDS:
                 del self._grounds[next(iter(self._grounds))]
             self._of.clear()

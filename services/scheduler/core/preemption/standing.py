@@ -8,6 +8,7 @@ from datetime import timedelta
 from heapq import merge
 from typing import NamedTuple
 
+from services.scheduler.core.placement.labels import Labels, has_all
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.run import Run
@@ -19,6 +20,8 @@ from shared.ids import RunId, TenantId, WorkerId
 from shared.messages.specs import Thousandths
 
 MILLISECOND = timedelta(milliseconds=1)
+MOST_ORDERS = 64
+"""So many sets of required labels have an order of their own; then all are made anew as they are asked for."""
 Key = tuple[int, int, WorkerId, SlotCount, int]
 """Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
 Turn = tuple[int, int, WorkerId]
@@ -67,61 +70,91 @@ def stander_of(
     )
 
 
+class _Seat(NamedTuple):
+    """Where a machine stands in the orders."""
+
+    labels: Labels
+    owner: TenantId | None
+    key: Key
+    turn: Turn | None
+
+
+class _Order:
+    """Machines of each owner, the cheapest first; and all with a turn. Machines of nobody in particular stand under None."""
+
+    def __init__(self) -> None:
+        self.machines: dict[TenantId | None, list[Key]] = {}
+        self.in_turn: list[Turn] = []
+
+    def enter(self, seat: _Seat) -> None:
+        insort(self.machines.setdefault(seat.owner, []), seat.key)
+        if seat.turn is not None:
+            insort(self.in_turn, seat.turn)
+
+    def leave(self, seat: _Seat) -> None:
+        keys = self.machines[seat.owner]
+        del keys[bisect_left(keys, seat.key)]
+        if not keys:
+            del self.machines[seat.owner]
+        if seat.turn is not None:
+            del self.in_turn[bisect_left(self.in_turn, seat.turn)]
+
+
 class Standing:
-    """The index. Machines of nobody in particular stand under None."""
+    """The index: an order of all machines, and one of those with the labels that requests ask for."""
 
     def __init__(self) -> None:
         self._on: dict[WorkerId, tuple[Stander, ...]] = {}
-        self._keys: dict[WorkerId, tuple[TenantId | None, Key]] = {}
-        self._machines: dict[TenantId | None, list[Key]] = {}
-        self._turns: dict[WorkerId, Turn] = {}
-        self._in_turn: list[Turn] = []
+        self._seats: dict[WorkerId, _Seat] = {}
+        self._everywhere = _Order()
+        self._orders: dict[Labels, _Order] = {(): self._everywhere}
+        self._of: dict[Labels, tuple[_Order, ...]] = {}
 
-    def set(self, worker: WorkerId, owner: TenantId | None, standers: tuple[Stander, ...]) -> None:
+    def set(
+        self, worker: WorkerId, labels: Labels, owner: TenantId | None, standers: tuple[Stander, ...]
+    ) -> None:
         """Replaces what stands on a machine."""
-        self._set_turn(worker, standers)
-        found = self._keys.pop(worker, None)
-        if found is not None:
-            keys = self._machines[found[0]]
-            del keys[bisect_left(keys, found[1])]
-            if not keys:
-                del self._machines[found[0]]
+        before = self._seats.pop(worker, None)
+        if before is not None:
+            for order in self._orders_of(before.labels):
+                order.leave(before)
         if not standers:
             self._on.pop(worker, None)
             return
         self._on[worker] = standers
-        key = _key(worker, standers)
-        self._keys[worker] = (owner, key)
-        insort(self._machines.setdefault(owner, []), key)
+        seat = self._seats[worker] = _Seat(labels, owner, _key(worker, standers), _turn(worker, standers))
+        for order in self._orders_of(labels):
+            order.enter(seat)
 
     def on(self, worker: WorkerId) -> tuple[Stander, ...]:
         return self._on.get(worker, ())
 
     def owners(self) -> Iterable[TenantId | None]:
-        return self._machines.keys()
+        return self._everywhere.machines.keys()
 
     def is_over(self, now_ms: int) -> bool:
         """Whether any run's turn is over."""
         return next(self.in_turn(now_ms, None), None) is not None
 
-    def in_turn(self, now_ms: int, floor: int | None) -> Iterator[WorkerId]:
+    def in_turn(self, now_ms: int, floor: int | None, required: Labels = ()) -> Iterator[WorkerId]:
         """Machines with a run whose turn is over: the least important first, then those that have had theirs longest.
 
         Args:
             floor: only machines with something of at least this priority number; None: all.
+            required: only machines with these labels.
         """
-        at = 0
-        while at < len(self._in_turn):
-            rank = self._in_turn[at][0]
+        turns, at = self._order(required).in_turn, 0
+        while at < len(turns):
+            rank = turns[at][0]
             if floor is not None and -rank < floor:
                 return
-            end = bisect_left(self._in_turn, (rank, now_ms + 1), lo=at)
-            yield from (turn[2] for turn in self._in_turn[at:end])
-            at = bisect_left(self._in_turn, (rank + 1,), lo=end)
+            end = bisect_left(turns, (rank, now_ms + 1), lo=at)
+            yield from (turn[2] for turn in turns[at:end])
+            at = bisect_left(turns, (rank + 1,), lo=end)
 
     def worst(self) -> int:
         """The highest priority number of all that stand; 0 when nothing does."""
-        return max((-keys[0][0] for keys in self._machines.values()), default=0)
+        return max((-keys[0][0] for keys in self._everywhere.machines.values()), default=0)
 
     def machines(
         self,
@@ -129,6 +162,7 @@ class Standing:
         spent: Container[WorkerId],
         now_ms: int,
         floor: int | None,
+        required: Labels = (),
     ) -> Iterator[WorkerId]:
         """Machines of these owners, the cheapest first.
 
@@ -136,35 +170,53 @@ class Standing:
             limits: for each owner, what it may lose at most in slots with the machine as a whole; `NEVER` looks at no such thing.
             spent: machines that the plan has cleared already.
             floor: only machines with something of a higher priority number; None: all.
+            required: only machines with these labels.
         """
+        machines = self._order(required).machines
         found = (
-            self._of(owner, limit, spent, now_ms)
+            _within(machines[owner], limit, spent, now_ms)
             for owner, limit in limits.items()
-            if owner in self._machines
+            if owner in machines
         )
         for key in merge(*found):
             if floor is not None and -key[0] <= floor:
                 return
             yield key[2]
 
-    def _set_turn(self, worker: WorkerId, standers: tuple[Stander, ...]) -> None:
-        found = self._turns.pop(worker, None)
-        if found is not None:
-            del self._in_turn[bisect_left(self._in_turn, found)]
-        # All are of one policy: with a quantum each has a turn, without one none has.
-        if standers and standers[0].turn_ms != NEVER:
-            first_ms = min([one.turn_ms for one in standers])
-            turn = (-max(one.leaf.priority for one in standers), first_ms, worker)
-            self._turns[worker] = turn
-            insort(self._in_turn, turn)
+    def _order(self, required: Labels) -> _Order:
+        """The order of machines with these labels, made when it is first asked for."""
+        order = self._orders.get(required)
+        if order is None:
+            if len(self._orders) > MOST_ORDERS:
+                self._orders = {(): self._everywhere}
+            order = self._orders[required] = _Order()
+            self._of.clear()
+            for seat in self._seats.values():
+                if has_all(seat.labels, required):
+                    order.enter(seat)
+        return order
 
-    def _of(
-        self, owner: TenantId | None, limit: SlotCount, spent: Container[WorkerId], now_ms: int
-    ) -> Iterator[Key]:
-        keys = self._machines[owner]
-        if limit == NEVER:
-            return iter(keys)
-        return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
+    def _orders_of(self, labels: Labels) -> tuple[_Order, ...]:
+        """Where a machine with these labels stands."""
+        found = self._of.get(labels)
+        if found is None:
+            wanted = self._orders.items()
+            found = self._of[labels] = tuple([one for required, one in wanted if has_all(labels, required)])
+        return found
+
+
+def _within(keys: list[Key], limit: SlotCount, spent: Container[WorkerId], now_ms: int) -> Iterator[Key]:
+    if limit == NEVER:
+        return iter(keys)
+    return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
+
+
+def _turn(worker: WorkerId, standers: tuple[Stander, ...]) -> Turn | None:
+    """All are of one policy: with a quantum each has a turn, without one none has."""
+    if standers[0].turn_ms == NEVER:
+        return None
+    first_ms = min([one.turn_ms for one in standers])
+    return (-max(one.leaf.priority for one in standers), first_ms, worker)
 
 
 def _key(worker: WorkerId, standers: tuple[Stander, ...]) -> Key:

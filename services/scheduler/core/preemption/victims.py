@@ -12,6 +12,7 @@ from services.scheduler.core.asked import Cause
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.capacity import Ask, Capacity
+from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.preemption.rights import Rights
 from services.scheduler.core.preemption.standing import Stander
 from services.scheduler.core.preemption.units import Unit, order, units_of
@@ -171,13 +172,20 @@ class Search:
             return iter(())
         only_lower = not (self.rights.is_covered_as_tenant or self.rights.is_covered_as_workspace)
         priority = self.rights.priority if only_lower else None
-        return self.pool.standing.machines(self._limits(), self.spent, self.cluster.now_ms, priority)
+        limits, now_ms = self._limits(), self.cluster.now_ms
+        return self.pool.standing.machines(limits, self.spent, now_ms, priority, self._required)
 
     def _in_turn(self) -> Iterator[WorkerId]:
         if self.rights.equals is None:
             return iter(())
-        found = self.pool.standing.in_turn(self.cluster.now_ms, self.rights.equals.floor)
+        floor = self.rights.equals.floor
+        found = self.pool.standing.in_turn(self.cluster.now_ms, floor, self._required)
         return (worker for worker in found if worker not in self.kept)
+
+    @property
+    def _required(self) -> Labels:
+        """What all machines must have that are worth a look."""
+        return self.ask.where.required if self.ask.where else ()
 
     def _limits(self) -> dict[TenantId | None, SlotCount]:
         """Owners whose machines may hold something to be asked for, and how much each may lose."""
