@@ -9,177 +9,40 @@ import gc
 import random
 import resource
 import time
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from datetime import datetime, timedelta
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.events import ends, wishes
 from services.scheduler.core.plan import plan
-from services.scheduler.core.pool import PoolPolicy, Quota
-from services.scheduler.core.queue import Part
-from services.scheduler.core.run import Exit, Run, Share
-from services.scheduler.core.run_states import RunState
-from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
+from services.scheduler.core.run import Exit
+from services.scheduler.core.trial import Trial
 from services.scheduler.core.turn import Turn, take_turn
-from services.scheduler.core.worker import Hold, Liveness, Worker
 from shared.garbage import collect_rarely
-from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
-from shared.messages.specs import Signal, Wanted
+from shared.ids import RunId
+from shared.messages.specs import Signal
 from shared.pages import use_large_pages
 from tests.bench.harness import Figures, Report, percentile, run
+from tests.bench.large_site import (
+    EXPERIMENTS,
+    FULL,
+    GANGS,
+    MACHINES,
+    NOW,
+    POOL,
+    QUOTA,
+    SEED,
+    SLOTS,
+    TENANTS,
+    WAITING,
+    Records,
+    Site,
+    build,
+    replace_workers,
+)
 
-SEED = 7
-MACHINES, SLOTS = 12_500, 8
-FULL = 0.95
-TENANTS, EXPERIMENTS = 200, 20
-WAITING = 100_000
-GANGS = {1: 30, 2: 15, 3: 5, 4: 15, 8: 15, 12: 2, 16: 8, 32: 4, 64: 3, 128: 2, 256: 1}
 FULL_PLANS = 3
 DELTAS = 1_000
 BATCH, PLACEMENTS = 500, 20_000
-POOL = PoolName("big")
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-POLICY = PoolPolicy(
-    POOL,
-    order="fair_share",
-    preemption=True,
-    half_life=timedelta(hours=12),
-    min_run=timedelta(minutes=5),
-    max_preemptions=3,
-)
-QUOTA = Quota(guaranteed=300, maximum=1_500)
-
-
-@dataclass
-class Records:
-    """What the tables say."""
-
-    quotas: dict[tuple[TenantId, ...], Quota] = field(default_factory=dict)
-    parts: dict[ExperimentId, Part] = field(default_factory=dict)
-    trials: list[Trial] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
-    workers: list[Worker] = field(default_factory=list)
-
-
-class Site:
-    """Makes records, and what happens later."""
-
-    def __init__(self, generator: random.Random) -> None:
-        self.generator = generator
-        self.records = Records()
-        self.token = 0
-        self.place = 0
-        sizes, weights = zip(*GANGS.items(), strict=True)
-        self.size_of = {
-            (tenant, number): generator.choices(sizes, weights)[0]
-            for tenant in range(TENANTS)
-            for number in range(EXPERIMENTS)
-        }
-        # Some tenants have much, some little: a few borrow, others have claims.
-        self.busy = [1.0 / (1 + tenant % 20) for tenant in range(TENANTS)]
-
-    def make(self) -> Records:
-        records = self.records
-        for tenant in range(TENANTS):
-            records.quotas[TenantId(UUID(int=1 + tenant)),] = QUOTA
-            for number in range(EXPERIMENTS):
-                records.parts[self._experiment(tenant, number)] = Part(42, weight=1.0 + number % 3)
-        self._fill()
-        for _ in range(WAITING):
-            records.trials.append(self.trial(self.generator.randrange(TENANTS)))
-        return records
-
-    def trial(self, tenant: int) -> Trial:
-        """A new waiting trial of some experiment of this tenant."""
-        self.place += 1
-        number = self.generator.randrange(EXPERIMENTS)
-        size = self.size_of[tenant, number]
-        wish = Wish(
-            trial=TrialId(UUID(int=1 << 64 | self.place)),
-            tenant=TenantId(UUID(int=1 + tenant)),
-            experiment=self._experiment(tenant, number),
-            version=1,
-            request=1,
-            wanted=Wanted.RUN,
-            decide_at=None,
-            needs=Needs(size, size),
-            pool=POOL,
-            max_restarts=5,
-            upload_timeout=timedelta(minutes=5),
-            workspace=f"workspace {number % 2}",
-            owner=f"user {number % 5}",
-        )
-        return Trial(wish, self.place, NOW, submitted_at=NOW)
-
-    def _experiment(self, tenant: int, number: int) -> ExperimentId:
-        return ExperimentId(UUID(int=1_000_000 + tenant * EXPERIMENTS + number))
-
-    def _fill(self) -> None:
-        """Gangs of all sizes, each on machines that serve its tenant alone."""
-        workers = [
-            Worker(WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", liveness=Liveness.READY, is_heard=True)
-            for at in range(MACHINES)
-        ]  # fmt: skip
-        fresh = list(reversed(workers))
-        partly: dict[int, Worker] = {}
-        held = [0] * TENANTS
-        left = int(MACHINES * SLOTS * FULL)
-        while left > 0:
-            tenant = self.generator.choices(range(TENANTS), self.busy)[0]
-            trial = self.trial(tenant)
-            size = trial.wish.needs.max_slots
-            if size > len(fresh) * SLOTS or held[tenant] + size > (QUOTA.maximum or 0):
-                continue
-            held[tenant] += size
-            self._start(trial, tenant, size, fresh, partly)
-            left -= size
-        self.records.workers = workers
-
-    def _start(
-        self, trial: Trial, tenant: int, size: int, fresh: list[Worker], partly: dict[int, Worker]
-    ) -> None:
-        self.token += 1
-        allocation = AllocationId(UUID(int=2 << 64 | self.token))
-        shares = []
-        while size:
-            worker = partly.get(tenant) or fresh.pop()
-            here = worker.free_slot_ids[:size]
-            worker.hold(allocation, Hold(trial.wish.tenant, here))
-            shares.append(Share(worker.id, len(here), here, worker.address))
-            size -= len(here)
-            if worker.free_slot_ids:
-                partly[tenant] = worker
-            else:
-                partly.pop(tenant, None)
-        granted_at = NOW - timedelta(seconds=self.generator.randrange(86_400))
-        wish = trial.wish
-        made = Run(
-            id=RunId(UUID(int=3 << 64 | self.token)), allocation=allocation, trial=wish.trial, tenant=wish.tenant,
-            experiment=wish.experiment, pool=POOL, number=1, token=self.token, request=1, shares=tuple(shares),
-            granted_at=granted_at, state=RunState.RUNNING, seen=frozenset(share.worker for share in shares),
-            workspace=wish.workspace, owner=wish.owner,
-        )  # fmt: skip
-        self.records.runs.append(made)
-        self.records.trials.append(trial._replace(state=RequestState.RUNNING, runs=1, run=made.id))
-
-
-def build(records: Records) -> Cluster:
-    """The world from its records, as a leader's term begins."""
-    cluster = Cluster()
-    cluster.advance_to(NOW)
-    cluster.put_pool(POLICY)
-    for path, quota in records.quotas.items():
-        cluster.put_quota(POOL, path, quota)
-    for experiment, part in records.parts.items():
-        cluster.put_part(experiment, part)
-    for trial in records.trials:
-        cluster.put_trial(trial)
-    for made in records.runs:
-        cluster.put_run(made)
-    for worker in records.workers:
-        cluster.put_worker(worker)
-    return cluster
 
 
 class Life:
@@ -296,11 +159,6 @@ def _full_plans(report: Report, records: Records) -> tuple[float, Cluster]:
             f" {len(planned.grants)} grants, {len(planned.signals)} asked, {len(planned.refusals)} looked at in vain"
         )
     return percentile(taken, 0.5), cluster
-
-
-def replace_workers(records: Records) -> Records:
-    """Workers are the one kind of record that a cluster changes."""
-    return replace(records, workers=[replace(worker, held=dict(worker.held)) for worker in records.workers])
 
 
 def _deltas(report: Report, life: Life) -> list[float]:
