@@ -15,6 +15,8 @@ from services.scheduler.core.shares import NEVER, Node, Shares
 from services.scheduler.core.slots import SlotCount
 
 _Key = tuple[bool, int, int]
+ALONE: _Key = (False, 0, 0)
+"""Nobody asks where an only child stands."""
 _Entry = tuple[_Key, int, Node]
 
 
@@ -38,12 +40,11 @@ class FairServing:
             node, mask = self._shares.root, -1
             room: SlotCount = NEVER
             while node.children:
-                child = self._least(node, mask, room, hope)
-                if child is None:
+                found = self._least(node, mask, room, hope)
+                if found is None:
                     break
-                if node.parent is None:
-                    mask = hope(child)
-                node, room = child, min(room, child.room)
+                node, mask = found
+                room = min(room, node.room)
             else:
                 line = self._line(node, mask & self._sizes(room))
                 if line is not None:
@@ -72,24 +73,23 @@ class FairServing:
         if line is self._favoured:
             self._favoured, self._on_favoured = None, set()
         for node in line.leaf.upwards():
-            # Of one alone nobody asks where it stands.
             if node.parent is not None and len(heap := self._heaps[node.parent]) > 1:
                 heapreplace(heap, (self._key(node), heap[0][1], node))
 
-    def _least(self, node: Node, mask: int, room: SlotCount, hope: Hope) -> Node | None:
+    def _least(self, node: Node, mask: int, room: SlotCount, hope: Hope) -> tuple[Node, int] | None:
+        """The child whose turn it is, and the shapes that have hope there."""
         heap = self._heaps.get(node)
         if heap is None:
-            heap = self._heaps[node] = [
-                (self._key(child), at, child)
-                for at, child in enumerate(node.children.values())
-                if child.mask & mask
-            ]
+            children = [child for child in node.children.values() if child.mask & mask]
+            is_one = len(children) == 1
+            heap = [(ALONE if is_one else self._key(child), at, child) for at, child in enumerate(children)]
+            self._heaps[node] = heap
             heapify(heap)
         while heap:
             child = heap[0][2]
             wanted = hope(child) if node.parent is None else mask
             if child.mask & wanted & self._sizes(min(room, child.room)) and not child.is_full:
-                return child
+                return child, wanted
             heappop(heap)
         return None
 
