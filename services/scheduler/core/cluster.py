@@ -139,9 +139,8 @@ class Cluster:
 
     def put_run(self, run: Run, lazily: bool = False) -> None:
         """Keeps a run's new record; it counts against its experiment until it holds nothing."""
-        name, is_ended = run.id, run.is_ended
+        name, is_ended, pool = run.id, run.is_ended, self.pools[run.pool]
         before, self.runs[name] = self.runs.get(name), run
-        pool = self.pools[run.pool]
         if run.is_over:
             pool.runs.pop(name, None)
         elif before is None:

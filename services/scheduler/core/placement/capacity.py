@@ -87,8 +87,7 @@ class Capacity:
 
     def see(self, worker: WorkerId, labels: Labels, spot: Spot | None) -> None:
         """Replaces what is known of a worker, with its labels; None: it is not open."""
-        before = self._labels.get(worker, ())
-        if before != labels:
+        if (before := self._labels.get(worker, ())) != labels:
             self.set(worker, None)
             self._alike.get(before, {}).pop(worker, None)
             self._alike.setdefault(labels, {})[worker] = None
