@@ -79,6 +79,7 @@ class Cycle:
         self._units = units
         self._lease = lease
         self._send = send
+        self.edits = 0
         self._events: list[Event] = []
         self._woken = asyncio.Event()
         self._announcer = Announcer(term.cluster, self.trace_of)
@@ -87,6 +88,11 @@ class Cycle:
         """Has `event` applied in the next turn, which begins as soon as the one in hand has ended."""
         self._events.append(event)
         self._woken.set()
+
+    def edit(self, event: Event) -> None:
+        """As `push`, for what a handler has stored of people's rules; counted, because whoever has read them before knows older ones."""
+        self.edits += 1
+        self.push(event)
 
     async def run(self, ended: asyncio.Event) -> None:
         """Turns until the term has ended. Raises Conflict (`not_leader`) or Transient when a turn could not be saved:

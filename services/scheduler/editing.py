@@ -89,7 +89,7 @@ class Editing:
             raise NotFound(f"experiment {wish.experiment_id}")
 
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
+            self.cycle.edit(lambda cycle: wishes.on_part(cycle.cluster, wish.experiment_id, part))
 
         unit.then(take_up)
         version = await parts.next_version(unit.connection)

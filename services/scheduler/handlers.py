@@ -108,7 +108,7 @@ class Handlers:
                 for policy in policies:
                     cycle.cluster.put_pool(policy)
 
-            self.cycle.push(replace_policies)
+            self.cycle.edit(replace_policies)
 
         unit.then(take_up)
 

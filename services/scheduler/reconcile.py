@@ -4,10 +4,12 @@ import asyncio
 import contextlib
 from datetime import timedelta
 
+from services.scheduler import late_edits
 from services.scheduler.core.events import heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
+from services.scheduler.late_edits import load_rules
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.wishes import (
     load_known,
@@ -27,7 +29,7 @@ _PRUNE_PAUSE_S = 0.05
 
 
 async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
-    """Every few seconds: late wishes of trials and workers, late checkpoints, and forgetting."""
+    """Every few seconds: late wishes of trials and workers, late checkpoints, late rules of people, and forgetting."""
     while not ended.is_set():
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(ended.wait(), EVERY_S)
@@ -56,6 +58,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
         settled = await load_settled(connection, awaited) if awaited else {}
         workers = await load_worker_wishes(connection)
         disabled = await load_disabled(connection)
+        edits = cycle.edits
+        rules = await load_rules(connection, cluster, cycle.clock.now())
 
     def take_up(cycle: Cycle) -> None:
         for experiment, part in parts.items():
@@ -72,6 +76,10 @@ async def _once(cycle: Cycle, database: Database) -> None:
         cycle.forget_old()
 
     cycle.push(take_up)
+    if (
+        cycle.edits == edits
+    ):  # else what was read may be older than what has just been taken up; the next look tells
+        cycle.push(lambda cycle: late_edits.take_up(cycle.cluster, rules))
 
 
 def _is_unknown(cycle: Cycle, trial: TrialId, version: int) -> bool:

@@ -49,13 +49,13 @@ class Ruling:
             def rule(cycle: Cycle) -> None:
                 cycle.cluster.put_pool(ruled(cycle.cluster.pools[wish.pool].policy, wish.rules))
 
-            self.cycle.push(rule)
+            self.cycle.edit(rule)
 
         unit.then(take_up)
 
     def _take_up_quota(self, unit: Unit, pool: PoolName, path: Path, quota: Quota) -> None:
         async def take_up() -> None:
             kept = None if quota == NO_QUOTA else quota
-            self.cycle.push(lambda cycle: wishes.on_quota(cycle.cluster, pool, path, kept))
+            self.cycle.edit(lambda cycle: wishes.on_quota(cycle.cluster, pool, path, kept))
 
         unit.then(take_up)

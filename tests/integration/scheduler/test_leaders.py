@@ -5,10 +5,13 @@ import signal
 
 import pytest
 
-from shared.messages.queue import RequestClosed
+from shared.ids import DEFAULT_TENANT, SITE, new_id
+from shared.messages.pools import GetCluster
+from shared.messages.queue import Explain, GetQueue, RequestClosed
+from shared.messages.reservations import GetReservations
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
-from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
+from tests.integration.scheduler.platform import CLOCK, POOL, Platform, Scheduler, new_trial, runs_on
 from tests.support.waiting import PATIENCE_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")
@@ -145,6 +148,46 @@ async def test_what_an_old_leaders_handler_stores_too_late_is_carried_out(around
         await eventually(lambda: "w2" in {one.worker for one in around.told(WorkerLost)})
         await around.rows("UPDATE scheduler.worker SET drain_asked = false WHERE worker = 'w1'")
         await eventually(lambda: states()[-1] == "ready")
+        await late_rules_hold(around)
+
+
+async def late_rules_hold(around: Platform) -> None:
+    """Of a pool, of what a tenant may hold, of an experiment's place, and a booking."""
+    trial = new_trial()
+    await around.want(trial, slots=5, priority=30)
+
+    async def priorities() -> list[int]:
+        page = await around.ask(GetQueue(), DEFAULT_TENANT)
+        return [entry.priority for entry in page.entries if entry.trial_id == trial]
+
+    async def is_queued() -> bool:
+        return await priorities() == [30]
+
+    await eventually(is_queued)
+    await around.rows("UPDATE scheduler.part SET priority = 7 WHERE experiment = $1", trial)
+    await around.rows("UPDATE scheduler.pool SET default_priority = 11 WHERE name = $1", POOL)
+    await around.rows(
+        "INSERT INTO scheduler.quota (pool, tenant, workspace, guaranteed, maximum, weight, version)"
+        " VALUES ($1, $2, '', 0, 3, 1, 1)",
+        *(POOL, DEFAULT_TENANT),
+    )
+    await around.rows(
+        "INSERT INTO scheduler.reservation (reservation, pool, tenant, workspace, slots, begins_at, ends_at)"
+        " VALUES ($1, $2, $3, '', 1, now(), now() + interval '1 hour')",
+        *(new_id(CLOCK), POOL, DEFAULT_TENANT),
+    )
+
+    async def is_known() -> bool:
+        view = await around.ask(GetCluster(), SITE)
+        told = await around.ask(Explain(trial_id=trial), DEFAULT_TENANT)
+        booked = await around.ask(GetReservations(), SITE)
+        return (
+            await priorities() == [7]
+            and [pool.rules.default_priority for pool in view.pools] == [11]
+            and (told.code, len(booked.items)) == ("tenant_quota_reached", 1)
+        )
+
+    await eventually(is_known)
 
 
 @pytest.mark.parametrize("point", FAULTS)

@@ -1,0 +1,67 @@
+"""What people rule (pools, quotas, bookings, an experiment's part in the queue) as the tables have it, for a leader that may have missed some: a
+handler of the leader before may have committed after this one had read the tables. Neighbours: `reconcile`, which compares every few
+seconds; `ruling`, `editing` and `booking`, which take up at once what comes to this leader (`Cycle.edit`)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.events import wishes
+from services.scheduler.core.pool import NO_QUOTA, PoolPolicy, Quota
+from services.scheduler.core.queue import Part
+from services.scheduler.core.reservations import Reservation
+from services.scheduler.core.shares import Path
+from services.scheduler.store.policies import load_pools, load_quotas
+from services.scheduler.store.reservations import load_reservations
+from services.scheduler.store.wishes import load_parts
+from shared.ids import ExperimentId, PoolName
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All that the tables have; `parts` of the experiments that go on."""
+
+    pools: list[PoolPolicy]
+    quotas: list[tuple[PoolName, Path, Quota]]
+    reservations: list[Reservation]
+    parts: dict[ExperimentId, Part]
+
+
+async def load_rules(connection: AsyncConnection, cluster: Cluster, now: datetime) -> Rules:
+    return Rules(
+        pools=await load_pools(connection),
+        quotas=await load_quotas(connection),
+        reservations=await load_reservations(connection, now),
+        parts=await load_parts(connection, list(cluster.live)),
+    )
+
+
+def take_up(cluster: Cluster, rules: Rules) -> None:
+    """Changes what differs; where nothing was missed nothing does."""
+    for policy in rules.pools:
+        known = cluster.pools.get(policy.name)
+        if known is None or known.policy != policy:
+            cluster.put_pool(policy)
+    _take_up_quotas(cluster, rules)
+    _take_up_reservations(cluster, rules)
+    for experiment, part in rules.parts.items():
+        if cluster.parts.get(experiment, part) != part:
+            wishes.on_part(cluster, experiment, part)
+
+
+def _take_up_quotas(cluster: Cluster, rules: Rules) -> None:
+    for pool, path, quota in rules.quotas:
+        if pool in cluster.pools and cluster.pools[pool].shares.quotas.get(path, NO_QUOTA) != quota:
+            wishes.on_quota(cluster, pool, path, None if quota == NO_QUOTA else quota)
+
+
+def _take_up_reservations(cluster: Cluster, rules: Rules) -> None:
+    booked = {one.id: one for one in rules.reservations}
+    known = {one.id: one for pool in cluster.pools.values() for one in pool.reservations.values()}
+    for one in booked.keys() - known.keys():
+        wishes.on_reserved(cluster, booked[one])
+    for one in known.keys() - booked.keys():
+        if known[one].end_ms > cluster.now_ms:
+            wishes.on_reservation_cancelled(cluster, one)
