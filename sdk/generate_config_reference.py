@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
+from muster.config.checkpointing import CheckpointPeriod
 from muster.config.environment import Environment
 from muster.config.launching import Optimizations
 from muster.config.metrics import Metric
@@ -60,6 +61,7 @@ SECTIONS: tuple[tuple[str, type[Section]], ...] = (
     ("`resources.slots_per_trial` as a range", SlotRange),
     ("`environment`", Environment),
     ("`checkpoint_storage`", CheckpointStorage),
+    ("`min_checkpoint_period`", CheckpointPeriod),
     ("`reproducibility`", Reproducibility),
     ("`optimizations`", Optimizations),
     ("`profiling`", Profiling),

@@ -68,12 +68,14 @@ class Requests:
                 await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
                 await _supersede(unit, known, Attempt(run.number, step))
             files = await checkpoints.load_files(unit.connection, [chosen.id]) if chosen else {}
+            best = await trials.load_best(unit.connection, facts.trial_id)
         if chosen is None:
             return Restored()
         return Restored(
             checkpoint_id=CheckpointId(chosen.id),
             step=chosen.step,
             files=self._links.read_files(files[chosen.id]),
+            best=best,
         )
 
     async def _look_into(self, facts: AllocationFacts, damaged: DamagedFile) -> None:

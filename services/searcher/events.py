@@ -117,7 +117,7 @@ def _budget(terms: Terms) -> SearchBudget | None:
 
 def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
     config, submission = loaded.config, loaded.submission
-    resources, searcher = config.resources, config.searcher
+    resources, searcher, period = config.resources, config.searcher, config.min_checkpoint_period
     return TrialSpec(
         experiment_number=submission.number,
         experiment_name=submission.name,
@@ -144,7 +144,8 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         start_timeout_s=config.start_timeout,
         on_nan=config.on_nan,
         checkpoint_policy=config.checkpoint_policy,
-        checkpoint_period=config.min_checkpoint_period.batches if config.min_checkpoint_period else None,
+        checkpoint_period=period.length if period else None,
+        checkpoint_period_unit=period.unit if period else "batches",
         distributed=config.distributed,
         optimizations=config.optimizations.model_dump(mode="json"),
         log_policies=tuple(

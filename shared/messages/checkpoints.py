@@ -13,9 +13,12 @@ CheckpointState = Literal["uploading", "saved", "abandoned", "corrupt", "deleted
 
 
 class Restored(BaseModel):
+    """`best`: the searcher's metric at its best in what the run goes on from of its trial."""
+
     checkpoint_id: CheckpointId | None = None
     step: int = 0
     files: tuple[FileLink, ...] = ()
+    best: float | None = None
 
 
 class DamagedFile(BaseModel):

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue
 
+from muster.config.checkpointing import PeriodUnit
 from muster.config.launching import Distributed
 from shared.ids import PoolName, WorkerId
 from shared.messages.base import Record
@@ -108,6 +109,7 @@ class TrialSpec(Record):
     on_nan: str = "continue"
     checkpoint_policy: str = "best"
     checkpoint_period: int | None = None
+    checkpoint_period_unit: PeriodUnit = "batches"
     distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
     log_policies: tuple[LogPolicy, ...] = ()

@@ -4,6 +4,7 @@ import errno
 import shutil
 from asyncio import to_thread
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
@@ -25,6 +26,14 @@ LOOK_S = 60.0
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """What a run goes on from: the checkpoint's folder, and the searcher's metric at its best until then."""
+
+    folder: Path
+    best: float | None = None
+
+
 class Restorer:
     """Brings checkpoints to this machine, and takes over those that are made here."""
 
@@ -35,7 +44,7 @@ class Restorer:
 
     async def restore(
         self, run_id: RunId, tenant: UUID, target: Path, *, is_gang: bool, say: Callable[[str], None]
-    ) -> Path | None:
+    ) -> Latest | None:
         """Put the newest good checkpoint of the run's trial into `target` and return it; None when there is none.
 
         One that is damaged in the store is told to the registry, which names the one before it.
@@ -59,7 +68,7 @@ class Restorer:
                 _log.info(
                     "a checkpoint was restored", checkpoint=str(restored.checkpoint_id), step=restored.step
                 )
-                return target
+                return Latest(target, restored.best)
             before, asked = restored, Restore(run_id=run_id, damaged=damaged)
             restored = await self._line.request(asked, timeout_s=LOOK_S)
             if restored.checkpoint_id == before.checkpoint_id:

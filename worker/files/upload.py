@@ -94,6 +94,7 @@ class Uploads:
         self.announced = max(self.announced, record.number)
         self._waiting.append(record)
         self._filled.set()
+        self._events.flush()  # it commits when they have: they go while its files are sent
 
     async def run(self) -> None:
         """Upload for ever."""

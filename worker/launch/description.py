@@ -1,12 +1,11 @@
 """What the processes of a run must know, as its allocation says it."""
 
-from pathlib import Path
-
 from muster import wire
 from muster.errors import Rejected
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import TrialSpec
 from worker.core.run import LocalRun
+from worker.files.restore import Latest
 from worker.launch.machine import Machine
 from worker.places import RunPlaces
 
@@ -24,7 +23,7 @@ def is_elastic(spec: TrialSpec) -> bool:
 
 
 def write_trial_file(
-    places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Path | None
+    places: RunPlaces, allocation: DesiredAllocation, run: LocalRun, machine: Machine, latest: Latest | None
 ) -> None:
     """Write what ranks must know; it needs no daemon to be read."""
     spec = spec_of(allocation)
@@ -34,7 +33,7 @@ def write_trial_file(
         hparams=dict(spec.hyperparameters),
         seed=spec.seed,
         checkpoints=str(places.checkpoints),
-        latest_checkpoint=str(latest) if latest else None,
+        latest_checkpoint=str(latest.folder) if latest else None,
         time_metric=spec.time_metric,
         data=dict(spec.data),
         distributed=spec.distributed,
@@ -47,5 +46,7 @@ def write_trial_file(
         smaller_is_better=spec.smaller_is_better,
         checkpoint_policy=spec.checkpoint_policy,
         checkpoint_period=spec.checkpoint_period,
+        checkpoint_period_unit=spec.checkpoint_period_unit,
+        best=latest.best if latest else None,
     )
     places.trial_file.write_text(wire.trial_file_text(description))

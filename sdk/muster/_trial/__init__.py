@@ -233,6 +233,7 @@ class Trial:
             self._channel.close()
 
     def _report(self, step: int, values: dict[str, float], validation: int, decision: bool) -> None:
+        self._checkpoints.on_report(values)
         if self._channel is None:
             self._console.print_metrics("validation" if validation else "training", step, values)
             return

@@ -1,6 +1,7 @@
 """How a trial writes a checkpoint: a folder for each, whole on every rank or not there, announced by rank 0."""
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,9 +42,16 @@ class Checkpoints:
             description.checkpoint_period,
             description.metric,
             smaller_is_better=description.smaller_is_better,
+            best=description.best,
         )
+        self._unit = description.checkpoint_period_unit
+        self._reported: float | None = None if description.latest_checkpoint else 0.0
         if not description.latest_checkpoint:
-            self._due.begin(0)
+            self._due.begin(self._far(0))
+
+    def on_report(self, values: Mapping[str, float]) -> None:
+        """Rank 0 reported something: how far it is may be among it."""
+        self._reported = values.get(self._unit, self._reported)
 
     def on_validation(self, values: Mapping[str, float]) -> None:
         """Rank 0 reported a validation."""
@@ -51,10 +59,11 @@ class Checkpoints:
 
     def is_due(self, step: int, *, is_ending: bool, is_validated: bool) -> bool:
         """As `Trial.should_checkpoint` says; `is_ending`: the trial was told to stop."""
-        self._due.begin(step)
+        far = self._far(step)
+        self._due.begin(far)
         if not is_ending and not self._due.may_be_due(is_validated=is_validated):
             return False
-        is_due = self._due.is_due(step, is_ending=is_ending)
+        is_due = self._due.is_due(step, far, is_ending=is_ending)
         return bool(self.gang.number("should_checkpoint", int(is_due))) if self.gang else is_due
 
     @contextmanager
@@ -79,12 +88,18 @@ class Checkpoints:
         elif self.gang.local_rank == 0:
             self._announce_part(number, int(step), directory, parts)
         self._counts.checkpoints = number
-        self._due.on_saved(int(step))
+        self._due.on_saved(int(step), self._far(int(step)))
 
     def close(self) -> None:
         """Hand over what was announced."""
         if self._channel and not self._channel.closed:
             self._channel.close()
+
+    def _far(self, step: int) -> float | None:
+        """How far the training is, in the unit of the period; None where that was not reported yet."""
+        if self._unit == "batches":
+            return step
+        return time.monotonic() / 60 if self._unit == "minutes" else self._reported
 
     def _discard(self, directory: Path) -> None:
         """Remove what a failed block wrote; in a gang, others may still be writing beside it."""

@@ -8,22 +8,29 @@ class Due:
     """What rank 0 knows of it.
 
     Args:
-        policy: `best`: a validation better than all before it in this run makes one due; `all`: every one; `none`: none does.
-        period_steps: As far as it may train without a checkpoint; None for any distance.
+        policy: `best`: a validation better than all before it in the trial makes one due; `all`: every one; `none`: none does.
+        period: As far as it may train without a checkpoint, in whatever the calls below say how far it is; None for any distance.
         metric: The searcher's; without one every validation counts as better.
         smaller_is_better: Which way it goes.
+        best: The metric's best in the trial's runs before this one, as far as that goes on from them; None without any.
     """
 
     def __init__(
-        self, policy: str, period_steps: int | None, metric: str, *, smaller_is_better: bool
+        self,
+        policy: str,
+        period: float | None,
+        metric: str,
+        *,
+        smaller_is_better: bool,
+        best: float | None = None,
     ) -> None:
         self._asks_validations = policy != "none"
         self._is_best_only = policy == "best"
-        self._period_steps = period_steps
+        self._period = period
         self._metric = metric
         self._sign = 1.0 if smaller_is_better else -1.0
-        self._best = math.inf
-        self._since: int | None = None
+        self._best = math.inf if best is None else self._sign * best
+        self._since: float | None = None
         self._saved: int | None = None
         self._is_wanted = False
 
@@ -36,25 +43,25 @@ class Due:
         if self._asks_validations and (is_best or not self._is_best_only):
             self._is_wanted = True
 
-    def on_saved(self, step: int) -> None:
-        """A checkpoint of this step is complete."""
-        self._since = self._saved = step
+    def on_saved(self, step: int, far: float | None) -> None:
+        """A checkpoint of this step is complete; the trial is so far, None where that is not known."""
+        self._since, self._saved = far, step
         self._is_wanted = False
 
-    def begin(self, step: int) -> None:
+    def begin(self, far: float | None) -> None:
         """Count the period from there, unless a checkpoint or an earlier call has begun it."""
         if self._since is None:
-            self._since = step
+            self._since = far
 
     def may_be_due(self, *, is_validated: bool) -> bool:
         """Whether it needs a look at all; by the experiment's config alone, so that ranks need not ask each other where it does not."""
-        return self._period_steps is not None or (is_validated and self._asks_validations)
+        return self._period is not None or (is_validated and self._asks_validations)
 
-    def is_due(self, step: int, *, is_ending: bool) -> bool:
+    def is_due(self, step: int, far: float | None, *, is_ending: bool) -> bool:
         """Whether a checkpoint of this step is due; at the end, whenever something was trained since the last."""
-        return step != self._saved and (is_ending or self._is_wanted or self._is_overdue(step))
+        return step != self._saved and (is_ending or self._is_wanted or self._is_overdue(far))
 
-    def _is_overdue(self, step: int) -> bool:
-        if self._period_steps is None or self._since is None:
+    def _is_overdue(self, far: float | None) -> bool:
+        if self._period is None or self._since is None or far is None:
             return False
-        return step - self._since >= self._period_steps
+        return far - self._since >= self._period

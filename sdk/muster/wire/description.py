@@ -12,7 +12,7 @@ from muster.wire.frames import Json
 class TrialFile:
     """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
 
-    `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`.
+    `best`: the metric's best in the trial's runs before this one, as far as it goes on from them. `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`.
     """
 
     socket: str
@@ -33,6 +33,8 @@ class TrialFile:
     smaller_is_better: bool = True
     checkpoint_policy: str = "best"
     checkpoint_period: int | None = None
+    checkpoint_period_unit: str = "batches"
+    best: float | None = None
 
 
 def read_trial_file(path: str) -> TrialFile:

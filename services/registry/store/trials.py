@@ -133,6 +133,12 @@ async def save_resumption(
     await Driver.of(connection).fetch(_RESUME_RUN, run, resumed_from, restored)
 
 
+async def load_best(connection: AsyncConnection, trial: UUID) -> float | None:
+    """The searcher's metric at its best in the trial's validations, without those that a later run makes again; None without any."""
+    found: float | None = await connection.scalar(_BEST, {"trial": trial})
+    return found
+
+
 async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID, int]) -> None:
     """Supersede the points of runs beyond a step, in marks and summaries too. The trial is locked.
 
@@ -198,6 +204,16 @@ FROM registry.runs WHERE trial = $1 ORDER BY number FOR NO KEY UPDATE
 """
 _STALE_RUNS = "UPDATE registry.runs SET is_stale = true WHERE id = ANY($1::uuid[]) AND NOT is_stale"
 _STALE_MARKS = "UPDATE registry.marks SET is_stale = true WHERE run = ANY($1::uuid[]) AND NOT is_stale"
+_BEST = text(
+    """
+    SELECT CASE WHEN bool_and(t.smaller_is_better) THEN min(found.value) ELSE max(found.value) END
+    FROM registry.trials t
+    JOIN registry.validations v ON v.trial = t.id
+    JOIN registry.runs r ON r.id = v.run
+    CROSS JOIN LATERAL (SELECT (v.values ->> t.metric)::float8 AS value) found
+    WHERE t.id = :trial AND found.value <> 'NaN' AND (r.superseded_after IS NULL OR v.step <= r.superseded_after)
+    """
+)
 _BOUND_MARKS = text(
     "UPDATE registry.marks m SET superseded_after = b.step"
     " FROM unnest(CAST(:runs AS uuid[]), CAST(:steps AS bigint[])) AS b(run, step) WHERE m.run = b.run"

@@ -7,9 +7,10 @@ import pytest
 from muster.errors import Rejected
 from shared.ids import new_id
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
-from tests.integration.registry.messages import report
+from tests.integration.registry.messages import report, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform
 from tests.integration.registry.uploads import FILES, events, fetch, save
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -54,6 +55,27 @@ async def test_a_step_that_a_later_run_reports_again_counts_once_as_the_later_sa
         one for one in (await around.ask(GetSummaries(trial_id=run.trial))).metrics if one.name == "loss"
     )
     assert (loss.count, loss.min, loss.max, loss.last, loss.last_step) == (30, 1.0, 30.0, 30.0, 30)
+
+
+async def test_a_run_hears_what_was_best_in_all_that_it_goes_on_from(around: Platform) -> None:
+    """Without what it makes again, and without what is no number; a trial that only starts from it begins anew."""
+    run = around.scheduler.grant()
+    await around.publish("searcher", wanted(run, smaller_is_better=False, metric="accuracy"))
+    metrics = "SELECT count(*) FROM registry.trials WHERE id = $1 AND metric = 'accuracy'"
+
+    async def is_known() -> bool:
+        return bool(await around.count(metrics, run.trial))
+
+    await eventually(is_known)
+    found = {10: 0.5, 20: 0.7, 30: float("nan"), 40: 0.6, 50: 0.9}
+    validations = [
+        validation(number, step, accuracy=value) for number, (step, value) in enumerate(found.items(), 1)
+    ]
+    await around.reports(run, 1, validations)
+    newest = await save(around, run, 1, 40)
+    following = around.scheduler.grant(run)
+    assert (await around.restore(following)).best == 0.7
+    assert (await around.restore(around.scheduler.grant(start_checkpoint=newest))).best is None
 
 
 async def test_every_member_and_every_repeat_restores_the_same(around: Platform) -> None:

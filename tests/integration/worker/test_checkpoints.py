@@ -109,7 +109,7 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
     wanted: dict[str, dict[str, object]] = {
         "best": {"checkpoint_policy": "best"},
         "largest": {"checkpoint_policy": "best", "smaller_is_better": False},
-        "period": {"checkpoint_policy": "none", "checkpoint_period": 5},
+        "period": {"checkpoint_policy": "none", "checkpoint_period": 5, "checkpoint_period_unit": "batches"},
     }
     saved = {}
     for name, spec in wanted.items():

@@ -138,6 +138,13 @@ MISTAKES = [
         "checkpoint_storage.type",
         "registry",
     ),
+    (
+        "name: digits",
+        "min_checkpoint_period: {batches: 100, minutes: 5}",
+        "invalid_value",
+        "min_checkpoint_period",
+        "batches and minutes",
+    ),
 ]
 
 

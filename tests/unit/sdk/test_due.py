@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,9 +23,9 @@ def test_validations_make_one_due_by_the_policy(policy: str, expected: list[int]
     asked = []
     for step, loss in enumerate([5.0, 6.0, 4.0, 4.0, math.nan, 3.0], start=1):
         due.on_validation({"loss": loss})
-        if due.is_due(step, is_ending=False):
+        if due.is_due(step, step, is_ending=False):
             asked.append(step)
-            due.on_saved(step)
+            due.on_saved(step, step)
     assert asked == expected
 
 
@@ -32,15 +33,22 @@ def test_what_was_best_stays_due_until_it_is_saved() -> None:
     due = Due("best", None, "accuracy", smaller_is_better=False)
     due.on_validation({"accuracy": 0.5})
     due.on_validation({"accuracy": 0.4})
-    assert due.is_due(2, is_ending=False)
-    due.on_saved(2)
+    assert due.is_due(2, 2, is_ending=False)
+    due.on_saved(2, 2)
     due.on_validation({"accuracy": 0.5, "other": 1.0})
-    assert not due.is_due(3, is_ending=False)
+    assert not due.is_due(3, 3, is_ending=False)
 
 
-@pytest.fixture
-def trial(tmp_path: Path) -> Trial:
-    """A trial without a platform, of an experiment that asks for a checkpoint every ten steps."""
+def test_the_best_is_the_trials_and_not_this_runs() -> None:
+    due = Due("best", None, "accuracy", smaller_is_better=False, best=0.8)
+    due.on_validation({"accuracy": 0.7})
+    assert not due.is_due(5, 5, is_ending=False)
+    due.on_validation({"accuracy": 0.81})
+    assert due.is_due(6, 6, is_ending=False)
+
+
+def _open(tmp_path: Path, period: int, unit: str) -> Trial:
+    """A trial without a platform, of an experiment that asks for a checkpoint by a period alone."""
     description = wire.TrialFile(
         socket="",
         size=1,
@@ -49,9 +57,16 @@ def trial(tmp_path: Path) -> Trial:
         checkpoints=str(tmp_path),
         metric="loss",
         checkpoint_policy="none",
-        checkpoint_period=10,
+        checkpoint_period=period,
+        checkpoint_period_unit=unit,
     )
     return Trial(description, load_surroundings(), None, None, Heart("", 0))
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    """It asks every ten steps."""
+    return _open(tmp_path, 10, "batches")
 
 
 def _save(trial: muster.Trial, step: int) -> None:
@@ -68,6 +83,25 @@ def test_a_period_bounds_what_a_failure_costs(trial: Trial) -> None:
             asked.append(step)
             _save(trial, step)
     assert asked == [10, 25, 35]
+
+
+def test_a_period_in_epochs_goes_by_what_the_script_reports(tmp_path: Path) -> None:
+    trial, asked = _open(tmp_path, 2, "epochs"), []
+    for step in range(1, 61):
+        if step % 10 == 0:
+            trial.report(step, epochs=step // 10)
+        if trial.should_checkpoint(step, validated=False):
+            asked.append(step)
+            _save(trial, step)
+    assert asked == [20, 40, 60]
+
+
+def test_a_period_in_minutes_goes_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 6000, 10))
+    monkeypatch.setattr("muster._trial.checkpoints.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    trial = _open(tmp_path, 5, "minutes")
+    asked = [step for step in range(1, 40) if trial.should_checkpoint(step, validated=False)]
+    assert asked == list(range(30, 40)), "until it is saved"
 
 
 def test_before_the_end_what_is_not_saved_is(trial: Trial) -> None:

@@ -14,7 +14,7 @@ from shared.ids import CheckpointId, RunId
 from shared.messages.checkpoints import Restored
 from shared.messages.files import FileEntry, FileLink
 from worker.files.cache import FileCache
-from worker.files.restore import Restorer
+from worker.files.restore import Latest, Restorer
 from worker.files.space import CacheSpace
 from worker.files.transfer import FILES_AT_ONCE
 
@@ -134,7 +134,7 @@ async def test_files_of_a_checkpoint_come_several_at_once_and_no_more(
     store = FakeStore()
     restorer = Restorer(open_cache(10**6), cast(Any, FakeRegistry(links)), cast(Any, store))
     target = tmp_path / "latest"
-    assert await restorer.restore(RUN, TENANT, target, is_gang=False, say=lambda text: None) == target
+    assert await restorer.restore(RUN, TENANT, target, is_gang=False, say=lambda text: None) == Latest(target)
     assert store.most == FILES_AT_ONCE
     found = {path.relative_to(target).as_posix(): path.read_text() for path in target.rglob("state")}
     assert found == {link.path: link.url for link in links}
