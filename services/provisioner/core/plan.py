@@ -78,7 +78,8 @@ def on_ordered(instance: Instance, now: datetime) -> Instance:
 
 
 def on_started_again(instance: Instance, now: datetime) -> Instance:
-    """Its worker had ended and was started again, which counts as an attempt until it has lasted."""
+    """Its worker had ended and was started again, which counts as an attempt until it has lasted. One that lasted was mostly seen to
+    (`_has_lasted`), and then has no `retry_at`; if it was not, it ended long after it could have been started again."""
     has_lasted = instance.retry_at is None or now - instance.retry_at > LASTS
     attempts = 1 if has_lasted else instance.attempts + 1
     return _given_time(_put_off(instance, attempts, now, instance.reason), now)
@@ -117,7 +118,16 @@ def _seen(one: Instance, world: World, now: datetime) -> Instance:
         return moved(one, Trigger.FAIL, now, "its worker did not join in time")
     if one.state is State.LAUNCHING and presence is Presence.RUNNING:
         return moved(one, Trigger.APPEARED, now)
+    if presence is Presence.RUNNING and _has_lasted(one, now):
+        return replace(one, attempts=0, retry_at=None, version=one.version + 1)
     return one
+
+
+def _has_lasted(one: Instance, now: datetime) -> bool:
+    """Whether it runs well after starts that did not last: when it ends again that is the first time, and nothing is waited for."""
+    if one.retry_at is None or one.silent_since is not None:
+        return False
+    return now - (one.retry_at - pause_after(one.attempts)) > LASTS
 
 
 def _is_settled(one: Instance, now: datetime) -> bool:

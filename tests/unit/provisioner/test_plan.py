@@ -116,6 +116,17 @@ def test_a_worker_that_has_lasted_begins_anew() -> None:
     assert tired.attempts == 1
 
 
+def test_a_worker_that_ran_well_in_between_is_started_again_at_once() -> None:
+    tired = on_started_again(instance(1, attempts=6, retry_at=NOW), NOW)
+    assert (tired.attempts, tired.retry_at) == (7, NOW + seconds(60))
+    assert not look(tired, RUNNING, NOW + seconds(4)).moves, "it may still be about to end"
+    ((before, well),) = look(tired, RUNNING, NOW + seconds(6)).moves
+    assert before == tired
+    assert not look(well, RUNNING, NOW + seconds(7)).moves, "that is told once"
+    assert look(well, STOPPED, NOW + seconds(20)).starts == (well,)
+    assert on_started_again(well, NOW + seconds(20)).attempts == 1
+
+
 def test_an_order_that_failed_is_repeated_for_the_same_instance() -> None:
     one = on_not_done(instance(1, S.WANTED), NOW, "the disk is full")
     assert one.reason == "the disk is full"
