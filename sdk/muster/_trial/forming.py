@@ -45,9 +45,9 @@ class Forming:
         from muster._trial.gang import Gang
         from muster._trial.horovod import HorovodExchange
 
-        told = self._seat.wait(TOLD_WITHIN_S)
         if hvd.is_initialized():
-            hvd.shutdown()
+            hvd.shutdown()  # first: in a broken gang the others wait for this rank's answer until its connections close
+        told = self._seat.wait(TOLD_WITHIN_S)
         if isinstance(told, wire.Leave):
             raise SystemExit(0)
         obey(told.variables)
@@ -59,10 +59,12 @@ class Forming:
 
 
 def take_seat(surroundings: Surroundings) -> Forming | None:
-    """Let this run be resized while it trains; None where it has a fixed size, or no platform."""
+    """Let this run be resized while it trains; None where its size is fixed, it meets by anything but Horovod, or there is no platform."""
     if not surroundings.generation:
         return None
-    # A connection of its own: only rank 0 has the others, and every rank must hear.
     description = wire.read_trial_file(surroundings.trial_path)
+    if description.distributed != "horovod":
+        return None
+    # A connection of its own: only rank 0 has the others, and every rank must hear.
     generation = 0 if surroundings.stands_by else surroundings.generation
     return Forming(Seat(description.socket, surroundings.token, surroundings.local_rank, generation))

@@ -1,25 +1,17 @@
 """A training whose number of ranks may change while it goes on: those that stay keep process and state."""
 
-import sys
-import time
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from muster._trial.forming import take_seat
-from muster.elastic.averaging import Averaged
-from muster.elastic.state import copied, from_first
+from muster.elastic.resizing import Resizing
 from muster.elastic.training import Elastic
-from muster.errors import Rejected
 
 if TYPE_CHECKING:
     import torch
 
     from muster import Trial
-    from muster._trial.gang import Gang
-
-COMMIT_PART = 0.02
-"""Of the time goes into the copies to which a broken gang goes back."""
+    from muster._trial.averaging import Averaging
 
 
 class Stateful(Protocol):
@@ -95,10 +87,8 @@ class Training:
         self._also = dict(also or {})
         self._chooses = max_batch_size is not None
         self._lr_power = lr_power
-        self._averaging = Averaged(trial, model.named_parameters(), optimizer)
-        self._commits = _Commits()
-        self._has_joined = self._has_begun = False
-        trial._forming = self._forming = take_seat(trial._surroundings)
+        self._averaging = _average_before_steps(trial, model, optimizer)
+        self._resizing = Resizing(trial, self)
 
     @property
     def samples(self) -> int:
@@ -109,21 +99,7 @@ class Training:
 
         It returns early when the training is to stop: then `trial.should_stop()` is True; save, and return.
         """
-        while True:
-            try:
-                if not self._has_joined and self._trial.should_stop():
-                    return
-                if self._forming and self._forming.is_due:
-                    self._join()
-                elif not self._has_begun and self._trial._gang:
-                    self._share(self._trial._gang)
-            except _broken() as error:
-                self._recover(error)
-            if self.number >= until:
-                return
-            self._has_joined, self._has_begun = False, True
-            if self._forming and self._trial.rank == 0:
-                self._commits.keep(self.state_dict)
+        while self._resizing.may_go_on() and self.number < until:
             yield Step(self)
 
     def state_dict(self) -> dict[str, Any]:
@@ -145,46 +121,16 @@ class Training:
         for name, part in self._also.items():
             part.load_state_dict(state["also"][name])
 
-    def _join(self) -> None:
-        """The gang forms anew, and begins with one state."""
-        assert self._forming is not None
-        began = time.monotonic()
+    def drop_gradients(self) -> None:
+        """A step was not finished: its gradients count nowhere. It is called where that is so, by itself."""
         self._averaging.reset()
-        with self._trial._heart.busy():
-            gang = self._forming.join()
-        before, self._has_joined = self._trial.size, True
-        self._trial._take_gang(gang)
-        self._share(gang)
+        self._optimizer.zero_grad()
+
+    def on_resized(self) -> None:
+        """The ranks are others: so is each one's part of the batch. It is called where that is so, by itself."""
         self.elastic.on_resized()
         if self._chooses:
             self.elastic.choose_batch()
-        if gang.rank == 0:
-            text = f"muster: the gang has {gang.size} ranks (before: {before}) from step {self.number + 1} on"
-            print(f"{text}; {time.monotonic() - began:.3f} s", file=sys.stderr, flush=True)
-
-    def _share(self, gang: "Gang") -> None:
-        """Rank 0's state is everybody's."""
-        state = from_first(gang, self.state_dict() if gang.rank == 0 else None)
-        if gang.rank != 0:
-            self.load_state_dict(state)
-
-    def _recover(self, error: BaseException) -> None:
-        """A rank was lost: what is left of the gang goes on from rank 0's last copy."""
-        if self._forming is None:
-            raise error
-        print(
-            f"muster: the gang broke in step {self.number + 1}: {str(error)[:200]}",
-            file=sys.stderr,
-            flush=True,
-        )
-        self._averaging.reset()
-        self._optimizer.zero_grad()
-        if self._trial.rank == 0:
-            self.load_state_dict(self._commits.last)
-        try:
-            self._join()
-        except Rejected as untold:
-            raise error from untold
 
 
 class Step:
@@ -219,39 +165,23 @@ class Step:
         training = self._training
         for group, rate in zip(training._optimizer.param_groups, self._rates, strict=False):
             group["lr"] = rate
-        if error is None:
+        if error is not None:
+            return training._resizing.undo(error)
+        with training._resizing.step():
             if training._chooses:
                 training.elastic.after_step()
             training.number = self.number
-            return False
-        if isinstance(error, _broken()):
-            training._recover(error)
-            return True
         return False
 
 
-class _Commits:
-    """Copies of the state in memory, as often as a fiftieth of the time allows."""
+def _average_before_steps(
+    trial: "Trial", model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
+) -> "Averaging":
+    """Have `optimizer.step()` wait until each gradient is the mean of all ranks'."""
+    from muster._trial.averaging import Averaging, check_unwrapped
 
-    def __init__(self) -> None:
-        self.last: Any = None
-        self._due_at = 0.0
-
-    def keep(self, state: Any) -> None:
-        """Copies what `state()` returns, when it is time."""
-        began = time.monotonic()
-        if began < self._due_at and self.last is not None:
-            return
-        self.last = copied(state())
-        ended = time.monotonic()
-        self._due_at = ended + (ended - began) / COMMIT_PART
-
-
-def _broken() -> type[BaseException]:
-    """What a rank meets when another one is gone; without Horovod nothing is."""
-    exceptions = sys.modules.get("horovod.common.exceptions")
-    return exceptions.HorovodInternalError if exceptions else _Never
-
-
-class _Never(BaseException):
-    """Nobody raises it."""
+    check_unwrapped(optimizer)
+    averaging = Averaging(trial, model.named_parameters())
+    optimizer.register_step_pre_hook(lambda *_: averaging.finish())
+    optimizer.register_step_post_hook(lambda *_: averaging.reset())
+    return averaging

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Gradients(Protocol):
-    """What a training needs of its gang. The ranks begin with rank 0's model."""
+    """What a training needs of its gang, whose ranks begin with rank 0's model."""
 
     @property
     def model(self) -> nn.Module:
@@ -32,9 +32,13 @@ class Gradients(Protocol):
         """Return when every parameter's gradient is the average of all ranks'."""
         ...
 
+    def drop(self) -> None:
+        """A step was not finished: nothing of it is on its way any more."""
+        ...
+
 
 def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
-    """Return what exchanges the gradients of this trial's gang, as `optimizations` say: nothing, torch.distributed or Horovod.
+    """Return what exchanges the gradients of this trial's gang, as `optimizations` say: torch.distributed or Horovod.
 
     Raises:
         Rejected: `optimizations` ask for steps of several passes, which here are the Trainer's to make.
@@ -47,23 +51,9 @@ def join_gradients(trial: "Trial", model: nn.Module) -> Gradients:
             place="optimizations.aggregation_frequency",
             hint=f"leave it out; for the same effect, give the loader batches {told.passes} times as large, and Trainer(accumulate={told.passes})",
         )
-    if trial.size == 1:
-        return _Alone(model)
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
+    if trial.size > 1 and torch.distributed.is_available() and torch.distributed.is_initialized():
         return _Distributed(model, told)
-    return _Horovod(model, told)
-
-
-class _Alone:
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-
-    @contextmanager
-    def during(self, is_last: bool) -> Iterator[None]:
-        yield
-
-    def finish(self) -> None:
-        return
+    return _Averaged(trial, model, told)
 
 
 class _Distributed:
@@ -85,29 +75,25 @@ class _Distributed:
     def finish(self) -> None:
         return
 
+    def drop(self) -> None:
+        return
 
-class _Horovod:
-    """Horovod, fed as each gradient becomes complete: it exchanges while the backward pass goes on."""
 
-    def __init__(self, model: nn.Module, told: Told) -> None:
-        import horovod.torch as hvd
+class _Averaged:
+    """Averaged by Horovod as each becomes complete, while the backward pass goes on, with any number of ranks; one has nothing to do."""
 
+    def __init__(self, trial: "Trial", model: nn.Module, told: Told) -> None:
         self.model = model
-        self._averaging = Averaging(model.named_parameters(), told.compresses)
-        self._is_last = False
-        hvd.broadcast_parameters(model.state_dict(), root_rank=0)
-        for parameter in self._averaging.parameters:
-            parameter.register_post_accumulate_grad_hook(self._on_gradient)  # type: ignore[no-untyped-call]
+        self._averaging = Averaging(trial, model.named_parameters(), told.compresses)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:
-        self._is_last = is_last
+        self._averaging.is_awaited = is_last
         yield
 
     def finish(self) -> None:
         self._averaging.finish()
         self._averaging.reset()
 
-    def _on_gradient(self, parameter: torch.Tensor) -> None:
-        if self._is_last:
-            self._averaging.send(parameter)
+    def drop(self) -> None:
+        self._averaging.reset()

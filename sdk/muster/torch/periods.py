@@ -34,6 +34,10 @@ class Progress:
     epoch: int
     is_at_epochs_end: bool
 
+    def after_batch(self, epoch: int, is_at_epochs_end: bool) -> "Progress":
+        """One batch further."""
+        return Progress(self.step + 1, epoch, is_at_epochs_end)
+
     def has_reached(self, period: Period) -> bool:
         """Whether so much was trained."""
         return (self.step if period.unit == "batches" else self.epoch) >= period.count
@@ -43,6 +47,9 @@ class Progress:
         if period.unit == "batches":
             return self.step % period.count == 0
         return self.is_at_epochs_end and self.epoch % period.count == 0
+
+
+START = Progress(0, 0, is_at_epochs_end=False)
 
 
 def batches(count: int) -> Period:

@@ -53,8 +53,9 @@ class Shares:
     """
 
     def __init__(self, loader: Loader, place: Place, passes: int = 1) -> None:
-        _check(loader, place.size)
+        _check(loader)
         self._loader, self._place, self._passes = loader, place, passes
+        self.check_ranks()
         self.epoch = 0
         self._batch = 0
 
@@ -75,6 +76,22 @@ class Shares:
         """Yield every part of every batch, as a validation needs them."""
         for parts in self._load(self._order()):
             yield from parts
+
+    def check_ranks(self) -> None:
+        """Refuse more ranks than a batch has samples for.
+
+        Raises:
+            Rejected: There are too many.
+        """
+        size, length = self._place.size, len(self._loader.dataset)  # type: ignore[arg-type]
+        fewest = min(self._loader.batch_size or size, length)
+        if fewest < size:
+            raise Rejected(
+                "batch_too_small",
+                f"a batch of {fewest} samples cannot be shared by {size} ranks",
+                hint="give the loader a batch_size of at least one sample for each slot",
+                place="batch_size",
+            )
 
     def state_dict(self) -> dict[str, int]:
         """Where it stands."""
@@ -113,7 +130,7 @@ class Shares:
             yield Part(next(contents), len(part), weight, number == len(parts))
 
 
-def _check(loader: Loader, size: int) -> None:
+def _check(loader: Loader) -> None:
     if isinstance(loader.dataset, IterableDataset) or loader.batch_sampler is None:
         raise Rejected(
             "loader_unshared",
@@ -125,14 +142,6 @@ def _check(loader: Loader, size: int) -> None:
             "loader_sharded",
             "the batches of this loader are one rank's already; the Trainer shares them itself",
             hint="leave its DistributedSampler out",
-        )
-    fewest = min(loader.batch_size or size, len(loader.dataset))  # type: ignore[arg-type]
-    if fewest < size:
-        raise Rejected(
-            "batch_too_small",
-            f"a batch of {fewest} samples cannot be shared by {size} ranks",
-            hint="give the loader a batch_size of at least one sample for each slot",
-            place="batch_size",
         )
 
 

@@ -1,7 +1,7 @@
 """A training loop for people who bring a model, data and two functions; everything that makes it a trial is done here.
 
-`shares` says what each rank takes of a batch, `gradients` how ranks come to the same ones, `periods` what is due when,
-`state` what a checkpoint holds.
+`shares` says what each rank takes of a batch, `gradients` how ranks come to the same ones, `periods` what is due when, `course` where
+the training stands, and `muster.elastic.resizing` how it lives through a change of its ranks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -12,12 +12,14 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from muster._trial.averaging import check_unwrapped
+from muster.elastic.resizing import Resizing
 from muster.errors import Rejected
+from muster.torch.course import Course
 from muster.torch.gradients import join_gradients
 from muster.torch.means import Means
-from muster.torch.periods import Period, Progress, batches, epochs
+from muster.torch.periods import START, Period, Progress, batches, epochs
 from muster.torch.shares import Loader, Part, Shares
-from muster.torch.state import TrainingState
 
 if TYPE_CHECKING:
     from muster import Trial
@@ -43,9 +45,12 @@ class Trainer:
     A batch of the loader is what all ranks train together in one step: each takes a part of it, so that a run on twelve slots takes the
     same steps as a run on one. `accumulate` cuts that part again, where it is too large for the memory.
 
+    On a number of slots that changes (`slots_per_trial: {min: 1, max: 12}`, by Horovod) it is resized between two steps: the ranks that stay
+    keep process and state, those that join get rank 0's, and a lost one costs the steps since rank 0's last copy in memory.
+
     Attributes:
         device: Where the model is and batches go: this rank's GPU, else the CPU.
-        progress: How far it is.
+        progress: How far the last `fit` is, or came.
     """
 
     def __init__(
@@ -69,7 +74,11 @@ class Trainer:
             precision: Of the forward pass: `bf16` and `fp16` by autocast, `fp16` with scaled losses.
             accumulate: Forward and backward passes for one step.
             clip_norm: The largest norm of all gradients together.
+
+        Raises:
+            Rejected: An option makes no sense, or `trial.distribute` has wrapped the optimizer.
         """
+        check_unwrapped(optimizer)
         if precision not in _PRECISIONS:
             known = ", ".join(_PRECISIONS)
             raise Rejected("precision_unknown", f"{precision!r} is none of {known}", place="precision")
@@ -85,7 +94,11 @@ class Trainer:
         self._model.to(self.device)
         self._scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "fp16")
         self._gradients = join_gradients(trial, model)
-        self.progress = Progress(0, 0, is_at_epochs_end=False)
+        self._course: Course | None = None
+
+    @property
+    def progress(self) -> Progress:
+        return self._course.progress if self._course else START
 
     def train_step(self, model: nn.Module, batch: Any) -> torch.Tensor | Metrics:
         """The loss of a batch; what a subclass may override."""
@@ -127,43 +140,57 @@ class Trainer:
         """
         shares = Shares(train, self._trial, self._accumulate)
         held_out = Shares(validation, self._trial) if validation else None
-        state = self._state(shares)
-        self._resume(state, shares)
-        saved_at = self.progress.step
+        course = self._begin(shares)
+        resizing = Resizing(self._trial, course)
         found: dict[str, float] = {}
         means = Means()
-        for parts in self._batches(shares, until):
-            self._train(parts, means)
-            self.progress = Progress(self.progress.step + 1, shares.epoch, shares.is_at_epochs_end)
-            now = self.progress
-            is_over = now.has_reached(until)
-            if self._scheduler and now.is_due(self._schedule_every):
-                self._scheduler.step()
-            if now.is_due(report_every):
-                self._trial.report(now.step, **means.take())
-            is_validated = held_out is not None and (is_over or now.is_due(validate_every))
-            if held_out is not None and is_validated:
-                found = self._validate(held_out)
-            if is_over or self._is_save_due(checkpoint_every, is_validated):
-                self._save(state)
-                saved_at = now.step
-            if self._trial.should_stop():
-                break
-        if saved_at != self.progress.step:
-            self._save(state)
+        for parts in self._batches(resizing, shares, until):
+            with resizing.step():
+                self._train(parts, means)
+                course.progress = now = self.progress.after_batch(shares.epoch, shares.is_at_epochs_end)
+                is_over = now.has_reached(until)
+                if self._scheduler and now.is_due(self._schedule_every):
+                    self._scheduler.step()
+                if now.is_due(report_every):
+                    self._trial.report(now.step, **means.take())
+                is_validated = held_out is not None and (is_over or now.is_due(validate_every))
+                if held_out is not None and is_validated:
+                    found = self._validate(held_out)
+                if is_over or self._is_save_due(checkpoint_every, is_validated):
+                    course.save()
+        course.save()
         return found
+
+    def _begin(self, shares: Shares) -> Course:
+        """Where the latest checkpoint is, or at the beginning."""
+        parts: dict[str, Any] = {"model": self._model, "data": shares}
+        if self._scheduler:
+            parts["scheduler"] = self._scheduler
+        if self._scaler.is_enabled():
+            parts["scaler"] = self._scaler
+        course = Course(self._trial, self._optimizer, self._gradients, **parts)
+        course.progress = self.progress
+        course.resume()
+        self._course = course
+        return course
 
     def _is_save_due(self, every: Period | None, is_validated: bool) -> bool:
         if every:
             return self.progress.is_due(every)
         return self._trial.should_checkpoint(self.progress.step, validated=is_validated)
 
-    def _batches(self, shares: Shares, until: Period) -> Iterator[Iterator[Part]]:
-        while not self.progress.has_reached(until):
-            for parts in shares:
-                yield parts
-                if self.progress.has_reached(until):
-                    return
+    def _batches(self, resizing: Resizing, shares: Shares, until: Period) -> Iterator[Iterator[Part]]:
+        """Yield this rank's parts of batch after batch, until so much is trained or the trial should stop."""
+        coming: Iterator[Iterator[Part]] = iter(())
+        formed = 0
+        while resizing.may_go_on() and not self.progress.has_reached(until):
+            if resizing.formed != formed:  # what was loaded ahead is another rank's part now
+                coming, formed = iter(()), resizing.formed
+            parts = next(coming, None)
+            if parts is None:
+                coming = iter(shares)
+                parts = next(coming)
+            yield parts
 
     def _train(self, parts: Iterator[Part], means: Means) -> None:
         self._model.train()
@@ -192,31 +219,6 @@ class Trainer:
         found = means.take(self._trial._gang)
         self._trial.validate(self.progress.step, **{"epochs": float(self.progress.epoch), **found})
         return found
-
-    def _state(self, shares: Shares) -> TrainingState:
-        parts: dict[str, Any] = {"model": self._model, "optimizer": self._optimizer, "data": shares}
-        if self._scheduler:
-            parts["scheduler"] = self._scheduler
-        if self._scaler.is_enabled():
-            parts["scaler"] = self._scaler
-        return TrainingState(self._trial, **parts)
-
-    def _save(self, state: TrainingState) -> None:
-        with self._trial.checkpoint(self.progress.step) as folder:
-            state.save(folder, step=self.progress.step, hparams=dict(self._trial.hparams))
-
-    def _resume(self, state: TrainingState, shares: Shares) -> None:
-        given = [
-            {name: value for name, value in group.items() if name != "params"}
-            for group in self._optimizer.param_groups
-        ]
-        saved = state.load(self._trial.latest_checkpoint)
-        if not saved:
-            return
-        if saved["hparams"] != dict(self._trial.hparams):
-            for group, settings in zip(self._optimizer.param_groups, given, strict=True):
-                group.update(settings)
-        self.progress = Progress(int(saved["step"]), shares.epoch, shares.is_at_epochs_end)  # type: ignore[arg-type]
 
     def _autocast(self) -> torch.autocast:
         is_less = self._precision is not torch.float32

@@ -1,22 +1,23 @@
-"""A training that can be resized while it trains: each step reports how many ranks took part in it, and which process rank 0 is."""
+"""A training that is resized while it trains, though its script says nothing of it: each step reports how many ranks there are, and which process rank 0 is."""
 
 import os
 import time
 
 import torch
+from torch.utils.data import DataLoader
 
 import muster
-import muster.elastic
+from muster.torch import Trainer, batches
+
+
+def train_step(model, batch):
+    time.sleep(0.05 * len(batch))
+    return {"loss": model(batch).pow(2).mean(), "ranks": trial.size, "pid": os.getpid()}
+
 
 trial = muster.trial()
 torch.manual_seed(trial.seed)
 model = torch.nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-training = muster.elastic.Training(trial, model, optimizer, batch_size=4)
-for step in training.steps(100_000):
-    with step:
-        optimizer.zero_grad()
-        model(torch.ones(step.samples, 4)).pow(2).mean().backward()
-        optimizer.step()
-        time.sleep(0.05 * step.samples)
-        trial.report(step.number, loss=1.0, ranks=trial.size, pid=os.getpid())
+loader = DataLoader(torch.ones(64, 4), 4)
+Trainer(trial, model, optimizer, train_step).fit(loader, until=batches(100_000), report_every=batches(1))

@@ -21,6 +21,7 @@ class Remembering:
     local_rank: int = 0
     size: int = 1
     seed: int = 7
+    generation: int = 0
     _gang: None = None
     optimizations: dict[str, Json] = field(default_factory=dict)
     reported: dict[int, dict[str, float]] = field(default_factory=dict)
@@ -30,6 +31,10 @@ class Remembering:
 
     @property
     def _description(self) -> "Remembering":
+        return self
+
+    @property
+    def _surroundings(self) -> "Remembering":
         return self
 
     def report(self, step: int, **metrics: float) -> None:

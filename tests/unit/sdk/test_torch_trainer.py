@@ -106,7 +106,7 @@ def test_a_resumed_training_is_the_unbroken_one_to_the_last_bit(
     """Stopped at an epoch's end or in its middle; dropout, momentum and the order of samples go on where they were."""
     unbroken = Training(trial("unbroken"), **options)
     unbroken.trainer.fit(unbroken.train, until=batches(12))
-    stopped = trial("stopped", stop_at=cut)
+    stopped = trial("stopped", stop_at=cut + 1)  # it asks before the first batch too
     before = Training(stopped, **options)
     before.trainer.fit(before.train, until=batches(12))
     assert stopped.saved == [cut]

@@ -1,0 +1,156 @@
+"""How a training lives through a change of its ranks, whatever its loop is: `muster.elastic.Training` and `muster.torch.Trainer` both do so by this."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from muster._trial.forming import take_seat
+from muster.elastic.state import copied, from_first
+from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster import Trial
+    from muster._trial.gang import Gang
+
+COMMIT_PART = 0.02
+"""Of the time goes into the copies to which a broken gang goes back."""
+
+
+class Resizable(Protocol):
+    """What a training must be able to do between two steps."""
+
+    @property
+    def number(self) -> int:
+        """Steps taken so far."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that its next step depends on and that is alike on all ranks."""
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from there."""
+
+    def drop_gradients(self) -> None:
+        """Forget those of a step that was not finished, wherever they are."""
+
+    def on_resized(self) -> None:
+        """The ranks are others than before, and all have one state."""
+
+
+class Resizing:
+    """Brings rank 0's state to every rank that begins or joins, and to all that are left when one is lost.
+
+    From its making on the run counts as one that can be resized while it trains, where it is elastic; so make it last before the first step.
+
+    Attributes:
+        formed: How often the gang has formed anew.
+    """
+
+    def __init__(self, trial: "Trial", training: Resizable) -> None:
+        self.formed = 0
+        self._trial, self._training = trial, training
+        self._commits = _Commits()
+        self._has_joined = self._has_begun = False
+        trial._forming = self._forming = take_seat(trial._surroundings)
+
+    def may_go_on(self) -> bool:
+        """Say whether there may be another step, after the gang has formed anew where that is due. Collective, before each step.
+
+        False: `trial.should_stop()` has said so; save, and return.
+        """
+        with self.step():
+            # Who has just joined was not there when the others asked.
+            if not self._has_joined and self._trial.should_stop():
+                return False
+            if self._forming and self._forming.is_due:
+                self._join()
+            elif not self._has_begun and self._trial._gang:
+                self._share(self._trial._gang)
+        self._has_joined, self._has_begun = False, True
+        if self._forming and self._trial.rank == 0:
+            self._commits.keep(self._training.state_dict)
+        return True
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Within it a lost rank is no error: what was done since rank 0's last copy is undone, by those that are left."""
+        try:
+            yield
+        except _broken() as error:
+            self._recover(error)
+
+    def undo(self, error: BaseException) -> bool:
+        """As `step` does where the error is a lost rank's; say whether it was."""
+        if not isinstance(error, _broken()):
+            return False
+        self._recover(error)
+        return True
+
+    def _join(self) -> None:
+        """The gang forms anew, and begins with one state."""
+        assert self._forming is not None
+        began = time.monotonic()
+        self._training.drop_gradients()
+        with self._trial._heart.busy():
+            gang = self._forming.join()
+        before, self._has_joined = self._trial.size, True
+        self._trial._take_gang(gang)
+        self._share(gang)
+        self.formed += 1
+        self._training.on_resized()
+        if gang.rank == 0:
+            text = (
+                f"the gang has {gang.size} ranks (before: {before}) from step {self._training.number + 1} on"
+            )
+            _say(f"{text}; {time.monotonic() - began:.3f} s")
+
+    def _share(self, gang: "Gang") -> None:
+        """Rank 0's state is everybody's."""
+        state = from_first(gang, self._training.state_dict() if gang.rank == 0 else None)
+        if gang.rank != 0:
+            self._training.load_state_dict(state)
+
+    def _recover(self, error: BaseException) -> None:
+        """A rank was lost: what is left of the gang goes on from rank 0's last copy."""
+        if self._forming is None or (self._trial.rank == 0 and self._commits.last is None):
+            raise error
+        _say(f"the gang broke in step {self._training.number + 1}: {str(error)[:200]}")
+        self._training.drop_gradients()
+        if self._trial.rank == 0:
+            self._training.load_state_dict(self._commits.last)
+        try:
+            self._join()
+        except Rejected as untold:
+            raise error from untold
+
+
+class _Commits:
+    """Copies of the state in memory, as often as a fiftieth of the time allows."""
+
+    def __init__(self) -> None:
+        self.last: Any = None
+        self._due_at = 0.0
+
+    def keep(self, state: Callable[[], Any]) -> None:
+        """Copies what `state()` returns, when it is time."""
+        began = time.monotonic()
+        if began < self._due_at and self.last is not None:
+            return
+        self.last = copied(state())
+        ended = time.monotonic()
+        self._due_at = ended + (ended - began) / COMMIT_PART
+
+
+def _say(text: str) -> None:
+    print(f"muster: {text}", file=sys.stderr, flush=True)
+
+
+def _broken() -> type[BaseException]:
+    """What a rank meets when another one is gone; without Horovod nothing is."""
+    exceptions = sys.modules.get("horovod.common.exceptions")
+    return exceptions.HorovodInternalError if exceptions else _Never
+
+
+class _Never(BaseException):
+    """Nobody raises it."""
