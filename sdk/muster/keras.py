@@ -3,9 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from muster._mismatch import not_written_by, of_another_model
 from muster._missing import missing
 from muster.errors import Rejected
 
@@ -65,13 +67,16 @@ class MusterCallback(keras.callbacks.Callback):
             model.jit_compile = False
 
     def on_train_begin(self, logs: Mapping[str, float] | None = None) -> None:
-        """Take the model, its optimizer and the epoch from the latest checkpoint; all ranks begin with rank 0's weights."""
+        """Take the model, its optimizer and the epoch from the latest checkpoint; all ranks begin with rank 0's weights.
+
+        Raises:
+            Rejected: The checkpoint is of another model, or not of this callback.
+        """
         model, latest = self.model, self._trial.latest_checkpoint
         if model.optimizer and not model.optimizer.built:
             model.optimizer.build(model.trainable_variables)
         if latest:
-            place = json.loads((latest / PLACE).read_text())
-            model.load_weights(latest / WEIGHTS)
+            place = _load(model, latest)
             self._step = self._saved_at = place["step"]
             self._epoch = place["epoch"]
             model._initial_epoch = self._epoch  # as keras.callbacks.BackupAndRestore does
@@ -116,6 +121,17 @@ class MusterCallback(keras.callbacks.Callback):
             if self._trial.rank == 0:
                 self.model.save_weights(folder / WEIGHTS)
                 (folder / PLACE).write_text(json.dumps({"epoch": self._epoch, "step": self._step}))
+
+
+def _load(model: Any, folder: Path) -> dict[str, int]:
+    if not (folder / PLACE).exists():
+        raise not_written_by("muster.keras.MusterCallback", folder / PLACE)
+    try:
+        model.load_weights(folder / WEIGHTS)
+    except (ValueError, KeyError, TypeError) as error:
+        raise of_another_model(f"the weights in {folder} do not fit the script's model", error) from error
+    place: dict[str, int] = json.loads((folder / PLACE).read_text())
+    return place
 
 
 class Exchange(Protocol):

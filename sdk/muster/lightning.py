@@ -1,9 +1,11 @@
 """PyTorch Lightning inside a trial: `Trainer(max_epochs=10, **muster.lightning.arguments(trial))`, nothing else changes."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from muster._mismatch import not_written_by, of_another_model
 from muster._missing import missing
 from muster.errors import Rejected
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from muster import Trial
 
 FILE = "lightning.ckpt"
+IN_TORCHS_WORDS = re.compile(r"state.dict", re.IGNORECASE)
+"""How torch speaks of a state that a model or an optimizer does not take."""
 
 
 def arguments(trial: "Trial") -> dict[str, Any]:
@@ -61,15 +65,28 @@ class MusterCallback(Callback):
     def __init__(self, trial: "Trial") -> None:
         self._trial = trial
         self._saved_at = -1
+        self._is_resuming = False
 
     def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Listen to `self.log`."""
         if stage == "fit":
+            self._is_resuming = self._trial.latest_checkpoint is not None
             trainer.loggers = [*trainer.loggers, _Reports(self._trial, trainer)]
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """What was resumed from is saved already."""
         self._saved_at = trainer.global_step
+        self._is_resuming = False
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """Say of a checkpoint that does not fit what it is.
+
+        Raises:
+            Rejected: Instead of what torch said of it.
+        """
+        if self._is_resuming and IN_TORCHS_WORDS.search(str(exception)):
+            what = f"{self._trial.latest_checkpoint} does not fit the script's {type(pl_module).__name__}"
+            raise of_another_model(what, exception) from exception
 
     def on_train_batch_end(self, trainer: Trainer, *given: Any) -> None:
         """Ask whether to stop."""
@@ -103,8 +120,17 @@ class MusterCallback(Callback):
 
 
 def latest(trial: "Trial") -> Path | None:
-    """Lightning's file in the checkpoint to resume from: the `ckpt_path` for `Trainer.fit`."""
-    return trial.latest_checkpoint / FILE if trial.latest_checkpoint else None
+    """Lightning's file in the checkpoint to resume from: the `ckpt_path` for `Trainer.fit`.
+
+    Raises:
+        Rejected: Lightning did not write that checkpoint.
+    """
+    if trial.latest_checkpoint is None:
+        return None
+    file = trial.latest_checkpoint / FILE
+    if not file.exists():
+        raise not_written_by("muster.lightning.MusterCallback", file)
+    return file
 
 
 class _Reports(Logger):

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from muster._mismatch import of_another_model
 from muster.errors import Rejected
 from muster.torch.files import read_file, write_file
 from muster.torch.generators import capture_generators, restore_generators
@@ -131,13 +132,8 @@ class TrainingState:
         try:
             self._parts[name].load_state_dict(state)
         except (RuntimeError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            reason = " ".join(str(error).split())
-            raise Rejected(
-                "checkpoint_mismatch",
-                f"{name} of {folder} does not fit the script's {type(self._parts[name]).__name__}: {reason}",
-                hint="it is a checkpoint of another model: start without it, or build the model that it is of",
-                place=name,
-            ) from error
+            what = f"{name} of {folder} does not fit the script's {type(self._parts[name]).__name__}"
+            raise of_another_model(what, error, place=name) from error
 
 
 def _own_file(folder: Path, rank: int) -> Path:

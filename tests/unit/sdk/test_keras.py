@@ -8,19 +8,21 @@ os.environ.setdefault("KERAS_BACKEND", "torch")
 
 import keras
 import numpy as np
+import pytest
 
 import muster.keras
 from muster import Trial
+from muster.errors import Rejected
 from tests.unit.sdk.remembering import Remembering
 
 
-def fit(trial: Remembering) -> Any:
+def fit(trial: Remembering, hidden: int = 0) -> Any:
     """Train three epochs of five batches."""
     keras.utils.set_random_seed(3)
     inputs = np.random.default_rng(1).normal(size=(40, 4)).astype("float32")
     wanted = inputs.sum(1)
     mine = cast(Trial, trial)
-    model = keras.Sequential([keras.layers.Dense(1)])
+    model = keras.Sequential([keras.layers.Dense(width) for width in (hidden, 1) if width])
     optimizer = muster.keras.distribute(mine, keras.optimizers.Adam(0.05))
     model.compile(optimizer=optimizer, loss="mse")
     callbacks = [muster.keras.MusterCallback(mine, report_every=2)]
@@ -60,3 +62,13 @@ def test_within_an_epoch_it_saves_what_it_learnt_and_begins_the_epoch_again(tmp_
     fit(resumed)
     assert list(resumed.validated) == [12, 17]
     assert resumed.validated[12]["epochs"] == 2
+
+
+def test_a_checkpoint_of_another_model_is_told(tmp_path: Path) -> None:
+    fit(Remembering(tmp_path), hidden=3)
+    with pytest.raises(Rejected, match="do not fit the script's model") as told:
+        fit(Remembering(tmp_path / "other", latest_checkpoint=tmp_path / "5"))
+    assert told.value.code == "checkpoint_mismatch"
+    (tmp_path / "foreign").mkdir()
+    with pytest.raises(Rejected, match="did not write this checkpoint"):
+        fit(Remembering(tmp_path / "third", latest_checkpoint=tmp_path / "foreign"))

@@ -1,5 +1,6 @@
 """PyTorch Lightning's own Trainer, with a trial that only remembers."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -31,18 +32,18 @@ class Module(LightningModule):
         return torch.optim.Adam(self.parameters(), lr=0.05)
 
 
-def fit(trial: Remembering, **options: Any) -> Module:
+def fit(trial: Remembering, module: Callable[[], Module] = Module, **options: Any) -> Module:
     """Train three epochs of five batches."""
     seed_everything(3, verbose=False)
     inputs = torch.randn(40, 4)
     data = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), 8)
     given = {"max_epochs": 3, "log_every_n_steps": 2, "accelerator": "cpu", **options}
-    module = Module()
+    made = module()
     mine = cast(Trial, trial)
     Trainer(**given, **muster.lightning.arguments(mine)).fit(
-        module, data, data, ckpt_path=muster.lightning.latest(mine)
+        made, data, data, ckpt_path=muster.lightning.latest(mine)
     )
-    return module
+    return made
 
 
 def test_it_reports_validates_and_saves(tmp_path: Path) -> None:
@@ -73,3 +74,20 @@ def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
 def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
         muster.lightning.arguments(cast(Trial, Remembering(tmp_path, size=2)))
+
+
+def test_a_checkpoint_of_another_model_is_told(tmp_path: Path) -> None:
+    trial = Remembering(tmp_path)
+    fit(trial, max_epochs=1)
+
+    class Wider(Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.line = torch.nn.Linear(4, 2)
+
+    with pytest.raises(Rejected, match=r"does not fit the script's Wider.*size mismatch for line") as told:
+        fit(Remembering(tmp_path / "other", latest_checkpoint=tmp_path / "5"), module=Wider)
+    assert told.value.code == "checkpoint_mismatch"
+    (tmp_path / "foreign").mkdir()
+    with pytest.raises(Rejected, match="did not write this checkpoint"):
+        fit(Remembering(tmp_path / "third", latest_checkpoint=tmp_path / "foreign"))
