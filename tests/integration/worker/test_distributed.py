@@ -46,9 +46,38 @@ for step in range(4):
 # The ranks' gradients are 0, 1 and 2 everywhere: their mean is 1, twice gathered over two passes each and divided by two.
 moved = (torch.tensor(first[0]) - model.weight.detach()).flatten().tolist()
 assert all(math.isclose(part, 2.0, rel_tol=1e-3) for part in moved), moved
+
+from muster.torch import Trainer, batches
+from muster.torch.exchange import average, share
+from torch.utils.data import DataLoader, TensorDataset
+means = average(trial, [torch.full((2,), float(trial.rank)), None])
+assert means[0].tolist() == [1.0, 1.0] and means[1] is None
+ranks = torch.full((2,), float(trial.rank))
+share(trial, [ranks])
+assert ranks.tolist() == [0.0, 0.0]
+
+trial._description.optimizations.clear()  # the Trainer cuts its steps itself
+def made(seed):
+    torch.manual_seed(seed)
+    model = torch.nn.Linear(2, 1)
+    return model, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+def loss(model, batch):
+    return ((model(batch[0]) - batch[1]) ** 2).mean()
+inputs = torch.arange(24.0).reshape(12, 2) / 24
+data = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), 5)  # an epoch is 5, 5 and 2 samples: too few for three ranks
+model, optimizer = made(5 + trial.rank)
+trainer = Trainer(trial, model, optimizer, loss, lambda model, batch: {"error": loss(model, batch)}, accumulate=2)
+found = trainer.fit(data, data, until=batches(4), validate_every=batches(4))
+plain, optimizer = made(5)
+for whole in (slice(0, 5), slice(5, 10)) * 2:
+    optimizer.zero_grad()
+    loss(plain, data.dataset[whole]).backward()
+    optimizer.step()
+assert torch.allclose(model.weight, plain.weight, atol=1e-5), (model.weight, plain.weight)
+assert math.isclose(found["error"], loss(plain, data.dataset[:]).item(), rel_tol=1e-3)
 if trial.rank == 0:
-    trial.report(1, moved=moved[0])
-step = 1
+    trial.report(5, moved=moved[0])
+step = 5
 while not trial.should_stop():
     step += 1
 with trial.checkpoint(step) as folder:
@@ -84,13 +113,15 @@ async def test_a_gang_does_the_same_whatever_carries_it(
         "optimizations": {"aggregation_frequency": 2, "gradient_compression": True},
     }
     run = await begin_gang(platform, platform.allocation(f"contract {distributed}", code, MEMBERS, spec=spec))
-    await eventually(lambda: platform.steps(run) == [1] or state_of(platform, run, "d1") == "exited")
+    await eventually(lambda: platform.steps(run) == [4, 5] or state_of(platform, run, "d1") == "exited")
     for name in ("d1", "d2"):
         await platform.desire(name, run.model_copy(update={"wanted": Signal.PAUSE}))
     await end_with(platform, run, "d1", "d2")
     assert platform.of("d1", run).acknowledged is Signal.PAUSE  # type: ignore[union-attr]
-    await eventually(lambda: len(platform.saved_of(run)) == 1)
-    assert [entry.path for entry in platform.saved_of(run)[0].files] == ["shard-0", "shard-1", "shard-2"]
+    await eventually(lambda: len(platform.saved_of(run)) == 2)
+    by_trainer, by_hand = ({entry.path for entry in saved.files} for saved in platform.saved_of(run))
+    assert by_trainer == {"state.pt", *(f"rank-{rank:05d}.pt" for rank in range(3))}
+    assert by_hand == {"shard-0", "shard-1", "shard-2"}
 
 
 @pytest.mark.usefixtures("two")
