@@ -40,6 +40,10 @@ class TorchExchange:
         dist.all_gather_object(found, value, group=self._group)
         return found
 
+    def leave(self) -> None:
+        """As the port says."""
+        dist.destroy_process_group(self._group)
+
     def distribute(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:

@@ -35,6 +35,9 @@ class Exchange(Protocol):
     def gather(self, value: object, name: str) -> list[object]:
         """Every rank's value, by rank. A value can be pickled."""
 
+    def leave(self) -> None:
+        """Break what is under way, and hear of nobody any more. Not collective: who waits for this rank meets an error at once."""
+
     def distribute(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:

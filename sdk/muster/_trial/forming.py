@@ -45,9 +45,9 @@ class Forming:
         from muster._trial.gang import Gang
         from muster._trial.horovod import HorovodExchange
 
-        if hvd.is_initialized():
-            hvd.shutdown()  # first: in a broken gang the others wait for this rank's answer until its connections close
         told = self._seat.wait(TOLD_WITHIN_S)
+        if hvd.is_initialized():
+            hvd.shutdown()
         if isinstance(told, wire.Leave):
             raise SystemExit(0)
         obey(told.variables)

@@ -63,6 +63,10 @@ class Gang:
         """What trains on all ranks as one, as `Trial.distribute` says."""
         return self._exchange.distribute(model, optimizer, told)
 
+    def leave(self) -> None:
+        """Another rank is lost: let those that wait for this one know. Not collective."""
+        self._exchange.leave()
+
     def bytes_from_first(self, name: str, content: bytes) -> bytes:
         """Rank 0's bytes, on every rank."""
         size = self.number(f"{name}.size", len(content))

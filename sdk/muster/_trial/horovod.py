@@ -1,5 +1,10 @@
 """The exchange of a gang by Horovod. Imported only when it is needed."""
 
+import os
+import socket
+import stat
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from muster._trial.optimizations import Told, gather_passes
@@ -18,11 +23,21 @@ class HorovodExchange:
                 f"several ranks need Horovod, which cannot be imported: {error}",
                 hint="install horovod, write `distributed: torch`, or ask for one slot per trial",
             ) from error
+        before = _open_sockets()
         if not hvd.is_initialized():
             hvd.init()
         self._hvd = hvd
+        self._sockets = _open_sockets() - before
         self.rank, self.size = int(hvd.rank()), int(hvd.size())
         self.local_rank, self.local_size = int(hvd.local_rank()), int(hvd.local_size())
+
+    def leave(self) -> None:
+        """As the port says. Horovod keeps its connections after its shutdown: where a rank is lost, those that wait not for it but for this
+        one would do so for half a minute."""
+        self._hvd.shutdown()
+        for descriptor, _ in self._sockets & _open_sockets():
+            with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as connection:
+                connection.shutdown(socket.SHUT_RDWR)
 
     def broadcast(self, tensor: Any, root: int, name: str) -> Any:
         """As the port says."""
@@ -51,3 +66,14 @@ class HorovodExchange:
         )  # Horovod begins with an empty one: what a checkpoint brought would be lost
         gather_passes(wrapped, told, lambda is_last: None)
         return model, wrapped
+
+
+def _open_sockets() -> set[tuple[int, int]]:
+    """This process's, as descriptor and inode: the number of a closed one may be another's later."""
+    found = set()
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            status = entry.stat()
+            if stat.S_ISSOCK(status.st_mode):
+                found.add((int(entry.name), status.st_ino))
+    return found

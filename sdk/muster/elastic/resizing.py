@@ -116,6 +116,8 @@ class Resizing:
         if self._forming is None or (self._trial.rank == 0 and self._commits.last is None):
             raise error
         _say(f"the gang broke in step {self._training.number + 1}: {str(error)[:200]}")
+        if self._trial._gang:
+            self._trial._gang.leave()
         self._training.drop_gradients()
         if self._trial.rank == 0:
             self._training.load_state_dict(self._commits.last)
