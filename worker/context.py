@@ -21,6 +21,7 @@ from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.transfer import Transfer
 from worker.files.upload import Announced, UploadEvents as UploadNeeds, Uploads, drop_folder
+from worker.gpus import Gpus
 from worker.hooks import Hook
 from worker.journal import Journal
 from worker.launch.description import spec_of
@@ -29,6 +30,7 @@ from worker.line import Line
 from worker.logs import LogTail, TailEvents
 from worker.outputs import outputs_of
 from worker.places import Places, RunPlaces
+from worker.profiling import Eyes, Profile, Subject, open_profile
 from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
 from worker.sending import REQUEST_S, log_sender, report_sender, trace_of
@@ -52,6 +54,7 @@ class Tools:
     environments: Environments
     min_free_bytes: int
     processes: Processes
+    gpus: Gpus
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +72,7 @@ class RunContext:
     tail: LogTail
     uploads: Uploads
     watch: Watch
+    profile: Profile | None
     started: dict[str, int] = field(default_factory=dict)
     hook: Hook = field(default_factory=Hook)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -92,8 +96,16 @@ class RunContext:
     @property
     def is_drained(self) -> bool:
         """Whether the registry has all that was written here."""
-        is_sent = self.report_source.is_drained and self.log_source.is_drained
-        return self.tail.is_done and is_sent and self.uploads.is_drained
+        sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
+        return self.tail.is_done and self.uploads.is_drained and all(one.is_drained for one in sources)
+
+    @property
+    def subject(self) -> Subject:
+        """What of the run a profile looks at."""
+        mine = (one for one in self.kept.allocation.members if one.worker == self.tools.worker)
+        slots = next((one.slot_ids for one in mine), ())
+        run = self.run
+        return Subject(self.started.values(), self.session.step, run.ranks, run.seat.index, slots)
 
     def start(self, main: Coroutine[Any, Any, None], name: str) -> None:
         """Run a task for as long as the context lives."""
@@ -109,6 +121,8 @@ class RunContext:
             await asyncio.gather(*self.tasks, return_exceptions=True)
         self.reports.close()
         self.logs.close()
+        if self.profile:
+            self.profile.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +162,13 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
         uploads=uploads,
         watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
+        profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
     context.start(uploads.run(), "uploads")
+    if context.profile:
+        context.start(context.profile.source.run(), "profile")
     return context
 
 

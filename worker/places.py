@@ -57,7 +57,7 @@ class RunPlaces:
         return self.root / "watch"
 
     def journal(self, stream: str) -> Path:
-        """The journal of a stream: `reports` or `logs`."""
+        """The journal of a stream: `reports`, `logs` or `profile`."""
         return self.root / "journal" / stream
 
     def output(self, rank: int, stream: str) -> Path:

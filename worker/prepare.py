@@ -10,6 +10,7 @@ from shared.outages import Outages
 from worker.context import RunContext
 from worker.environments import Wish
 from worker.launch.description import spec_of, write_trial_file
+from worker.profiling import make_timings
 from worker.watch import make_pulses
 
 MAX_RETRY_S = 5.0
@@ -71,5 +72,7 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
     make_pulses(places.watch, context.run.seat.ranks)
+    if context.profile:
+        make_timings(places.watch, context.run.seat.ranks)
     if tools.machine.account is not None:
         tools.machine.account.own(places)

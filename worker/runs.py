@@ -181,7 +181,7 @@ class Runs:
         self._store.settle()
         self._supervisor.tick()
         for context in list(self._contexts.values()):
-            self._supervisor.watch(context)
+            self._supervisor.look(context)
             self._supervisor.update(context, context.run)
             look = next_look(context.run)
             if look is not None:

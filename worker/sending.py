@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shared import telemetry
-from shared.messages.reports import LogBatch, Mark, ReportBatch
+from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch
 from worker.line import Line
 from worker.store import KeptRun
 
@@ -31,6 +31,16 @@ def log_sender(kept: KeptRun, line: Line) -> Send:
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
         batch = LogBatch.from_bytes(_join(head, first, payloads, b""))
+        return await line.request(batch, timeout_s=REQUEST_S)
+
+    return send
+
+
+def profile_sender(kept: KeptRun, line: Line) -> Send:
+    head = f'{{"run_id":"{kept.run.run_id}","stream":"profile","first":'.encode()
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        batch = ProfileBatch.from_bytes(_join(head, first, payloads, b""))
         return await line.request(batch, timeout_s=REQUEST_S)
 
     return send

@@ -25,6 +25,7 @@ from worker.files.code import CodeCache
 from worker.files.restore import Restorer
 from worker.files.space import CacheSpace
 from worker.files.transfer import Transfer, new_session
+from worker.gpus import open_gpus
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
 from worker.identity import load_badge
@@ -74,6 +75,7 @@ async def compose(settings: Settings, process: Process) -> None:
         environments=Environments(places.environments, account, installing_environment(environment)),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
+        gpus=open_gpus(kind),
     )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)

@@ -163,7 +163,13 @@ class Supervisor:
         """A second has passed."""
         self._kills.note(self._tools.clock.monotonic())
 
-    def watch(self, context: RunContext) -> None:
+    def look(self, context: RunContext) -> None:
+        """Look at a run's processes: what they use, where that is asked, and whether they hang."""
+        if context.profile and not context.run.is_over:
+            context.profile.look(context.subject)
+        self._watch(context)
+
+    def _watch(self, context: RunContext) -> None:
         """Look whether ranks hang. Of a gang over several workers the scheduler has to hear it of each: one may wait for another's work."""
         run = context.run
         if run.state is not RunState.RUNNING or run.doomed:
@@ -256,6 +262,8 @@ class Supervisor:
         context.session.finish(context.places.unsent)
         context.session.close()
         context.tail.end(last_words(context.kept))
+        if context.profile:
+            context.profile.finish(context.subject)
         context.report_source.wake(urgent=True)
         context.log_source.wake(urgent=True)
         self.send(wire.Kill(str(run.run_id), _SIGKILL))

@@ -4,9 +4,7 @@ What a rank writes here it writes as its own user: links, pipes and other proces
 """
 
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +26,7 @@ from worker.core.hang import (
 )
 from worker.core.seats import Seat
 from worker.executors.port import Processes
+from worker.untrusted import opened
 
 NEVER = float("inf")
 DUMP_BYTES = 64 * 1024
@@ -75,7 +74,7 @@ class Watch:
     def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Pulse]:
         """The records, absent where the process in it is none of this run's."""
         data = b""
-        with _opened(self._folder / PULSES) as file:
+        with opened(self._folder / PULSES) as file:
             data = os.pread(file, ranks * RECORD_BYTES, 0) if file is not None else b""
         pulses = {}
         for rank, pulse in enumerate(read_pulses(data)):
@@ -97,7 +96,7 @@ class Watch:
 
     def _read_dump(self, rank: int) -> str:
         """What the rank has written since the last look."""
-        with _opened(self._folder / stacks_name(rank)) as file:
+        with opened(self._folder / stacks_name(rank)) as file:
             if file is None:
                 return ""
             end = os.fstat(file).st_size
@@ -114,17 +113,3 @@ def open_watch(folder: Path, spec: TrialSpec, kind: SlotKind, processes: Process
 def make_pulses(folder: Path, ranks: int) -> None:
     """Make the file that ranks write their signs of life into, at its full size: a full disk then takes them too."""
     (folder / PULSES).write_bytes(bytes(ranks * RECORD_BYTES))
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int | None]:
-    """A plain file for reading; None where there is none."""
-    file = None
-    try:
-        with suppress(OSError):
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        is_plain = file is not None and stat.S_ISREG(os.fstat(file).st_mode)
-        yield file if is_plain else None
-    finally:
-        if file is not None:
-            os.close(file)

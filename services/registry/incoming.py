@@ -11,7 +11,7 @@ from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_met
 from services.registry.store.logs import Line
 from services.registry.store.reports import Sent
 from shared.ids import WorkerId
-from shared.messages.reports import LogBatch, LogLine, Report, ReportBatch, Validation
+from shared.messages.reports import LogBatch, LogLine, ProfileBatch, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts
 
 VALIDATION_GROUP = "validation"
@@ -19,6 +19,7 @@ LINE_CHARACTERS = 64 * 1024
 _BIGGEST = 2**63 - 1
 _BIGGEST_NUMBER = 2**31 - 1
 
+Batch = ReportBatch | LogBatch | ProfileBatch
 Point = tuple[int, int, int, float]
 """Record number, step, milliseconds, value."""
 
@@ -42,9 +43,7 @@ class Incoming:
         return 1 + sum(map(len, self.points.values())) + len(self.lines)
 
 
-def read_batch(
-    batch: ReportBatch | LogBatch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]
-) -> Incoming:
+def read_batch(batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Mapping[str, str]) -> Incoming:
     """Return the batch in rows, without what no limit allows."""
     sent = Sent(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
     incoming = Incoming(facts, worker, sent, trace)

@@ -16,7 +16,7 @@ from services.registry.core.names import Refusal, refuse_new_series
 from services.registry.core.summary import summarise
 from services.registry.core.supersede import is_current
 from services.registry.facts import Facts
-from services.registry.incoming import Incoming, Point, read_batch
+from services.registry.incoming import Batch, Incoming, Point, read_batch
 from services.registry.live import Hints
 from services.registry.store import logs, reports
 from services.registry.store.reports import Moved, PointRow, SeriesKey, ValidationRow
@@ -27,7 +27,7 @@ from shared.bus.responder import Answer, Question
 from shared.driver import Driver
 from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId
-from shared.messages.reports import LogBatch, Mark, ReportBatch, ValidationStored
+from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, ValidationStored
 from shared.messages.runs import AllocationFacts
 from shared.telemetry.tracing import TRACEPARENT
 
@@ -50,7 +50,7 @@ class _Taken:
 
 
 class Reports:
-    """Answers `rpt.v1.<worker>.reports` and `.logs`."""
+    """Answers `rpt.v1.<worker>.reports`, `.logs` and `.profile`."""
 
     def __init__(self, units: Units, facts: Facts, hints: Hints, lanes: int = 2) -> None:
         self._units = units
@@ -67,13 +67,13 @@ class Reports:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {ReportBatch: self.on_batch, LogBatch: self.on_batch}
+        return dict.fromkeys((ReportBatch, LogBatch, ProfileBatch), self.on_batch)
 
     async def close(self) -> None:
         """Wait until every batch in hand is answered."""
         await self._combiner.close()
 
-    async def on_batch(self, ask: Ask, batch: ReportBatch | LogBatch) -> Mark:
+    async def on_batch(self, ask: Ask, batch: Batch) -> Mark:
         """Store a batch once, and return the committed mark of its source."""
         if batch.first < FIRST_RECORD:
             raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
@@ -243,7 +243,7 @@ class Reports:
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
 
 
-def _trace(batch: ReportBatch | LogBatch) -> dict[str, str]:
+def _trace(batch: Batch) -> dict[str, str]:
     """The run's trace, which began with the request for its experiment; else that of the worker's request."""
     if isinstance(batch, ReportBatch) and batch.traceparent:
         return {TRACEPARENT: batch.traceparent}

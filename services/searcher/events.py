@@ -148,6 +148,7 @@ def _spec(loaded: Loaded, trial: Trial) -> TrialSpec:
         checkpoint_period_unit=period.unit if period else "batches",
         distributed=config.distributed,
         optimizations=config.optimizations.model_dump(mode="json"),
+        profiling=config.profiling.model_dump(mode="json") if config.profiling.enabled else {},
         log_policies=tuple(
             LogPolicy(name=policy.label, pattern=policy.pattern or "", action=policy.action)
             for policy in config.log_policies

@@ -77,6 +77,7 @@ ALL: tuple[type[Message], ...] = (
     limits.LimitsChanged,
     reports.ReportBatch,
     reports.LogBatch,
+    reports.ProfileBatch,
     reports.ValidationStored,
     files.GetCode,
     files.GetUploadUrl,

@@ -65,6 +65,15 @@ class LogBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="logs")
     records: tuple[LogLine, ...]
 
 
+class ProfileBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="profile"):
+    """worker → registry. What a worker has measured of a run on its machine, in a journal of its own: it holds up no report of the run."""
+
+    run_id: RunId
+    stream: Literal["profile"] = "profile"
+    first: int
+    records: tuple[Report, ...]
+
+
 class ValidationStored(Event, entity="validation", happened="stored"):
     """registry → searcher, written in the transaction that stores the report. `worker` is where the verdict goes; `stale`: no rung may count it."""
 

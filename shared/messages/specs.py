@@ -112,6 +112,7 @@ class TrialSpec(Record):
     checkpoint_period_unit: PeriodUnit = "batches"
     distributed: Distributed = "horovod"
     optimizations: dict[str, JsonValue] = Field(default_factory=dict)
+    profiling: dict[str, JsonValue] = Field(default_factory=dict)
     log_policies: tuple[LogPolicy, ...] = ()
     requirements: str | None = None
     start_checkpoint: UUID | None = None

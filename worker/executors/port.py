@@ -1,10 +1,11 @@
 """The port: what starts and ends the processes of runs, wherever they live, and tells of each."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from muster import wire
+from worker.core.profile import Usage
 
 Order = wire.Launch | wire.OpenRendezvous | wire.Kill | wire.Forget
 """What an executor is asked for. Each names its run, and processes by names that are unique for ever: asking twice for one starts one."""
@@ -50,6 +51,9 @@ class Processes(Protocol):
 
     def used_s(self) -> Mapping[int, float]:
         """The processor time, in seconds, that the living processes of each session have used."""
+
+    def usage(self, sessions: Collection[int]) -> Usage:
+        """What the living processes of these sessions use, all together."""
 
     def ask_stacks(self, pid: int) -> None:
         """Have a rank write down where its threads are."""

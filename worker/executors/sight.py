@@ -1,10 +1,17 @@
 """A look at processes of this machine."""
 
 import os
+import time
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from muster.wire.pulse import STACKS_SIGNAL
+from worker.core.profile import Usage
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_LOOPBACK = "lo"
 
 
 class LocalProcesses:
@@ -19,17 +26,61 @@ class LocalProcesses:
 
     def used_s(self) -> dict[int, float]:
         """As the port says."""
-        tick_s = 1 / os.sysconf("SC_CLK_TCK")
         used: dict[int, float] = {}
         for entry in os.scandir("/proc"):
             if entry.name.isdigit():
                 with suppress(OSError, ValueError, IndexError):
                     fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
                     session = int(fields[3])
-                    used[session] = used.get(session, 0.0) + (int(fields[11]) + int(fields[12])) * tick_s
+                    used[session] = used.get(session, 0.0) + (int(fields[11]) + int(fields[12])) * _TICK_S
         return used
+
+    def usage(self, sessions: Collection[int]) -> Usage:
+        """As the port says. Of a process that belongs to another user, disks are known to root alone."""
+        pids = [pid for pid in _living() if self.session_of(pid) in sessions]
+        stats = [found for pid in pids if (found := _read(pid, "stat").rpartition(")")[2].split())]
+        disks = [_named_numbers(_read(pid, "io")) for pid in pids]
+        received, sent = _network(pids[0]) if pids else (0, 0)
+        return Usage(
+            at_s=time.monotonic(),
+            processes=len(stats),
+            processor_s=sum(sum(map(int, found[11:15])) for found in stats) * _TICK_S,
+            memory_bytes=sum(int(found[21]) for found in stats) * _PAGE_BYTES,
+            read_bytes=sum(found.get("read_bytes", 0) for found in disks),
+            written_bytes=sum(found.get("write_bytes", 0) for found in disks),
+            received_bytes=received,
+            sent_bytes=sent,
+        )
 
     def ask_stacks(self, pid: int) -> None:
         """As the port says; the rank has a handler for this signal."""
         with suppress(OSError):
             os.kill(pid, STACKS_SIGNAL)
+
+
+def _living() -> Iterator[int]:
+    return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
+
+
+def _read(pid: int, name: str) -> str:
+    """A file about a process; empty where it has gone, or may not be looked at."""
+    try:
+        return Path(f"/proc/{pid}/{name}").read_text()
+    except OSError:
+        return ""
+
+
+def _named_numbers(text: str) -> dict[str, int]:
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): int(number) for name, _, number in pairs if number.strip().isdigit()}
+
+
+def _network(pid: int) -> tuple[int, int]:
+    """The bytes that the network of a process has received and sent, but for what stays on the machine."""
+    received = sent = 0
+    for line in _read(pid, "net/dev").splitlines():
+        name, is_interface, numbers = line.partition(":")
+        if is_interface and name.strip() != _LOOPBACK:
+            counts = numbers.split()
+            received, sent = received + int(counts[0]), sent + int(counts[8])
+    return received, sent

@@ -48,5 +48,6 @@ def write_trial_file(
         checkpoint_period=spec.checkpoint_period,
         checkpoint_period_unit=spec.checkpoint_period_unit,
         best=latest.best if latest else None,
+        profiling=dict(spec.profiling),
     )
     places.trial_file.write_text(wire.trial_file_text(description))

@@ -4,7 +4,8 @@ import atexit
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -19,11 +20,8 @@ from muster._trial.losses import Losses
 from muster._trial.optimizations import gather_passes, read_told
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
-from muster._trial.values import (
-    Hyperparameters,
-    check_metrics,
-    check_step,
-)
+from muster._trial.timing import Part, start_timings
+from muster._trial.values import Hyperparameters, check_metrics, check_step
 from muster._trial.verdicts import Verdicts
 from muster.wire import Json
 
@@ -98,13 +96,8 @@ class Trial:
         self._pid = os.getpid()
         self._console = alone.Console()
         self._counts = channel or self._console
-        self._checkpoints = Checkpoints(
-            description,
-            gang,
-            channel,
-            self._console,
-            lambda: Channel(description, surroundings.trial_path, surroundings.token),
-        )
+        own_channel = partial(Channel, description, surroundings.trial_path, surroundings.token)
+        self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
         self._verdicts = Verdicts(channel)
         self._stopping = False
 
@@ -116,6 +109,7 @@ class Trial:
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
+        self._heart.on_step(number)
         if self.rank == 0:
             self._report(number, values, validation=0, decision=False)
             self._losses.check(number, values)
@@ -128,6 +122,7 @@ class Trial:
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
+        self._heart.on_step(number)
         if self.rank != 0:
             return
         self._counts.validations += 1
@@ -197,6 +192,10 @@ class Trial:
         """
         with self._heart.busy():
             yield
+
+    def loading(self) -> AbstractContextManager[None]:
+        """Within it the script waits for data, where the run is profiled. What comes from PyTorch's loaders is counted by itself."""
+        return self._heart.timings.within(Part.DATA) if self._heart.timings else nullcontext()
 
     def distribute(
         self, model: "torch.nn.Module", optimizer: "torch.optim.Optimizer"
@@ -274,7 +273,9 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
         {name: value for name, value in defaults.items() if name not in description.hparams}
     )
     # Of the processes of a launcher of the user's own, the first on this machine stands for all.
-    heart = Heart(description.watch if surroundings.is_started_here else "", surroundings.local_rank)
+    folder = description.watch if surroundings.is_started_here else ""
+    timings = start_timings(folder, surroundings.local_rank, description.profiling)
+    heart = Heart(folder, surroundings.local_rank, timings)
     started_size = 1 if surroundings.stands_by else description.size
     gang = join_gang(description.distributed, started_size, surroundings)
     channel = None

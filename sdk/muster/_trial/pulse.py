@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from muster._trial.timing import Part, Timings
 from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, stacks_name
 
 RHYTHM_BEATS = 5
@@ -18,9 +19,10 @@ WRITE_EVERY_NS = 100_000_000
 class Heart:
     """Beats at each report, validation, checkpoint and question whether to stop."""
 
-    def __init__(self, folder: str, local_rank: int) -> None:
+    def __init__(self, folder: str, local_rank: int, timings: Timings | None = None) -> None:
         """Open this rank's record in the worker's folder, and answer for its stacks there. Without such a folder it beats unseen: no
-        training fails for it."""
+        training fails for it. `timings` counts where its time goes, where the run is profiled."""
+        self.timings = timings
         self._at_ns = time.monotonic_ns()
         self._write_after_ns = 0
         self._longest_ns = 0
@@ -49,14 +51,22 @@ class Heart:
         if now_ns >= self._write_after_ns:
             self._write()
 
+    def on_step(self, step: int) -> None:
+        """The beat was one of this step."""
+        if self.timings:
+            self.timings.on_step(step)
+
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Within it no step is expected, and how long it takes says nothing of steps."""
         was_busy, self._is_busy = self._is_busy, True
         self._write()
+        began_ns = self.timings.begin() if self.timings else 0
         try:
             yield
         finally:
+            if self.timings:
+                self.timings.end(Part.BUSY, began_ns)
             self._at_ns = time.monotonic_ns()
             self._is_busy = was_busy
             self._write()

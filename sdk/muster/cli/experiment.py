@@ -148,7 +148,9 @@ def logs(
 def metrics(
     experiment: Number,
     name: Names = None,
-    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+    ] = None,
 ) -> None:
     """Show the metrics of the best trials."""
     from muster.cli.views import series_rows

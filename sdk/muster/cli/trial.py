@@ -75,7 +75,9 @@ def logs(
 def metrics(
     trial: TrialName,
     name: Names = None,
-    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
+    ] = None,
     points: Annotated[bool, typer.Option("--points", help="Every point instead of a summary.")] = False,
 ) -> None:
     """Show a trial's metrics."""

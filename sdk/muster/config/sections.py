@@ -153,9 +153,27 @@ class Reproducibility(Section):
 
 
 class Profiling(Section):
-    """System metrics of the trial; they cannot be switched on yet."""
+    """Whether it is measured what the trial uses, and where the time of its steps goes: the metric groups `system` and `timing`.
 
-    enabled: Literal[False] = False
+    Attributes:
+        begin_on_batch: The first step that is measured, as your script counts them in `report`.
+        end_after_batch: The last one; null is the trial's end.
+        sync_timings: Wait for the GPU before a clock is read: then its work counts where it was begun, and steps take longer.
+    """
+
+    enabled: bool = False
+    begin_on_batch: int = Field(default=0, ge=0)
+    end_after_batch: int | None = Field(default=None, ge=0)
+    sync_timings: bool = False
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> "Profiling":
+        if self.end_after_batch is not None and self.end_after_batch < self.begin_on_batch:
+            raise refusal(
+                f"end_after_batch ({self.end_after_batch}) is below begin_on_batch ({self.begin_on_batch}): nothing would be measured",
+                "end_after_batch",
+            )
+        return self
 
 
 class RetentionPolicy(Section):

@@ -35,6 +35,7 @@ class TrialFile:
     checkpoint_period: int | None = None
     checkpoint_period_unit: str = "batches"
     best: float | None = None
+    profiling: dict[str, Json] = field(default_factory=dict)
 
 
 def read_trial_file(path: str) -> TrialFile:

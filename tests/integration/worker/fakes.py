@@ -25,7 +25,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.experiments import Verdict
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode
-from shared.messages.reports import LogBatch, Mark, ReportBatch, Validation
+from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
 from tests.integration.servers import Servers
@@ -46,6 +46,7 @@ class FakePlatform:
         self.sequence = 0
         self.observed: dict[str, ObservedSet] = {}
         self.reports: dict[UUID, dict[int, Any]] = defaultdict(dict)
+        self.profiles: dict[UUID, list[Any]] = defaultdict(list)
         self.lines: dict[UUID, dict[tuple[str, int], Any]] = defaultdict(dict)
         self.marks: dict[tuple[UUID, str, str], int] = defaultdict(lambda: 1)
         self.repeats = 0
@@ -75,6 +76,7 @@ class FakePlatform:
                 {
                     ReportBatch: self._on_batch,
                     LogBatch: self._on_batch,
+                    ProfileBatch: self._on_batch,
                     GetCode: self._on_code,
                     Restore: self._on_restore,
                     Upload: self._on_upload,
@@ -159,7 +161,7 @@ class FakePlatform:
         stored = self.lines[allocation.run_id]
         return "\n".join(stored[key].text for key in sorted(stored))
 
-    async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch) -> Mark:
+    async def _on_batch(self, ask: Ask, batch: ReportBatch | LogBatch | ProfileBatch) -> Mark:
         if self.away:
             raise Transient("the registry is away in this test", retry_after_s=0.2)
         key = (batch.run_id, batch.stream, str(ask.worker))
@@ -170,6 +172,9 @@ class FakePlatform:
         for number, record in enumerate(batch.records, start=batch.first):
             if batch.stream == "logs":
                 self.lines[batch.run_id][str(ask.worker), number] = record
+                continue
+            if batch.stream == "profile":
+                self.profiles[batch.run_id].append(record)
                 continue
             self.reports[batch.run_id][number] = record
             if isinstance(record, Validation):

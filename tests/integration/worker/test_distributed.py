@@ -82,6 +82,8 @@ while not trial.should_stop():
     step += 1
 with trial.checkpoint(step) as folder:
     (folder / f"shard-{trial.rank}").write_bytes(bytes([trial.rank]) * 100)
+counted = trial._heart.timings
+assert counted._spent_ns[1] > 0, "ranks that waited for each other have counted it"
 print("rank", trial.rank, "is through")
 """
 
@@ -111,6 +113,7 @@ async def test_a_gang_does_the_same_whatever_carries_it(
     spec = {
         "distributed": distributed,
         "optimizations": {"aggregation_frequency": 2, "gradient_compression": True},
+        "profiling": {"enabled": True},
     }
     run = await begin_gang(platform, platform.allocation(f"contract {distributed}", code, MEMBERS, spec=spec))
     await eventually(lambda: platform.steps(run) == [4, 5] or state_of(platform, run, "d1") == "exited")

@@ -43,7 +43,13 @@ MISTAKES = [
     ("name: digits", "workspace: w", "invalid_value", "project", "come together"),
     ("name: digits", "bind_mounts: [{host_path: /x}]", "unsupported_key", "bind_mounts, line 1", "folders"),
     ("name: digits", "environment: {image: x}", "unsupported_key", "environment.image, line 1", "container"),
-    ("name: digits", "profiling: {enabled: true}", "invalid_value", "profiling.enabled, line 1", "False"),
+    (
+        "name: digits",
+        "profiling: {begin_on_batch: 9, end_after_batch: 5}",
+        "invalid_value",
+        "profiling.end_after_batch, line 1",
+        "nothing would be measured",
+    ),
     (
         "name: digits",
         "optimizations: {mixed_precision: O2}",

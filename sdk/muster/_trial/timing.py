@@ -1,0 +1,133 @@
+"""Counts where this rank's time goes, where its run is profiled. Neighbours: `waits` hangs it onto what ranks wait in, the worker reads it."""
+
+import functools
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from muster.wire.frames import Json
+from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_profiled
+
+WRITE_EVERY_NS = 100_000_000
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def start_timings(folder: str, local_rank: int, section: Mapping[str, Json]) -> "Timings | None":
+    """Count, where the config's section `profiling` says so and this process is one that the worker counts; else nothing."""
+    told = read_profiled(section)
+    if told is None or not folder:
+        return None
+    # It is imported where it is needed alone: other ranks have nothing of it.
+    from muster._trial.waits import watch_waits
+
+    return Timings(folder, local_rank, told, watch_waits)
+
+
+class Part(IntEnum):
+    """What a training thread does beside computing."""
+
+    DATA = 0
+    COMMUNICATION = 1
+    BUSY = 2
+
+
+class Timings:
+    """Adds up one thread's time in each part. Of parts in each other the outermost counts; other threads and forks count for nothing.
+
+    A step costs a comparison, each wait two readings of a clock.
+    """
+
+    def __init__(
+        self, folder: str, local_rank: int, told: Profiled, look: "Callable[[Timings], None]"
+    ) -> None:
+        """Open this rank's record in the worker's folder; without it nobody reads, and nothing fails.
+
+        Args:
+            look: Is called now and at each writing, to hang this onto what the script has imported since.
+        """
+        self._told, self._look = told, look
+        self._spent_ns = [0, 0, 0]
+        self._samples = 0
+        self._is_on = told.goes_on_after(0)
+        self._is_inside = False
+        self._thread, self._pid = threading.get_ident(), os.getpid()
+        self._write_after_ns = 0
+        self._offset = local_rank * TIMING_BYTES
+        self._file: int | None = None
+        with suppress(OSError, ValueError):
+            self._file = os.open(Path(folder, TIMINGS), os.O_WRONLY | os.O_CLOEXEC)
+        look(self)
+
+    @contextmanager
+    def within(self, part: Part) -> Iterator[None]:
+        """What happens inside is of this part."""
+        began_ns = self.begin()
+        try:
+            yield
+        finally:
+            self.end(part, began_ns)
+
+    def timed(self, part: Part, function: Callable[Given, Result]) -> Callable[Given, Result]:
+        """The function, its time counted."""
+
+        @functools.wraps(function)
+        def call(*given: Given.args, **named: Given.kwargs) -> Result:
+            began_ns = self.begin()
+            try:
+                return function(*given, **named)
+            finally:
+                self.end(part, began_ns)
+
+        return call
+
+    def begin(self) -> int:
+        """Begin a part, unless one has begun; for `end`."""
+        if not self._is_on or self._is_inside or threading.get_ident() != self._thread:
+            return 0
+        began_ns = self._now_ns()
+        self._is_inside = True
+        return began_ns
+
+    def end(self, part: Part, began_ns: int) -> None:
+        """End what `begin` began."""
+        if began_ns:
+            self.add(part, self._now_ns() - began_ns)
+            self._is_inside = False
+
+    def add(self, part: Part, spent_ns: int) -> None:
+        """Add time that was measured elsewhere."""
+        self._spent_ns[part] += spent_ns
+
+    def count(self, samples: int) -> None:
+        """Samples were taken to train with."""
+        if self._is_on and threading.get_ident() == self._thread:
+            self._samples += samples
+
+    def on_step(self, step: int) -> None:
+        """The script has reported a step."""
+        was_on, self._is_on = self._is_on, self._told.goes_on_after(step)
+        now_ns = time.monotonic_ns()
+        if was_on != self._is_on or (self._is_on and now_ns >= self._write_after_ns):
+            self._write_after_ns = now_ns + WRITE_EVERY_NS
+            self._look(self)
+            self._write(now_ns, step)
+
+    def _write(self, now_ns: int, step: int) -> None:
+        if self._file is not None and os.getpid() == self._pid:
+            data_ns, communication_ns, busy_ns = self._spent_ns
+            timing = Timing(now_ns, step, self._samples, data_ns, communication_ns, busy_ns, self._pid)
+            with suppress(OSError):
+                os.pwrite(self._file, timing.pack(), self._offset)
+
+    def _now_ns(self) -> int:
+        if self._told.sync_timings and (torch := sys.modules.get("torch")) and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        return time.monotonic_ns()

@@ -1,0 +1,92 @@
+"""Where a rank's time goes, as it counts it."""
+
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset, dataloader
+
+from muster._trial import waits
+from muster._trial.pulse import Heart
+from muster._trial.timing import Part, Timings, start_timings
+from muster.wire.timing import TIMING_BYTES, TIMINGS, Profiled, Timing, read_timings
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / TIMINGS).write_bytes(bytes(TIMING_BYTES))
+    return tmp_path
+
+
+@pytest.fixture
+def own_loaders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is hung onto PyTorch's loaders goes again."""
+    monkeypatch.setattr(waits, "_hung", set(waits._PLACES) - {"torch.utils.data.dataloader"})
+    monkeypatch.setattr(dataloader._BaseDataLoaderIter, "__next__", dataloader._BaseDataLoaderIter.__next__)
+    monkeypatch.setattr(DataLoader, "__iter__", DataLoader.__iter__)
+
+
+def _started(folder: Path, told: Profiled = Profiled()) -> Timings:  # noqa: B008 - frozen
+    return Timings(str(folder), 0, told, lambda timings: None)
+
+
+def _written(folder: Path) -> Timing:
+    return read_timings((folder / TIMINGS).read_bytes())[0]
+
+
+def test_each_part_is_counted_once(folder: Path) -> None:
+    timings = _started(folder)
+    with timings.within(Part.BUSY):
+        with timings.within(Part.DATA):
+            time.sleep(0.01)
+    with pytest.raises(StopIteration), timings.within(Part.DATA):
+        raise StopIteration
+    timings.on_step(1)
+    written = _written(folder)
+    assert written.step == 1 and written.busy_ns >= 10_000_000 > written.data_ns > 0
+
+
+def test_only_the_asked_steps_are_counted(folder: Path) -> None:
+    timings = _started(folder, Profiled(begin_on_batch=3, end_after_batch=4))
+    found = []
+    for step in range(1, 7):
+        timings.count(8)
+        timings.on_step(step)
+        found.append(_written(folder).samples)
+    assert (found[:2], found[3:]) == ([0, 0], [16, 16, 16])
+
+
+def test_batches_are_counted_as_they_are_loaded(folder: Path, own_loaders: None) -> None:
+    timings = Timings(str(folder), 0, Profiled(), waits.watch_waits)
+    data = TensorDataset(torch.zeros(10, 3), torch.zeros(10))
+    trained = [len(batch[0]) for batch in DataLoader(data, batch_size=4)]
+    with torch.no_grad():
+        assert len(list(DataLoader(data, batch_size=4))) == 3
+    timings.on_step(1)
+    written = _written(folder)
+    assert (trained, written.samples) == ([4, 4, 2], 10), "what validates is no training"
+    assert written.data_ns > 0 == written.communication_ns
+
+
+@pytest.mark.parametrize(
+    ("batch", "samples"),
+    [
+        (torch.zeros(4, 2), 4),
+        ({"text": ["a"], "labels": torch.zeros(3)}, 3),
+        ([(torch.zeros(5), torch.zeros(6))], 5),
+        ("text", 0),
+        ([torch.tensor(1.0)], 0),
+    ],
+)
+def test_a_batch_holds_as_many_samples_as_its_first_tensor(batch: object, samples: int) -> None:
+    assert waits.count_samples(batch) == samples
+
+
+def test_a_run_that_is_not_profiled_has_nothing_of_it(folder: Path) -> None:
+    assert start_timings(str(folder), 0, {}) is None
+    heart = Heart("", 0)
+    heart.on_step(1)
+    with heart.busy():
+        heart.beat()
+    assert _written(folder).at_ns == 0
