@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from muster import wire
-from shared import telemetry
 from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
@@ -29,6 +28,7 @@ from worker.launch.machine import Machine
 from worker.line import Line
 from worker.logs import LogTail, TailEvents
 from worker.outputs import outputs_of
+from worker.phases import Phases
 from worker.places import Places, RunPlaces
 from worker.profiling import Eyes, Profile, Subject, open_profile
 from worker.ranks.seats import Seats
@@ -73,6 +73,7 @@ class RunContext:
     uploads: Uploads
     watch: Watch
     profile: Profile | None
+    phases: Phases
     started: dict[str, int] = field(default_factory=dict)
     hook: Hook = field(default_factory=Hook)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -163,6 +164,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         uploads=uploads,
         watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
         profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
+        phases=Phases(kept.run.run_id, trace_of(kept), tools.clock),
     )
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
@@ -194,12 +196,15 @@ def announce_checkpoint(context: RunContext, frame: wire.Checkpoint) -> None:
         after_report=frame.after_report,
         metadata=dict(frame.metadata),
         parts=tuple(map(WorkerId, frame.parts)),
+        announced_at=context.tools.clock.now(),
     )
     context.uploads.add(record)
+    context.phases.on_written(frame.number, frame.step, frame.written_s)
 
 
 def settle_checkpoint(context: RunContext, record: Announced) -> None:
     """The registry decided: a saved checkpoint's files serve as cache, others go."""
+    context.phases.on_uploaded(record.number, record.step, record.announced_at)
     if record.state == "saved":
         tenant = context.kept.allocation.tenant
         context.tools.checkpoints.keep(tenant, record.directory, record.files or ())
@@ -222,6 +227,7 @@ class _Ears:
         return TailEvents(self.on_line, lambda: source.wake(urgent=False))
 
     def on_reports(self, urgent: bool) -> None:
+        self.context.phases.on_reports()
         self.context.report_source.wake(urgent)
 
     def on_upload_due(self) -> None:
@@ -242,8 +248,8 @@ class _Ears:
         self.events.on_acknowledged(self.context, signal)
 
     def on_started(self) -> None:
-        with telemetry.span("enter trial", parent=self.context.trace, run=self.context.run.run_id):
-            self.events.on_progress(self.context)
+        self.context.phases.on_entered()
+        self.events.on_progress(self.context)
 
     def on_seated(self, local: int, generation: int) -> None:
         self.events.on_seated(self.context, local, generation)

@@ -56,19 +56,22 @@ async def _fetch(context: RunContext, enter: Enter) -> None:
     if not tools.machine.has_room(tools.min_free_bytes):
         raise wire.disk_full(tools.worker, tools.machine.disk)
     if spec.code_hash is not None:
-        await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
+        with telemetry.span("fetch code", run=run_id):
+            await tools.code.copy(run_id, allocation.tenant, spec.code_hash, places.code)
     if spec.requirements is not None:
         wish = Wish(places.code, spec.requirements, allocation.tenant, spec.code_hash)
-        enter(context, await tools.environments.make(wish, context.tail.say))
+        with telemetry.span("make environment", run=run_id):
+            enter(context, await tools.environments.make(wish, context.tail.say))
     latest = None
     if allocation.run_number > 1 or spec.start_checkpoint is not None:
-        latest = await tools.checkpoints.restore(
-            run_id,
-            allocation.tenant,
-            places.latest,
-            is_gang=context.run.seat.members > 1,
-            say=lambda text: context.tail.say(text, "warning"),
-        )
+        with telemetry.span("restore checkpoint", run=run_id):
+            latest = await tools.checkpoints.restore(
+                run_id,
+                allocation.tenant,
+                places.latest,
+                is_gang=context.run.seat.members > 1,
+                say=lambda text: context.tail.say(text, "warning"),
+            )
     write_trial_file(places, allocation, context.run, tools.machine, latest)
     context.tail.make_files()
     make_pulses(places.watch, context.run.seat.ranks)

@@ -203,6 +203,7 @@ class Supervisor:
             case OpenRendezvous():
                 self.send(rendezvous_frame(run, allocation, machine))
             case StartRanks():
+                context.phases.on_ranks_asked()
                 with telemetry.span(
                     "start ranks", parent=context.trace, run=run.run_id, slots=run.seat.ranks
                 ):

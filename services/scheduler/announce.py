@@ -44,10 +44,19 @@ class Announcer:
         traces: dict[TrialId, str | None] = {}
         for fact in facts:
             match fact:
-                case Granted(run, trial):
+                case Granted(run, trial, waited_since):
+                    trace = self.trace_of(trial.id)
+                    telemetry.record(
+                        "wait in queue",
+                        waited_since,
+                        run.granted_at,
+                        trace,
+                        trial=trial.id,
+                        number=run.number,
+                    )
                     with telemetry.span(
                         "grant run",
-                        parent=self.trace_of(trial.id),
+                        parent=trace,
                         trial=trial.id,
                         run=run.id,
                         number=run.number,

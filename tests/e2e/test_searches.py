@@ -199,13 +199,15 @@ def test_a_fork_trains_the_best_point_once(platform: Platform) -> None:
     assert ended.best and detail.best and detail.best.value == pytest.approx(ended.best.value)
 
 
-def test_a_trace_joins_the_services(platform: Platform) -> None:
+def test_a_trace_joins_the_services_and_shows_the_phases_of_a_run(platform: Platform) -> None:
+    phases = ("wait in queue", "fetch code", "start trial", "make first step", "upload checkpoint")
     made = platform.create(hyperparameters={"x": 1.0, "steps": 1})
     platform.wait(made)
 
     def are_joined() -> bool:
         """Each service writes its spans a moment after they ended."""
         shown = platform.muster("trace", str(made.number), "--json")
-        return all(f'"{part}"' in shown.out for part in ("gateway", "searcher", "scheduler", "registry"))
+        parts = ("gateway", "searcher", "scheduler", "registry", *phases)
+        return all(f'"{part}"' in shown.out for part in parts)
 
     platform.until(are_joined)

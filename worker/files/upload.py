@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -44,6 +45,7 @@ class Announced(BaseModel):
     parts: tuple[WorkerId, ...] = ()
     files: tuple[FileEntry, ...] | None = None
     state: str = "announced"
+    announced_at: datetime | None = None
 
 
 class Registry(Protocol):

@@ -37,6 +37,7 @@ class Checkpoints:
         self._reach_worker = reach_worker
         self._console = console
         self._counts = channel or console
+        self._began_at = 0.0
         self._due = Due(
             description.checkpoint_policy,
             description.checkpoint_period,
@@ -74,6 +75,7 @@ class Checkpoints:
             number = self.gang.number("checkpoint", number)
         directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
         failure = None
+        self._began_at = time.monotonic()
         try:
             directory.mkdir(parents=True, exist_ok=True)
             yield directory
@@ -127,7 +129,13 @@ class Checkpoints:
             return
         self._channel.announce(
             wire.Checkpoint(
-                number, step, str(directory), self._channel.reports, dict(metadata), _if_several(parts)
+                number,
+                step,
+                str(directory),
+                self._channel.reports,
+                dict(metadata),
+                _if_several(parts),
+                time.monotonic() - self._began_at,
             )
         )
 
@@ -141,7 +149,10 @@ class Checkpoints:
         if self._channel is None:
             self._channel = self._reach_worker()
         self._channel.poll()
-        self._channel.announce(wire.Checkpoint(number, step, str(directory), 0, {}, _if_several(parts)))
+        written_s = time.monotonic() - self._began_at
+        self._channel.announce(
+            wire.Checkpoint(number, step, str(directory), 0, {}, _if_several(parts), written_s)
+        )
 
 
 def _if_several(parts: tuple[str, ...]) -> list[str]:

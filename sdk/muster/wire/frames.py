@@ -69,7 +69,8 @@ class Point:
 class Checkpoint:
     """The files in `directory` are complete; `after_report` is the last report before it.
 
-    The first rank of each machine that holds files says it to its own worker; `parts` names all these workers, and rank 0's.
+    The first rank of each machine that holds files says it to its own worker; `parts` names all these workers, and rank 0's;
+    `written_s`: how long writing took, until the last rank had.
     """
 
     TAG: ClassVar[str] = "checkpoint"
@@ -79,6 +80,7 @@ class Checkpoint:
     after_report: int
     metadata: dict[str, Json] = field(default_factory=dict)
     parts: list[str] = field(default_factory=list)
+    written_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

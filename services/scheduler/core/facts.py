@@ -1,5 +1,6 @@
 """What neighbours must learn of what happened; the cycle turns facts into messages, in order."""
 
+from datetime import datetime
 from typing import NamedTuple
 
 from services.scheduler.core.run import Ending, Exit, RequestOutcome, Run
@@ -8,10 +9,11 @@ from services.scheduler.core.worker import Worker
 
 
 class Granted(NamedTuple):
-    """A run was made, with its slots."""
+    """A run was made, with its slots, for which its trial has waited since then."""
 
     run: Run
     trial: Trial
+    waited_since: datetime
 
 
 class Resized(NamedTuple):

@@ -42,13 +42,14 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
         workspace=trial.wish.workspace,
         owner=trial.wish.owner,
     )
+    waited_since = trial.since
     trial = trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id)
     cluster.put_run(run)
     cluster.hold(run)
     cluster.ledger.begin(run, now)
     cluster.put_trial(trial)
     cluster.want(run.workers)
-    cluster.tell(Granted(run, trial))
+    cluster.tell(Granted(run, trial, waited_since))
     return run
 
 
