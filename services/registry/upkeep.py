@@ -121,13 +121,17 @@ class Upkeep:
         plan = plan_collection(kept, due.policy, pins, smaller_is_better=due.smaller_is_better)
         named = await self._referenced(tenant, plan)
         going = [checkpoint for checkpoint in plan if checkpoint not in named] + unwanted
-        if self.is_dry:
-            _log.info("collection would delete", experiment=str(due.experiment), checkpoints=len(going))
-            going = []
         async with self.units.tenant(tenant) as unit:
-            for checkpoint in sorted(going):
-                await self._let_go(unit, checkpoint)
+            gone = (
+                sorted(going)
+                if self.is_dry
+                else [one for one in sorted(going) if await self._let_go(unit, one)]
+            )
+            freed_bytes = await collection.load_freed_bytes(unit.connection, gone)
             await collection.save_collected(unit.connection, due.experiment, unit.now)
+        if gone:
+            said = "collection would delete" if self.is_dry else "checkpoints were collected"
+            _log.info(said, experiment=str(due.experiment), checkpoints=len(gone), freed_bytes=freed_bytes)
 
     async def _pins(self, unit: Unit, wanted: list[UUID]) -> Pins:
         starts = await collection.load_starts(unit.connection, wanted)
@@ -140,16 +144,17 @@ class Upkeep:
         query = GetReferences(checkpoints=tuple(map(CheckpointId, plan)))
         return (await self.bus.ask(query, tenant, ASK_S)).checkpoints
 
-    async def _let_go(self, unit: Unit, checkpoint: UUID) -> None:
-        """Under the row's lock the pins are looked up again: a version may have been made since the plan."""
+    async def _let_go(self, unit: Unit, checkpoint: UUID) -> bool:
+        """Whether it may go. Under the row's lock the pins are looked up again: a version may have been made since the plan."""
         locked = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
         if locked is None or not CHECKPOINT.moves(locked.state, Trigger.collected):
-            return
+            return False
         if (await self._pins(unit, [checkpoint])).holds(checkpoint):
-            return
+            return False
         await checkpoints.move_checkpoint(
             unit.connection, locked, Trigger.collected, unit.now, reason="collected"
         )
+        return True
 
 
 async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:

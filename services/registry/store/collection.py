@@ -97,6 +97,12 @@ async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[U
     return list(rows)
 
 
+async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -> int:
+    """Return what the store holds for these checkpoints and for no other that stays: a tenant's checkpoints share equal files."""
+    found = await connection.scalar(_FREED, {"going": list(going)})
+    return int(found or 0)
+
+
 async def save_collected(connection: AsyncConnection, experiment: UUID, now: datetime) -> None:
     """Remember that the experiment was collected."""
     await connection.execute(
@@ -109,6 +115,17 @@ async def save_settled(connection: AsyncConnection, run: UUID) -> None:
     await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))
 
 
+_FREED = text(
+    """
+    SELECT sum(mine.size_bytes) FROM (
+        SELECT DISTINCT key, size_bytes FROM registry.checkpoint_files WHERE checkpoint = ANY(CAST(:going AS uuid[]))
+    ) mine
+    WHERE NOT EXISTS (
+        SELECT 1 FROM registry.checkpoint_files f JOIN registry.checkpoints c ON c.id = f.checkpoint
+        WHERE f.key = mine.key AND c.state NOT IN ('deleting', 'deleted') AND c.id <> ALL(CAST(:going AS uuid[]))
+    )
+    """
+)
 _KEPT = text(
     """
     SELECT c.id, c.trial, c.token, c.step, v.number AS validation, v.values ->> t.metric AS metric

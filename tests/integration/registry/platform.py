@@ -1,6 +1,7 @@
 """The registry as processes of its own, with what stands around it: a scheduler that knows allocations, workers, other services."""
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -113,6 +114,12 @@ class Registry:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = dict(environment)
         self.child: asyncio.subprocess.Process | None = None
+        self.lines: list[bytes] = []
+
+    def logged(self, event: str, **fields: str) -> list[dict[str, Any]]:
+        """What it has said of an event, as far as it was read."""
+        said = [json.loads(line) for line in self.lines if line.startswith(b"{") and event.encode() in line]
+        return [line for line in said if fields.items() <= line.items()]
 
     async def start(self, faults: str = "") -> None:
         environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}
@@ -125,19 +132,19 @@ class Registry:
             stderr=asyncio.subprocess.PIPE,
         )
         assert self.child.stderr is not None
-        lines: list[bytes] = []
+        lines = self.lines
         async with asyncio.timeout(PATIENCE_S):
             while line := await self.child.stderr.readline():
                 lines.append(line)
                 if b"became ready" in line:
-                    self._reading = asyncio.create_task(self._read(lines))
+                    self._reading = asyncio.create_task(self._read())
                     return
         raise AssertionError(b"".join(lines).decode())
 
-    async def _read(self, lines: list[bytes]) -> None:
+    async def _read(self) -> None:
         assert self.child is not None and self.child.stderr is not None
         while line := await self.child.stderr.readline():
-            lines.append(line)
+            self.lines.append(line)
             if b'"error"' in line or b"Traceback" in line:
                 print(line.decode(), file=sys.stderr)
 

@@ -8,7 +8,7 @@ from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.models import CreateModel, CreateVersion, GetLineage
 from tests.integration.registry.messages import ended, finished_experiment, finished_trial, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform, Registry
-from tests.integration.registry.uploads import save
+from tests.integration.registry.uploads import FILES, save
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -91,7 +91,8 @@ async def test_collection_leaves_the_best_the_latest_and_what_is_in_use(
     await around.reports(
         run, 1, [validation(n + 1, (n + 1) * 10, loss=loss) for n, loss in enumerate(losses)]
     )
-    saved = [await save(around, run, n, n * 10) for n in range(1, 7)]
+    own = {"only/in/the/first": b"seventeen bytes, " * 2}
+    saved = [await save(around, run, n, n * 10, files=FILES | own if n == 1 else FILES) for n in range(1, 7)]
     model = await create_model(around, "kept by its version")
     version = await create_version(around, model.model_id, saved[2])
     await eventually(lambda: _made(around, version))
@@ -111,7 +112,12 @@ async def test_collection_leaves_the_best_the_latest_and_what_is_in_use(
     page = await around.ask(ListCheckpoints(experiment_id=run.experiment))
     assert [one.state for one in page.checkpoints] == ["deleted", "saved", "saved", "saved", "saved", "saved"]
     keys = await around.rows("SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1", saved[0])
-    assert len(keys) == 3
+    assert len(keys) == 4
+    await eventually(lambda: registry.logged("checkpoints were collected", experiment=str(run.experiment)))
+    said = registry.logged("checkpoints were collected", experiment=str(run.experiment))
+    assert [(one["checkpoints"], one["freed_bytes"]) for one in said] == [(1, 34)], (
+        "the others share the rest"
+    )
     with pytest.raises(Conflict):
         await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
     links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[2]))
