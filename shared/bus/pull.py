@@ -1,5 +1,8 @@
 """A durable pull that never goes silent: one request stays outstanding, is renewed before it is used up, and sent again after a reconnect.
 
+Another one goes out while a batch is worked on, so that the next is there when that is done: under load a server takes as long to answer as
+a batch takes.
+
 nats-py's own `fetch` waits for a full batch or its deadline, and its outstanding requests are not sent again after a reconnect.
 """
 
@@ -22,6 +25,8 @@ from shared.outages import Outages
 CONSUMING = "consuming"
 """What is told as an outage where nothing can be fetched; it has ended when the server is heard."""
 _BATCH = 256
+_AHEAD = _BATCH
+"""As many or fewer that are here or asked for are too few beside a batch that is worked on."""
 _EXPIRES_S = 60.0
 _HEARTBEAT_S = 3.0
 _SILENT_S = 2 * _HEARTBEAT_S
@@ -89,6 +94,7 @@ class Pull:
             self._something.clear()
         if self._linger_s and len(self._arrived) < most and not self._woken:
             await asyncio.sleep(self._linger_s)
+        await self._ask_ahead(most)
         self._taken = self._rest(most)
         self._handed_out.set()
         return self._taken
@@ -132,15 +138,26 @@ class Pull:
         while True:
             await self._handed_out.wait()
             self._handed_out.clear()
-            while before := self._taken:
+            while self._taken:
+                before = {id(message) for message in self._in_hand()}
                 await asyncio.sleep(_IN_PROGRESS_EVERY_S)
-                if self._taken is before:
-                    with contextlib.suppress(NatsError):
-                        for message in [*self._taken, *self._arrived]:
+                with contextlib.suppress(NatsError):
+                    for message in self._in_hand():
+                        if id(message) in before:
                             await message.in_progress()
+
+    def _in_hand(self) -> list[Msg]:
+        return [*self._taken, *self._arrived]
 
     def _rest(self, most: int) -> list[Msg]:
         return [self._arrived.popleft() for _ in range(min(most, len(self._arrived)))]
+
+    async def _ask_ahead(self, most: int) -> None:
+        """Ask for what comes after the batch that is about to be taken; where that fails, `_keep_asking` finds out when it is needed."""
+        left = max(0, len(self._arrived) - most) + self._outstanding
+        if left <= _AHEAD and not self._lost and not self._woken:
+            with contextlib.suppress(NatsError):
+                await self._ask()
 
     async def _keep_asking(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -149,18 +166,22 @@ class Pull:
         if self._lost or (self._outstanding and now - self._heard >= _SILENT_S):
             # Refused, or silent beyond the heartbeat: the server, the stream or the consumer was lost.
             await self.ensure()
-            self._lost = False
+            self._lost, self._outstanding = False, 0
+        try:
+            await self._ask()
+        except NatsError as error:
+            raise Transient(f"the pull of {self._durable} could not be sent: {error!r}") from error
+
+    async def _ask(self) -> None:
         request = {
             "batch": _BATCH,
             "expires": int(_EXPIRES_S * 1e9),
             "idle_heartbeat": int(_HEARTBEAT_S * 1e9),
         }
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{self._stream}.{self._durable}"
-        try:
-            await self._client.publish(subject, orjson.dumps(request), reply=self._inbox)
-        except NatsError as error:
-            raise Transient(f"the pull of {self._durable} could not be sent: {error!r}") from error
-        self._outstanding, self._heard = _BATCH, now
+        await self._client.publish(subject, orjson.dumps(request), reply=self._inbox)
+        self._outstanding += _BATCH
+        self._heard = asyncio.get_running_loop().time()
 
     async def _receive(self, message: Msg) -> None:
         self._heard = asyncio.get_running_loop().time()
