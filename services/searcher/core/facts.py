@@ -15,6 +15,7 @@ from services.searcher.core.samplers import Suggestion
 from shared.errors import Broken
 
 Facts = dict[str, JsonValue]
+_HOLDING = tuple(field.name for field in fields(Holding))
 
 
 def write_moves(moves: Moves) -> Facts:
@@ -80,7 +81,7 @@ def write_opening(opening: Opening) -> Facts:
         "now_ms": opening.now_ms,
         "price": opening.price,
         "past": asdict(opening.past),
-        "accounts": {str(trial): asdict(account) for trial, account in opening.accounts.items()},
+        "accounts": {str(trial): write_account(account) for trial, account in opening.accounts.items()},
     }
 
 
@@ -93,6 +94,16 @@ def read_known(facts: Facts) -> Opening | None:
     return Opening(known["now_ms"], known["price"], Used(**known["past"]), accounts)
 
 
+def write_account(account: Account) -> Facts:
+    """What the runs of a trial have used, and hold; by hand, since it is written with every change of a trial."""
+    held, past = account.held, account.past
+    holding: Facts | None = None
+    if held is not None:
+        holding = {name: getattr(held, name) for name in _HOLDING}
+    used: Facts = {"wall_ms": past.wall_ms, "slot_ms": past.slot_ms, "cost": past.cost}
+    return {"run": account.run, "held": holding, "past": used}
+
+
 def read_account(facts: Any) -> Account:
     """What the runs of a trial have used, and hold."""
     held = None if facts["held"] is None else read_holding(facts["held"])
@@ -101,7 +112,7 @@ def read_account(facts: Any) -> Account:
 
 def read_holding(facts: Any) -> Holding:
     """What a run holds, or has held; older journals do not say of which pool."""
-    return Holding(**{field.name: facts[field.name] for field in fields(Holding) if field.name in facts})
+    return Holding(**{name: facts[name] for name in _HOLDING if name in facts})
 
 
 def write_ruling(ruling: Ruling) -> Facts:

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,7 +20,7 @@ from services.searcher.core.entities import (
     Terms,
     Trial,
 )
-from services.searcher.core.facts import read_account
+from services.searcher.core.facts import read_account, write_account
 from services.searcher.core.journal import Entry
 from services.searcher.core.ledger import NEW
 from services.searcher.core.machines import ExperimentState, ExperimentTrigger, TrialState
@@ -183,7 +182,7 @@ def of_trial(trial: Trial, experiment: UUID, tenant: TenantId) -> Row:
         "checkpoint": _name(trial.checkpoint.id) if trial.checkpoint else None,
         "checkpoint_run": trial.checkpoint.run if trial.checkpoint else None,
         "checkpoint_step": trial.checkpoint.step if trial.checkpoint else None,
-        "account": None if trial.account == NEW else asdict(trial.account),
+        "account": None if trial.account == NEW else write_account(trial.account),
         "best_step": trial.best.step if trial.best else None,
         "best_value": trial.best.value if trial.best else None,
         "best_others": _others(trial.best),
