@@ -26,7 +26,7 @@ from muster.config.sections import (
     Resources,
     RetentionPolicy,
 )
-from muster.config.space import Hyperparameter, grid_size, leaves, searched
+from muster.config.space import Categorical, Hyperparameter, grid_size, leaves, searched
 
 MAX_GRID_POINTS = 100_000
 
@@ -192,6 +192,7 @@ class ExperimentConfig(Section):
                     hint="give one value, or choose another searcher",
                 )  # fmt: skip
             return
+        self._check_sampler(self.searcher)
         if isinstance(self.searcher, Custom):
             return  # Its program may give points of its own.
         is_many = isinstance(self.searcher, Grid | Hyperband | Pbt) or self.searcher.max_trials > 1
@@ -206,6 +207,17 @@ class ExperimentConfig(Section):
             self._check_grid()
         if isinstance(self.searcher, Pbt):
             self._check_keep(self.searcher.keep)
+
+    def _check_sampler(self, searcher: Searcher) -> None:
+        if isinstance(searcher, Grid | Single) or searcher.sampler.name != "cmaes":
+            return
+        varied = [parameter for _, parameter in searched(self.hyperparameters)]
+        if varied and all(isinstance(each, Categorical) or each.when for each in varied):
+            raise refusal(
+                "the sampler 'cmaes' adapts numbers that every trial has, and there are none here",
+                "searcher", "sampler",
+                hint="tpe and nsga2 take choices and conditions; random and quasi_random too",
+            )  # fmt: skip
 
     def _check_keep(self, keep: tuple[str, ...]) -> None:
         names = [".".join(path) for path, _ in leaves(self.hyperparameters)]

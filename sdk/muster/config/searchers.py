@@ -49,6 +49,16 @@ class _Many(_Common):
     widen_to: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
     widen_max_price: float | None = Field(default=None, ge=0)
 
+    @model_validator(mode="after")
+    def _widens(self) -> "_Many":
+        if self.widen_to is not None and self.widen_to < self.max_concurrent_trials:
+            raise refusal(
+                f"widen_to ({self.widen_to}) must be at least max_concurrent_trials ({self.max_concurrent_trials})",
+                "widen_to",
+                hint="it says up to how many trials run at once while slots stand idle",
+            )
+        return self
+
 
 class Single(_Common):
     """One trial of constants."""
@@ -103,6 +113,16 @@ class Timed(_Sampled):
 
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
+
+    @model_validator(mode="after")
+    def _compares_in_time(self) -> "Timed":
+        for key in ("interval", "grace_time"):
+            if (value := getattr(self, key, 0)) > self.max_time:
+                raise refusal(
+                    f"{key} ({value}) must be at most max_time ({self.max_time})", key,
+                    hint="trials would be over before they are compared",
+                )  # fmt: skip
+        return self
 
 
 class _Asha(Timed):

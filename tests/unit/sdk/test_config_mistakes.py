@@ -262,6 +262,15 @@ def test_an_override_that_is_wrong_is_named(override: str, code: str, place: str
             "hyperparameters.a",
             "constants",
         ),
+        (
+            {"name": "random", "max_trials": 2, "sampler": "cmaes"},
+            {
+                "a": {"type": "categorical", "vals": [1, 2]},
+                "b": {"type": "int", "minval": 0, "maxval": 1, "when": {"a": 1}},
+            },
+            "searcher.sampler",
+            "adapts numbers that every trial has",
+        ),
     ],
 )
 def test_spaces_that_cannot_be_searched(
@@ -271,6 +280,29 @@ def test_spaces_that_cannot_be_searched(
     error = refused(document)
     assert error.place == place
     assert word in error.message
+
+
+@pytest.mark.parametrize(
+    ("searcher", "key", "word"),
+    [
+        ({"name": "pbt", "population_size": 2, "interval": 10}, "interval", "interval (10) must be at most"),
+        (
+            {"name": "median_stopping", "max_trials": 2, "grace_time": 10},
+            "grace_time",
+            "at most max_time (9)",
+        ),
+        (
+            {"name": "async_halving", "max_trials": 2, "num_rungs": 1, "widen_to": 15},
+            "widen_to",
+            "widen_to (15) must be at least max_concurrent_trials (16)",
+        ),
+    ],
+)
+def test_keys_that_undo_each_other_are_refused(searcher: dict[str, object], key: str, word: str) -> None:
+    searcher = {"metric": "m", "time_metric": "step", "max_time": 9, **searcher}
+    space = {"a": {"type": "int", "minval": 0, "maxval": 1}}
+    error = refused({"entrypoint": "x", "searcher": searcher, "hyperparameters": space})
+    assert error.place == f"searcher.{key}" and word in error.message
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ RANDOM: dict[str, object] = {"name": "random", "max_trials": 20, "max_concurrent
         ({"widen_to": 6}, 5, Idle(0, 0), 5),
         ({"widen_to": 6}, 5, Idle(3, 1), 2),
         ({"widen_to": 6}, 1, Idle(0, 0), 2),
-        ({"widen_to": 1}, 2, Idle(9, 0), 2),
         ({"widen_to": 6, "widen_max_price": 2.0}, 2, Idle(3, 0, price_per_slot_hour=2.0), 5),
         ({"widen_to": 6, "widen_max_price": 2.0}, 5, Idle(3, 0, price_per_slot_hour=2.5), 2),
         ({"widen_to": 6, "widen_max_price": 0.0}, 2, Idle(3, 0), 5),
