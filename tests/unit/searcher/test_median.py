@@ -40,7 +40,9 @@ def test_a_trial_is_stopped_exactly_when_its_best_is_worse_than_the_median_of_th
             for name, one in curves.items()
             if name != trial and len(one) > len(curve)
         ]
-        curve.append(round(chance.random(), 3))
+        curve.append(
+            chance.randrange(1024) / 1024
+        )  # Exact in sums, so that ties are ties in whatever order they are added.
         time = len(curve)
         ruling = made.on_result(trial, curve[-1], time)
         is_worse = time >= GRACE and len(others) >= min_trials and min(curve) > median_high(others)
