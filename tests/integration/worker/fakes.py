@@ -57,6 +57,7 @@ class FakePlatform:
         self.committed: set[tuple[UUID, str]] = set()
         self.saved: list[Upload] = []
         self.restores: list[UUID] = []
+        self.best: float | None = None
         self.damaged: list[DamagedFile] = []
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
@@ -225,7 +226,7 @@ class FakePlatform:
             self.saved = [one for one in self.saved if one.checkpoint_id != request.damaged.checkpoint_id]
         newest = self.saved[-1]
         files = tuple(self._link(newest, entry) for entry in newest.files)
-        return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files)
+        return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files, best=self.best)
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
         self.uploads[request.checkpoint_id][str(ask.worker)] = request

@@ -119,3 +119,10 @@ async def test_a_script_is_told_when_a_checkpoint_is_due(
         await eventually(lambda run=run: len(platform.saved_of(run)) == 2)  # type: ignore[misc]
         saved[name] = [upload.step for upload in platform.saved_of(run)]
     assert saved == {"best": [3, 9], "largest": [3, 4], "period": [5, 10]}
+    platform.best = 1.5
+    again = platform.allocation(
+        "due again", code, (Member(worker="w1", slots=1),), run_number=2, spec=wanted["best"]
+    )
+    await platform.desire("w1", again)
+    await eventually(lambda: state_of(platform, again) == "exited")
+    await eventually(lambda: [upload.step for upload in platform.saved_of(again)] == [9])
