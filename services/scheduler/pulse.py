@@ -138,6 +138,7 @@ def _heard_of(observed: ObservedSet) -> Heard:
         labels=labels_of(labels)[:MOST_LABELS],
         is_isolated=observed.isolated_user,
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
+        trouble=observed.trouble,
         allocations=allocations,
     )
 

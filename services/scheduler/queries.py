@@ -142,6 +142,7 @@ class Queries:
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,
             disabled_slots=tuple(sorted(worker.disabled)),
+            trouble=None if worker.liveness is Liveness.LOST else worker.trouble,
         )
 
 

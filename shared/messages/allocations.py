@@ -115,6 +115,7 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     """worker → scheduler: the heartbeat (1 s), sent at once on a change; the same model answers a desired set.
 
     `incarnation` is new at each start of the daemon; `sequence` rises with each set sent; `epoch` is the highest seen, kept on disk.
+    `trouble`: why it can begin nothing new, in a sentence.
     """
 
     worker: WorkerId
@@ -129,3 +130,4 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     isolated_user: bool = False
     version: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
+    trouble: str | None = None

@@ -108,3 +108,4 @@ class WorkerView(Record):
     labels: dict[str, str] = Field(default_factory=dict)
     slot_ids: tuple[int, ...] = ()
     disabled_slots: tuple[int, ...] = ()
+    trouble: str | None = None

@@ -41,7 +41,7 @@ def list_workers(pool: PoolName = None) -> None:
         (
             one.id,
             one.pool,
-            one.state,
+            f"{one.state}, in trouble" if one.trouble else one.state,
             one.slots if not one.disabled_slots else f"{one.slots}, {len(one.disabled_slots)} off",
             one.used_slots,
             one.slot_kind,
@@ -51,7 +51,14 @@ def list_workers(pool: PoolName = None) -> None:
         )
         for one in found
     )
-    emit(found, lambda: table(columns, rows, "no workers: the provisioner starts them when there is work"))
+    troubles = [one.trouble for one in found if one.trouble]
+
+    def show() -> None:
+        table(columns, rows, "no workers: the provisioner starts them when there is work")
+        for trouble in troubles:
+            note("{}; until then nothing new begins there", trouble)
+
+    emit(found, show)
 
 
 @verb(workers, "drain")

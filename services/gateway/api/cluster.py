@@ -32,6 +32,9 @@ class Worker(Resource):
     last_heard: datetime
     labels: dict[str, str] = Field(default={}, description="What its owner says of it, such as `rack`: `r7`.")
     disabled_slots: list[int] = Field(default=[], description="Of its slots, those that take no more work.")
+    trouble: str | None = Field(
+        default=None, description="Why nothing new begins there now: its disk is full."
+    )
 
 
 class WorkerPage(Resource):

@@ -20,6 +20,7 @@ def render_worker(view: WorkerView) -> cluster.Worker:
         last_heard=view.last_heard,
         labels=view.labels,
         disabled_slots=list(view.disabled_slots),
+        trouble=view.trouble,
     )
 
 

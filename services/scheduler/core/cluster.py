@@ -42,7 +42,7 @@ class Cluster:
         self.partly_ended: dict[RunId, None] = {}
         self.forming: dict[RunId, None] = {}
         self.runs_on: dict[WorkerId, dict[RunId, None]] = {}
-        self.draining: dict[WorkerId, None] = {}
+        self.closed: dict[WorkerId, None] = {}
         self.ledger = Ledger()
         self.turns = Turns()
         self.lengths, self.pauses = Lengths(), Pauses()
@@ -236,10 +236,10 @@ class Cluster:
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker
         self.changes.holders[worker.id] = None
-        if worker.liveness is Liveness.READY and worker.drain is not Drain.OPEN:
-            self.draining[worker.id] = None
+        if worker.liveness is Liveness.READY and (worker.drain is not Drain.OPEN or worker.trouble):
+            self.closed[worker.id] = None
         else:
-            self.draining.pop(worker.id, None)
+            self.closed.pop(worker.id, None)
         pool = self.pools.get(worker.pool)
         if pool is not None:
             pool.await_word(worker)

@@ -109,7 +109,8 @@ class Taken:
 
 @dataclass(slots=True)
 class Worker:
-    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work.
+    """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work. `trouble`:
+    why it can begin nothing now, as it says itself.
 
     Mutable, and changed by `Cluster` alone.
     """
@@ -126,6 +127,7 @@ class Worker:
     is_heard: bool = False
     is_isolated: bool = False
     is_empty: bool = True
+    trouble: str | None = None
     version: int = 0
     joined_at: datetime | None = None
     held: dict[AllocationId, Hold] = field(default_factory=dict)
@@ -157,7 +159,8 @@ class Worker:
     @property
     def is_open(self) -> bool:
         """Whether something may be granted here."""
-        return self.is_heard and self.liveness is Liveness.READY and self.drain is Drain.OPEN
+        is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
+        return is_well and self.drain is Drain.OPEN
 
     @property
     def used_slots(self) -> int:

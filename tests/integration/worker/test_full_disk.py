@@ -64,6 +64,10 @@ def _run(
     return platform.allocation(f"{daemon.name} {name}", platform.add_code(folder), members)
 
 
+def _sentence(daemon: Daemon) -> str:
+    return f"the disk of worker {daemon.name} is full: free space under {daemon.directory}"
+
+
 def _state(platform: FakePlatform, daemon: Daemon, run: DesiredAllocation) -> str | None:
     found = platform.of(daemon.name, run)
     return found.state if found else None
@@ -107,11 +111,13 @@ async def test_what_runs_goes_on_and_what_waits_begins(
         await asyncio.sleep(3)
         assert _state(platform, daemon, first) == "running"
         assert _state(platform, daemon, second) in (None, "preparing")
+        assert platform.observed[daemon.name].trouble == _sentence(daemon)
     await platform.desire(daemon.name, first, second)
     await eventually(lambda: len(platform.steps(second)) > 30)
     assert daemon.parent_pid == parent and not daemon.has_ended
     await _stop_and_count(platform, daemon, first, second)
-    sentence = f"the disk of worker {daemon.name} is full: free space under {daemon.directory}"
+    sentence = _sentence(daemon)
+    await eventually(lambda: platform.observed[daemon.name].trouble is None)
     assert "no checkpoint of" in platform.text(first)
     assert sentence in platform.text(first).split("no checkpoint of", 1)[1].splitlines()[0]
     assert f"{sentence}; what the trial reports waits for it" in platform.text(first)

@@ -1,6 +1,7 @@
 """Single slots that take no more work: what runs there ends by itself, and nobody counts on them."""
 
 from services.scheduler.core.events import heard
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
 from shared.ids import WorkerId
 from tests.unit.scheduler.world import POOL, World
@@ -71,3 +72,19 @@ def test_a_request_for_all_slots_waits_while_one_is_disabled() -> None:
     found.cycle()
     assert not found.running()
     heard.on_slot(found.cluster, WorkerId("unknown"), 0, undo=False)
+
+
+def test_a_worker_whose_disk_is_full_gets_nothing_until_it_has_room() -> None:
+    world, full = World(), "the disk of worker a is full: free space under /w"
+    world.worker("a", 2)
+    world.want(1)
+    world.cycle()
+    world.worker("a", 2, trouble=full, allocations=world.observed("a"))
+    world.want(2)
+    world.cycle()
+    assert world.running() == {1}, "what runs there goes on"
+    told = explain(world.cluster, world.trial(2))
+    assert told.message.endswith(f"; 2 more slots on workers that can begin nothing now: {full}")
+    world.worker("a", 2, allocations=world.observed("a"))
+    world.cycle()
+    assert world.running() == {1, 2}

@@ -44,6 +44,15 @@ def test_the_list_shows_labels(shell: Shell) -> None:
     assert "rack=r7,zone=a" in shell("worker", "list").out
 
 
+def test_the_list_says_why_a_worker_gets_nothing(shell: Shell) -> None:
+    full = "the disk of worker w1 is full: free space under /var/muster"
+    page = {"items": [WORKER | {"state": "ready", "trouble": full}, WORKER | {"id": "w2"}]}
+    shell.answers["GET /v1/workers"] = httpx.Response(200, json=page)
+    shown = shell("worker", "list")
+    assert shown.out.count("in trouble") == 1
+    assert f"{full}; until then nothing new begins there" in " ".join(shown.err.split())
+
+
 @pytest.mark.parametrize("verb", ["drain", "undrain"])
 def test_workers_are_chosen_by_their_labels(shell: Shell, verb: str) -> None:
     page = {"items": [WORKER | {"state": "ready"}, WORKER | {"id": "w2"}]}

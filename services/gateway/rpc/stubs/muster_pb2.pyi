@@ -2023,7 +2023,7 @@ class WayOut(_message.Message):
     def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class Worker(_message.Message):
-    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels", "disabled_slots")
+    __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels", "disabled_slots", "trouble")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -2041,6 +2041,7 @@ class Worker(_message.Message):
     LAST_HEARD_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     DISABLED_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    TROUBLE_FIELD_NUMBER: _ClassVar[int]
     id: str
     pool: str
     state: str
@@ -2051,7 +2052,8 @@ class Worker(_message.Message):
     last_heard: _timestamp_pb2.Timestamp
     labels: _containers.ScalarMap[str, str]
     disabled_slots: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ...) -> None: ...
+    trouble: str
+    def __init__(self, id: _Optional[str] = ..., pool: _Optional[str] = ..., state: _Optional[str] = ..., slots: _Optional[int] = ..., used_slots: _Optional[int] = ..., slot_kind: _Optional[str] = ..., isolated_user: _Optional[bool] = ..., last_heard: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., disabled_slots: _Optional[_Iterable[int]] = ..., trouble: _Optional[str] = ...) -> None: ...
 
 class WorkerCredentials(_message.Message):
     __slots__ = ("worker", "jwt", "nats_url", "expires_at")

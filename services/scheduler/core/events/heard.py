@@ -69,6 +69,7 @@ class Heard:
     labels: Labels = ()
     is_isolated: bool = False
     is_empty: bool = True
+    trouble: str | None = None
     allocations: tuple[Observed, ...] = ()
 
 
@@ -162,13 +163,13 @@ def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
 
 
 def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime) -> None:
-    before = _public(worker), worker.is_heard
+    before = _public(worker), worker.is_heard, worker.trouble
     worker.liveness = LIVENESS.next(worker.liveness, LivenessTrigger.HEARD)
     worker.equip(heard.slot_ids, heard.kind)
     worker.address, worker.labels, worker.is_isolated = heard.address, heard.labels, heard.is_isolated
-    worker.is_heard, worker.is_empty = True, heard.is_empty
+    worker.is_heard, worker.is_empty, worker.trouble = True, heard.is_empty, heard.trouble
     worker.joined_at = worker.joined_at or now
-    after = _public(worker), worker.is_heard
+    after = _public(worker), worker.is_heard, worker.trouble
     if before == after:
         return
     cluster.put_worker(worker)

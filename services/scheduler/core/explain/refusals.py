@@ -13,6 +13,7 @@ from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.core.worker import Drain
 
 Facts = dict[str, int | float | str]
 _NAMED = 3
@@ -125,18 +126,18 @@ def _beyond_pool(cluster: Cluster, pool: Pool, trial: Trial, facts: Facts) -> Re
         return Refusal("never_fits", message, facts)
     if not len(pool.capacity):
         message = f"waiting for {_count(slots, 'slot')}; pool {name} has no open worker now"
-        return Refusal("no_workers", message + _of_drains(facts), facts)
+        return Refusal("no_workers", message + _of_closed(facts), facts)
     such = (f" of kind {needs.kind}" if needs.kind else "") + _on_machines(facts)
     if needs.where is not None and not total:
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has no such machine open now"
         if trial.excluded:
             message += f"; log policies that it met keep it off {', '.join(sorted(trial.excluded))}"
-        return Refusal("no_such_worker", message + _of_drains(facts), facts)
+        return Refusal("no_such_worker", message + _of_closed(facts), facts)
     if facts["largest_worker"] == total or (needs.single_node is False and pool.policy.exclusive):
         message = f"needs {_count(slots, 'slot')}{such}; pool {name} has {total}"
-        return Refusal("larger_than_pool", message + _of_drains(facts), facts)
+        return Refusal("larger_than_pool", message + _of_closed(facts), facts)
     message = f"needs {_count(slots, 'slot')}{such} on one machine; the largest in pool {name} has {facts['largest_worker']}"
-    return Refusal("larger_than_any_worker", message + _of_drains(facts), facts)
+    return Refusal("larger_than_any_worker", message + _of_closed(facts), facts)
 
 
 def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
@@ -150,7 +151,7 @@ def _waiting(pool: Pool, trial: Trial, facts: Facts) -> Refusal:
     if foreign:
         message += f"; {_count(foreign, 'slot')} held by other tenants"
     return Refusal(
-        "waiting_for_slots", message + _of_bookings(facts) + _of_turns(facts) + _of_drains(facts), facts
+        "waiting_for_slots", message + _of_bookings(facts) + _of_turns(facts) + _of_closed(facts), facts
     )
 
 
@@ -184,10 +185,14 @@ def _on_machines(facts: Facts) -> str:
     return f" on machines {facts['where']}" if "where" in facts else ""
 
 
-def _of_drains(facts: Facts) -> str:
-    if "draining_slots" not in facts:
-        return ""
-    return f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
+def _of_closed(facts: Facts) -> str:
+    """Of workers that take nothing more."""
+    told = ""
+    if "draining_slots" in facts:
+        told = f"; {_count(facts['draining_slots'], 'more slot')} on workers that are being drained ({facts['draining_workers']})"
+    if "troubled_slots" in facts:
+        told += f"; {_count(facts['troubled_slots'], 'more slot')} on workers that can begin nothing now: {facts['trouble']}"
+    return told
 
 
 def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
@@ -205,10 +210,7 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
         "experiment_slots": stored(leaf.held) if leaf else 0,
         "slots_of_other_tenants": _held_by_others(pool, trial),
     }
-    drained = [one for name in cluster.draining if (one := cluster.workers[name]).pool == pool.policy.name]
-    if drained:
-        facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
-        facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
+    facts |= _closed(cluster, pool)
     facts |= _booked(cluster, pool, trial)
     if pool.policy.quantum is not None:
         facts["quantum_s"] = round(pool.policy.quantum.total_seconds())
@@ -221,6 +223,20 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
     if trial.awaited:
         run = cluster.runs.get(trial.awaited.run)
         facts["checkpoints_left"] = max(0, trial.awaited.announced - (run.settled if run else 0))
+    return facts
+
+
+def _closed(cluster: Cluster, pool: Pool) -> Facts:
+    closed = [one for name in cluster.closed if (one := cluster.workers[name]).pool == pool.policy.name]
+    drained = [one for one in closed if one.drain is not Drain.OPEN]
+    troubled = [one for one in closed if one.drain is Drain.OPEN]
+    facts: Facts = {}
+    if drained:
+        facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
+        facts["draining_workers"] = ", ".join(sorted(worker.id for worker in drained)[:_NAMED])
+    if troubled:
+        facts["troubled_slots"] = sum(len(worker.slot_ids) for worker in troubled)
+        facts["trouble"] = "; ".join(sorted(worker.trouble or "" for worker in troubled)[:_NAMED])
     return facts
 
 
