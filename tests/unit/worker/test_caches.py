@@ -80,7 +80,8 @@ def test_what_a_run_copies_stays_until_it_has_it(tmp_path: Path) -> None:
         large = tmp_path / "checkpoints" / str(TENANT) / "large"
         assert not space.admit(large, 10 * 2**20)
         assert space.admit(large, 9 * 2**20)
-        assert code.is_dir()
+        assert space.admit(large.with_name("another"), 9 * 2**20)
+        assert code.is_dir(), "the newer one went"
     assert space.admit(large.with_name("larger"), 10 * 2**20)
     assert not code.exists()
 
