@@ -2,13 +2,14 @@
 
 import asyncio
 import shutil
+from collections.abc import Callable
 from uuid import UUID
 
 from muster import wire
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
-from shared.messages.allocations import ObservedSet, Slot
+from shared.messages.allocations import Leaving, ObservedSet, Slot
 from shared.outages import Outages
 from worker.core.fleet import is_orphaned
 from worker.line import Line
@@ -28,6 +29,7 @@ class Heartbeat:
     def __init__(
         self, line: Line, settings: WorkerSettings, slots: tuple[Slot, ...], incarnation: UUID, clock: Clock
     ) -> None:
+        """`leaving`, set later, says whether the machine's provider takes it back."""
         self._line = line
         self._settings = settings
         self._labels = settings.own_labels
@@ -38,6 +40,7 @@ class Heartbeat:
         self._changed = asyncio.Event()
         self._heard_at = clock.monotonic()
         self._outages = Outages()
+        self.leaving: Callable[[], Leaving | None] = lambda: None
 
     def notice(self) -> None:
         """Something changed: say so at once."""
@@ -63,6 +66,7 @@ class Heartbeat:
             isolated_user=self._settings.user is not None,
             labels=self._labels,
             trouble=self._trouble(),
+            leaving=self.leaving(),
         )
 
     def _trouble(self) -> str | None:

@@ -9,12 +9,7 @@ import structlog
 
 from muster import wire
 from shared.ids import AllocationId
-from shared.messages.allocations import (
-    DesiredAllocation,
-    DesiredSet,
-    Measured,
-    ObservedAllocation,
-)
+from shared.messages.allocations import DesiredAllocation, DesiredSet, ObservedAllocation
 from shared.messages.experiments import Verdict
 from shared.messages.specs import Signal
 from shared.outages import Outages
@@ -23,11 +18,10 @@ from worker.core import run as core
 from worker.core.fleet import Gate, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
-from worker.core.resize import can_resize, joined, prepared
 from worker.core.run import LocalRun
 from worker.core.state import RunState
 from worker.executors.parents import Parents
-from worker.launch.description import spec_of
+from worker.observing import observed_of
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
 from worker.resizing import resume
@@ -190,7 +184,13 @@ class Runs:
 
     def observed(self) -> tuple[ObservedAllocation, ...]:
         """What is here, for the scheduler."""
-        return tuple(_observed(context) for context in self._contexts.values())
+        return tuple(observed_of(context) for context in self._contexts.values())
+
+    def warn(self, text: str) -> None:
+        """Say something in the log of each run here."""
+        for context in self._contexts.values():
+            if not context.run.is_over:
+                context.tail.warn(text)
 
     async def end(self, reason: str) -> None:
         """End every run here and wait shortly until all have ended."""
@@ -258,41 +258,3 @@ class Runs:
     def _find(self, run_id: str) -> RunContext | None:
         contexts: Iterable[RunContext] = self._contexts.values()
         return next((context for context in contexts if str(context.run.run_id) == run_id), None)
-
-
-def _observed(context: RunContext) -> ObservedAllocation:
-    run, session = context.run, context.session
-    states = {RunState.FETCHING: "preparing", RunState.STARTING: "preparing", RunState.EXITED: "exited"}
-    return ObservedAllocation(
-        allocation_id=run.allocation_id,
-        run_id=run.run_id,
-        token=run.token,
-        generation=run.generation,
-        state=states.get(run.state, "running"),
-        wanted=run.wanted,
-        decide_at=run.decide_at,
-        rendezvous=run.rendezvous if run.seat.is_chief else None,
-        acknowledged=run.acknowledged,
-        forced=run.forced,
-        exit_code=run.exit_code,
-        fault=run.fault,
-        reason=run.reason,
-        invalid=run.is_invalid,
-        validations=session.validations,
-        checkpoints=context.uploads.announced,
-        step=session.step,
-        measured=_measured(context),
-        is_live=can_resize(run),
-        prepared=prepared(run),
-        joined=joined(run),
-        policies=run.policies,
-        hangs=context.watch.hang is not None,
-    )
-
-
-def _measured(context: RunContext) -> Measured | None:
-    """How an elastic run trains; of others nobody asks."""
-    slots = spec_of(context.kept.allocation).slots
-    if slots.min == slots.max:
-        return None
-    return context.session.pace.measured()

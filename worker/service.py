@@ -32,6 +32,7 @@ from worker.identity import load_badge
 from worker.launch.accounts import find_account
 from worker.launch.machine import Machine
 from worker.line import Line
+from worker.notices import NoticeWatch, notices_of
 from worker.places import Places
 from worker.ranks.server import RankServer
 from worker.runs import Runs
@@ -54,7 +55,8 @@ async def compose(settings: Settings, process: Process) -> None:
     line = Line(settings, load_badge(places.identity), clock)
     process.on_close(line.close)
 
-    transfer = Transfer(await process.enter(new_session()))
+    session = await process.enter(new_session())
+    transfer = Transfer(session)
     kind = slots[0].kind if slots else "cpu"
     path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
     machine = Machine(
@@ -79,6 +81,8 @@ async def compose(settings: Settings, process: Process) -> None:
     )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
+    notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.notice()))
+    heartbeat.leaving = notices.leaving
     start = ParentStart(places, own.warm_modules, parent_environment(environment))
     executor = Parents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)
@@ -93,6 +97,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("executor", executor.run, stop=ending.end)
     process.start("line", lambda: line.run(lambda bus: _listen(bus, WorkerId(own.id), handlers, heartbeat)))
     process.start("heartbeat", lambda: heartbeat.run(runs))
+    process.start("notices", notices.run)
     process.check("executor", lambda: executor.is_ready)
     process.check("line", lambda: line.is_connected)
     process.mark_ready()
@@ -119,6 +124,14 @@ async def _listen(bus: Bus, worker: WorkerId, handlers: Handlers, heartbeat: Hea
     await bus.subscribe(Verdict.subject(worker), handlers.on_verdict)
     bus.on_reconnect.append(heartbeat.notice)
     heartbeat.notice()
+
+
+def _all(*told: Callable[[str], None]) -> Callable[[str], None]:
+    def tell(text: str) -> None:
+        for one in told:
+            one(text)
+
+    return tell
 
 
 def _soon(action: Callable[[], None]) -> Callable[[], Awaitable[None]]:

@@ -29,6 +29,8 @@ class WorkerSettings(Section):
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
         cache_bytes: The most that code and files of checkpoints take that are kept so as not to fetch them again; what was not used for longest goes first.
         min_free_bytes: No run is begun while the disk of `directory` has less room.
+        cloud: Whose machine it is, where that cloud may take it back and says so before: its metadata service is asked every two seconds.
+        metadata_url: Where that service is, if not at its usual address.
         run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """
 
@@ -48,6 +50,8 @@ class WorkerSettings(Section):
     cache_bytes: int = Field(20 * 1024**3, ge=0)
     min_free_bytes: int = Field(64 * 1024**2, ge=0)
     run_bytes: int | None = Field(None, ge=1024**2)
+    cloud: Literal["aws", "gcp"] | None = None
+    metadata_url: str | None = None
 
     @field_validator("labels")
     @classmethod

@@ -215,7 +215,7 @@ def _joined(worker: Worker, unit: Unit) -> WorkerJoined:
         pool=worker.pool,
         address=worker.address,
         slots=tuple(Slot(id=slot, kind=worker.kind or "cpu") for slot in worker.slot_ids),
-        state="ready" if worker.drain is Drain.OPEN else "draining",
+        state="ready" if worker.drain is Drain.OPEN and not worker.is_leaving else "draining",
         used_slots=worker.used_slots,
         joined_at=worker.joined_at or unit.now,
         isolated_user=worker.is_isolated,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.scheduler.booking import Booking
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Trial
 from services.scheduler.cycle import Cycle
@@ -126,7 +126,7 @@ class Handlers:
     def _drainer(self, wish: DrainWorker) -> Any:
         async def take_up() -> None:
             def drain(cycle: Cycle) -> None:
-                heard.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
+                draining.on_drain(cycle.cluster, wish.worker, reclaim=wish.reclaim, undo=wish.undo)
 
             self.cycle.push(drain)
 
@@ -143,7 +143,7 @@ class Handlers:
 
     def _disabler(self, wish: DisableSlot) -> Any:
         async def take_up() -> None:
-            self.cycle.push(lambda cycle: heard.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo))
+            self.cycle.push(lambda cycle: draining.on_slot(cycle.cluster, wish.worker, wish.slot, wish.undo))
 
         return take_up
 

@@ -139,6 +139,7 @@ def _heard_of(observed: ObservedSet) -> Heard:
         is_isolated=observed.isolated_user,
         is_empty=observed.drained and all(allocation.exit is not None for allocation in allocations),
         trouble=observed.trouble,
+        leaving=observed.leaving,
         allocations=allocations,
     )
 

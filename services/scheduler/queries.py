@@ -126,7 +126,7 @@ class Queries:
             "lost"
             if worker.liveness is Liveness.LOST
             else "ready"
-            if worker.drain is Drain.OPEN
+            if worker.drain is Drain.OPEN and not worker.is_leaving
             else "draining"
         )
         return WorkerView(

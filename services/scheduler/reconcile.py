@@ -5,7 +5,7 @@ import contextlib
 from datetime import timedelta
 
 from services.scheduler import late_edits
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
@@ -103,11 +103,11 @@ def _catch_up(cycle: Cycle, kept: WorkerWish) -> None:
     if kept.is_removed:
         heard.on_removed(cluster, worker.id, cycle.clock.now())
     elif kept.drain is (worker.drain is Drain.OPEN):
-        heard.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain)
+        draining.on_drain(cluster, worker.id, reclaim=kept.reclaim, undo=not kept.drain)
 
 
 def _disable(cycle: Cycle, disabled: dict[WorkerId, frozenset[int]]) -> None:
     for worker in list(cycle.cluster.workers.values()):
         wanted = disabled.get(worker.id, frozenset())
         for slot in sorted(worker.disabled ^ wanted):
-            heard.on_slot(cycle.cluster, worker.id, slot, undo=slot not in wanted)
+            draining.on_slot(cycle.cluster, worker.id, slot, undo=slot not in wanted)

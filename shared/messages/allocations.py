@@ -111,6 +111,14 @@ class Seen(BaseModel):
     known: bool = True
 
 
+class Leaving(Record):
+    """The machine's provider takes it back: `in_s` from now, as seen by the worker (its provider's clock may be another); None: it does not say
+    when, or only that this has become likely."""
+
+    reason: str = Field(max_length=200)
+    in_s: float | None = Field(None, ge=0, le=MOST_STEP_S, allow_inf_nan=False)
+
+
 class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     """worker → scheduler: the heartbeat (1 s), sent at once on a change; the same model answers a desired set.
 
@@ -131,3 +139,4 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     version: str = ""
     labels: dict[str, str] = Field(default_factory=dict)
     trouble: str | None = None
+    leaving: Leaving | None = None

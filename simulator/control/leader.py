@@ -9,7 +9,7 @@ from typing import Protocol
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decisions import Demand
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.liveness import LEASE_S, Silence
 from services.scheduler.core.queue import Part
 from services.scheduler.core.trial import Wish
@@ -131,7 +131,7 @@ class Leader:
         """A worker is to take nothing more, or may again."""
 
         def apply(cluster: Cluster, _: datetime) -> None:
-            heard.on_drain(cluster, worker, reclaim=reclaim, undo=undo)
+            draining.on_drain(cluster, worker, reclaim=reclaim, undo=undo)
 
         self.push(apply)
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
-from services.scheduler.core.events import heard, stops, wishes
+from services.scheduler.core.events import draining, stops, wishes
 from services.scheduler.core.facts import Fact
 from services.scheduler.core.pauses import Took
 from services.scheduler.core.pool import PoolPolicy, Quota
@@ -165,7 +165,7 @@ class Records:
                 wishes.on_wish(cluster, wish, self.last_place, now)
         for name, reclaim in self.draining.items():
             if name in cluster.workers and cluster.workers[name].drain is Drain.OPEN:
-                heard.on_drain(cluster, name, reclaim=reclaim, undo=False)
+                draining.on_drain(cluster, name, reclaim=reclaim, undo=False)
         return cluster
 
     def _is_needed(self, trial: Trial, now: datetime) -> bool:

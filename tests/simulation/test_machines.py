@@ -8,7 +8,7 @@ import pytest
 
 from services.provisioner.core import plan, sizing
 from services.provisioner.core.sizing import Policy
-from services.scheduler.core.events import heard
+from services.scheduler.core.events import draining
 from services.scheduler.core.facts import WorkerEmptied
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.worker import Drain
@@ -95,7 +95,7 @@ def test_a_machine_that_is_called_empty_under_its_runs_is_caught(monkeypatch):
         if worker.drain is Drain.DRAINING:
             cluster.tell(WorkerEmptied(worker))
 
-    monkeypatch.setattr(heard, "_finish_drain", hastily)
+    monkeypatch.setattr(draining, "finish", hastily)
     monkeypatch.setattr(sizing, "_idle_too_long", lambda policy, demand, staying, *rest: list(staying))
     fails("no machine ended under a run")
 

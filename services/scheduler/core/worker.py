@@ -111,6 +111,7 @@ class Taken:
 class Worker:
     """One machine. `is_heard`: it has spoken to this leader; nothing is granted before. `disabled`: slots that take no more work. `trouble`:
     why it can begin nothing now, as it says itself.
+    `is_leaving`: its provider takes it back; it says so with each heartbeat.
 
     Mutable, and changed by `Cluster` alone.
     """
@@ -126,6 +127,7 @@ class Worker:
     drain: Drain = DRAIN.initial
     is_heard: bool = False
     is_isolated: bool = False
+    is_leaving: bool = False
     is_empty: bool = True
     trouble: str | None = None
     version: int = 0
@@ -160,7 +162,7 @@ class Worker:
     def is_open(self) -> bool:
         """Whether something may be granted here."""
         is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
-        return is_well and self.drain is Drain.OPEN
+        return is_well and self.drain is Drain.OPEN and not self.is_leaving
 
     @property
     def used_slots(self) -> int:

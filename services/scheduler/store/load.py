@@ -10,7 +10,7 @@ from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.elastic.saving import record_of
-from services.scheduler.core.events import heard, stops, wishes
+from services.scheduler.core.events import draining, stops, wishes
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pauses import Took
 from services.scheduler.core.queue import milliseconds
@@ -105,7 +105,7 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
         world.last_place += 1
         wishes.on_wish(cluster, one.wish, world.last_place, now)
     for kept in await load_worker_wishes(connection):
-        heard.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain)
+        draining.on_drain(cluster, kept.worker, reclaim=kept.reclaim, undo=not kept.drain)
     return world
 
 

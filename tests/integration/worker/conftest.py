@@ -7,6 +7,7 @@ import pytest
 from tests.integration.servers import Servers
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
+from tests.integration.worker.metadata import Metadata
 from tests.support.waiting import eventually
 
 
@@ -42,3 +43,12 @@ async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Da
     daemon.start()
     await eventually(lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists())
     return daemon
+
+
+@pytest.fixture
+async def metadata() -> AsyncIterator[Metadata]:
+    """The clouds, which say nothing yet."""
+    service = Metadata()
+    await service.start()
+    yield service
+    await service.stop()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.scheduler.core.events import heard
+from services.scheduler.core.events import draining, heard
 from services.scheduler.core.placement.fit import Reach, reach_of
 from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.pool import PoolPolicy
@@ -57,7 +57,7 @@ def test_labels_of_a_drained_machine_are_known_and_those_of_one_that_is_gone_are
     world.worker("a", 4, labels=R7.required)
     world.worker("b", 2)
     pool, workers = world.cluster.pools[POOL], world.cluster.workers
-    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.cluster.refresh()
     assert not reach_of(pool.capacity, pool.policy, workers.values(), tenant_id(), Needs(where=R7)).is_final
     heard.on_removed(world.cluster, WorkerId("a"), world.now)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import heard
+from services.scheduler.core.events import draining
 from services.scheduler.core.facts import Granted
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
@@ -60,7 +60,7 @@ def happen(world: World, event: tuple) -> None:
         case ("heard", name, keeps):
             world.worker(name, WORKERS[name], **({} if keeps else {"allocations": ()}))
         case ("drain", name, undo):
-            heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):

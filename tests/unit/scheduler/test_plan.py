@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.scheduler.core.events import heard
+from services.scheduler.core.events import draining
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
@@ -174,7 +174,7 @@ def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty():
     world = World()
     world.worker("a", 2)
     world.want(1), world.cycle()
-    assert heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    assert draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.want(2)
     assert world.cycle() == []
     world.exit(1)
@@ -188,15 +188,15 @@ def test_a_draining_worker_gets_nothing_and_says_when_it_is_empty():
 def test_who_waits_for_a_draining_worker_is_told_of_it():
     world = World()
     world.worker("a", 2), world.worker("b", 1)
-    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.want(1), world.want(2, 2), world.want(3), world.cycle()
     for number, code in ((2, "larger_than_pool"), (3, "waiting_for_slots")):
         told = explain(world.cluster, world.trial(number))
         assert (told.code, told.facts["draining_slots"]) == (code, 2)
         assert told.message.endswith("; 2 more slots on workers that are being drained (a)")
-    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=True)
+    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=True)
     assert "drained" not in explain(world.cluster, world.trial(3)).message
-    heard.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
+    draining.on_drain(world.cluster, WorkerId("a"), reclaim=False, undo=False)
     world.silence("a")
     assert "drained" not in explain(world.cluster, world.trial(3)).message, "it is lost"
 

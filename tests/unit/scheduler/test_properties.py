@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from services.scheduler.core.events import heard, wishes
+from services.scheduler.core.events import draining, wishes
 from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Closed
 from services.scheduler.core.placement.labels import Where
@@ -100,9 +100,9 @@ def happen(world: World, event: tuple) -> None:
         case ("moved", name, rack):
             world.worker(name, WORKERS[name], labels=(("rack", rack),))
         case ("drain", name, undo):
-            heard.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
+            draining.on_drain(world.cluster, WorkerId(name), reclaim=not undo, undo=undo)
         case ("slot", name, slot, undo):
-            heard.on_slot(world.cluster, WorkerId(name), slot, undo)
+            draining.on_slot(world.cluster, WorkerId(name), slot, undo)
         case ("part", experiment, priority, cap):
             world.part(experiment, priority, cap)
         case ("quota", tenant, guaranteed, more):

@@ -1,32 +1,21 @@
-"""Events from workers: an observed set was heard, a worker has fallen silent, a worker is to be drained."""
+"""Events from workers: an observed set was heard, a worker has fallen silent or is gone. Neighbour: `draining`."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from services.scheduler.core.asked import Asked
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic import forming
 from services.scheduler.core.elastic.reporting import on_measured
-from services.scheduler.core.events import ends, stops
-from services.scheduler.core.events.grants import on_preempted
-from services.scheduler.core.facts import WorkerDown, WorkerEmptied, WorkerUp
+from services.scheduler.core.events import draining, ends, stops
+from services.scheduler.core.facts import WorkerDown, WorkerUp
 from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.run_states import RUN, RunTrigger
 from services.scheduler.core.trial import without
-from services.scheduler.core.worker import (
-    DRAIN,
-    LIVENESS,
-    Drain,
-    DrainTrigger,
-    Hold,
-    Liveness,
-    LivenessTrigger,
-    Worker,
-)
+from services.scheduler.core.worker import LIVENESS, Hold, Liveness, LivenessTrigger, Worker
 from shared.ids import AllocationId, PoolName, RunId, WorkerId
-from shared.messages.allocations import Measured
+from shared.messages.allocations import Leaving, Measured
 from shared.messages.specs import Signal, SlotKind
 from shared.tuples import changed
 
@@ -59,7 +48,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One observed set. `is_empty`: nothing runs there, and its journal and uploads are empty."""
+    """One observed set. `is_empty`: nothing runs there, and its journal and uploads are empty; `leaving`: what its provider has said."""
 
     worker: WorkerId
     pool: PoolName
@@ -70,6 +59,7 @@ class Heard:
     is_isolated: bool = False
     is_empty: bool = True
     trouble: str | None = None
+    leaving: Leaving | None = None
     allocations: tuple[Observed, ...] = ()
 
 
@@ -86,6 +76,7 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
         run = cluster.runs[run_id]
         if run.allocation not in named:
             _on_unnamed(cluster, worker, run, now)
+    draining.on_leaving(cluster, worker, heard.leaving)
     granted = {
         cluster.runs[run].allocation
         for run in cluster.runs_on.get(worker.id, {})
@@ -93,7 +84,7 @@ def on_heard(cluster: Cluster, heard: Heard, now: datetime) -> None:
     }
     for allocation in worker.held.keys() - named - granted:
         cluster.release(worker, allocation)
-    _finish_drain(cluster, worker)
+    draining.finish(cluster, worker)
 
 
 def stale_of(cluster: Cluster, heard: Heard) -> tuple[Observed, ...]:
@@ -121,34 +112,6 @@ def on_silent(cluster: Cluster, worker_id: WorkerId, reason: str, now: datetime)
     cluster.tell(WorkerDown(worker, reason))
     for run_id in list(cluster.runs_on.get(worker_id, {})):
         ends.on_loss(cluster, cluster.runs[run_id], worker_id, reason, now)
-
-
-def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -> bool:
-    """Nothing more is granted to a worker (or again, with `undo`); `reclaim` asks its runs for their slots. False: unknown."""
-    worker = cluster.workers.get(worker_id)
-    if worker is None or worker.liveness is Liveness.GONE:
-        return False
-    worker.drain = DRAIN.next(worker.drain, DrainTrigger.UNDO if undo else DrainTrigger.DRAIN)
-    cluster.put_worker(worker)
-    cluster.changes.workers[worker_id] = None
-    # Of a drained one it is said again that it is empty: a newer word without it would hide the older one that had it.
-    cluster.tell(WorkerEmptied(worker) if worker.drain is Drain.DRAINED else WorkerUp(worker))
-    if reclaim and not undo:
-        for run_id in cluster.runs_on.get(worker_id, {}):
-            on_preempted(cluster, run_id, Asked("drain"))
-    _finish_drain(cluster, worker)
-    return True
-
-
-def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> None:
-    """One slot takes no more work (or again, with `undo`); what is there ends by itself. Of an unknown worker nothing is kept."""
-    worker = cluster.workers.get(worker_id)
-    if worker is None or (slot in worker.disabled) != undo:
-        return
-    worker.disabled = worker.disabled - {slot} if undo else worker.disabled | {slot}
-    cluster.put_worker(worker)
-    cluster.changes.workers[worker_id] = None
-    cluster.tell(WorkerUp(worker))
 
 
 def on_removed(cluster: Cluster, worker_id: WorkerId, now: datetime) -> None:
@@ -278,17 +241,6 @@ def _hold_zombie(cluster: Cluster, worker: Worker, run: Run) -> None:
         share = next(share for share in run.shares if share.worker == worker.id)
         worker.hold(run.allocation, Hold(run.tenant, share.slot_ids, share.part))
         cluster.put_worker(worker)
-
-
-def _finish_drain(cluster: Cluster, worker: Worker) -> None:
-    if worker.drain is not Drain.DRAINING or worker.held or not worker.is_empty or not worker.is_heard:
-        return
-    if any(not cluster.runs[run_id].is_ended for run_id in cluster.runs_on.get(worker.id, {})):
-        return
-    worker.drain = DRAIN.next(worker.drain, DrainTrigger.EMPTIED)
-    cluster.put_worker(worker)
-    cluster.changes.workers[worker.id] = None
-    cluster.tell(WorkerEmptied(worker))
 
 
 def _move(cluster: Cluster, worker: Worker, trigger: LivenessTrigger) -> None:

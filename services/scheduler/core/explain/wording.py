@@ -23,6 +23,8 @@ def asked_back(because: Cause, by: str | None) -> str:
             return "to go on with another number of slots"
         case "drain":
             return "because its worker was to be emptied"
+        case "leaving":
+            return "because its worker's provider took the machine back"
         case "reservation":
             return "because slots were booked for this time"
         case "defragment":

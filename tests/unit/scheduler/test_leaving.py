@@ -1,0 +1,51 @@
+"""A machine that its provider takes back: nothing new is granted there, and its runs go on elsewhere at no cost."""
+
+from services.scheduler.core.facts import Ended, WorkerUp
+from services.scheduler.core.run import Exit
+from shared.messages.allocations import Leaving
+from shared.messages.specs import Signal
+from tests.unit.scheduler.world import World
+
+SOON = Leaving(reason="AWS takes this spot instance back (terminate)", in_s=118.0)
+PERHAPS = Leaving(reason="AWS recommends to leave this spot instance (rebalance)")
+
+
+def begun() -> World:
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle()
+    world.worker("a")
+    return world
+
+
+def test_a_run_is_asked_for_its_slots_and_goes_on_elsewhere_at_no_cost():
+    world = begun()
+    world.worker("b")
+    world.worker("a", leaving=SOON)
+    asked = world.run(1).asked
+    assert world.run(1).preempted and asked is not None and asked.because == "leaving"
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT, step=7))
+    world.worker("a", leaving=SOON)
+    world.cycle()
+    [ended] = [fact for fact in world.told.facts if isinstance(fact, Ended)]
+    assert (ended.ending.outcome, ended.ending.charged) == ("preempted", False)
+    assert world.placement(1) == {"b": 1} and world.trial(1).restarts == 0
+
+
+def test_what_is_only_likely_keeps_new_work_away():
+    world = begun()
+    world.exit(1)
+    world.worker("a", leaving=PERHAPS), world.worker("b")
+    world.want(2), world.cycle()
+    assert world.placement(2) == {"b": 1}
+    world.worker("b", leaving=PERHAPS)
+    assert not world.run(2).preempted, "it may train on until it is taken back"
+
+
+def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again():
+    world = begun()
+    world.exit(1), world.worker("a", leaving=PERHAPS)
+    world.want(2), world.cycle()
+    assert any(isinstance(fact, WorkerUp) for fact in world.told.facts) and world.running() == set()
+    world.worker("a"), world.cycle()
+    assert world.running() == {2}
