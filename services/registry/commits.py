@@ -1,6 +1,5 @@
 """Checkpoints on their way in: announced with their files, sent to signed URLs, committed whole."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 import orjson
@@ -10,6 +9,7 @@ from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.names import refuse_manifest
+from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
 from services.registry.facts import Facts
 from services.registry.links import Links, is_upload, upload_key
 from services.registry.store import checkpoints, objects
@@ -33,6 +33,7 @@ PARTS_RETRY_S = 0.5
 PARTS_WITHIN = timedelta(minutes=5)
 """So long the parts of a checkpoint may be apart: a worker that is lost never sends its own, and later checkpoints wait behind."""
 METADATA_BYTES = 64 * 1024
+NO_PART = "rank 0's machine says that its gang has no files on this one"
 STALE = "a later run of the trial was granted, or this one was given up"
 
 
@@ -65,6 +66,9 @@ class Commits:
                 return UploadLinks(files=(), state="abandoned")
             if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
                 return UploadLinks(files=(), state=events.PUBLIC[checkpoint.state])
+            if not has_part(checkpoint.parts, ask.worker):
+                return UploadLinks(files=(), state="abandoned")
+            waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query)
             known = await objects.find_known(unit.connection, [(e.sha256, e.size_bytes) for e in query.files])
             files = [
                 File(
@@ -83,7 +87,7 @@ class Commits:
                 checkpoint,
                 Trigger.urls_signed,
                 unit.now,
-                waits_for=_waits_for(checkpoint, ask.worker, query.parts),
+                waits_for=waits_for,
             )
         return UploadLinks(files=self._links.write_files([file for file in files if is_upload(file.key)]))
 
@@ -129,6 +133,8 @@ class Commits:
             )
         if checkpoint.state not in (State.uploading, State.committing):
             return _committed(checkpoint)
+        if not has_part(checkpoint.parts, ask.worker):
+            return Committed(state="abandoned", reason=NO_PART)
         if not is_allowed(run.fence, Effect.commit):
             return _committed(await _give_up(unit, checkpoint, Trigger.fenced, STALE))
         if not has_reached(await _next_report(unit, facts, ask), query.after_report):
@@ -226,10 +232,16 @@ async def _refuse(unit: Unit, checkpoint: Checkpoint, mismatch: str) -> Committe
     return _committed(moved)
 
 
-def _waits_for(checkpoint: Checkpoint, worker: WorkerId, parts: Sequence[WorkerId]) -> list[str]:
-    """The workers whose parts are to be committed: the first announcement names them all; whoever sends anew commits anew."""
+async def _waits_for(
+    unit: Unit, checkpoint: Checkpoint, facts: AllocationFacts, worker: WorkerId, query: Upload
+) -> list[str]:
+    """The workers whose parts are to be committed after this announcement."""
+    if worker == facts.chief and checkpoint.parts is None:
+        parts = query.parts or (worker,)
+        sent = await checkpoints.save_parts(unit.connection, checkpoint, query.step, parts)
+        return awaited_by_chief(parts, worker, sent, checkpoint.waits_for)
     is_first = checkpoint.state is State.announced
-    return sorted({*(parts if is_first else checkpoint.waits_for), worker})
+    return awaited_by_member(query.parts, facts.chief, worker, None if is_first else checkpoint.waits_for)
 
 
 async def _next_report(unit: Unit, facts: AllocationFacts, ask: Ask) -> int:

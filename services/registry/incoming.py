@@ -16,6 +16,7 @@ from shared.messages.runs import AllocationFacts
 
 VALIDATION_GROUP = "validation"
 LINE_CHARACTERS = 64 * 1024
+_OF_RANK_0 = "only its validations count; this machine may have lost its part in the run."
 _BIGGEST = 2**63 - 1
 _BIGGEST_NUMBER = 2**31 - 1
 
@@ -71,6 +72,11 @@ def _take_report(incoming: Incoming, seq: int, report: Report) -> None:
 
 
 def _take_validation(incoming: Incoming, seq: int, validation: Validation) -> None:
+    if incoming.worker != incoming.facts.chief:
+        incoming.refusals.append(
+            Refusal("not_rank_0", f"Worker {incoming.worker} has no rank 0: {_OF_RANK_0}")
+        )
+        return
     if refusal := _refuse_numbers(validation.step, validation.time_ms, validation.number):
         incoming.refusals.append(refusal)
         return

@@ -72,7 +72,8 @@ class RunEnded(RunState, entity="run", happened="ended"):
 
 
 class AllocationFacts(BaseModel):
-    """Whose reports a run's are. `stale`: a later token exists or the run was ended as lost or forced."""
+    """Whose reports a run's are: the chief's (the first of `members`) for all that the gang says as one. The members are those of all
+    generations: what one has written before it left is taken. `stale`: a later token exists or the run was ended as lost or forced."""
 
     tenant: UUID
     experiment_id: ExperimentId
@@ -84,6 +85,11 @@ class AllocationFacts(BaseModel):
     stale: bool = False
     code_hash: str | None = None
     start_checkpoint: UUID | None = None
+
+    @property
+    def chief(self) -> WorkerId:
+        """Where rank 0 runs, in every generation of the run."""
+        return self.members[0]
 
 
 class GetAllocation(Query[AllocationFacts], owner="scheduler", name="allocation"):

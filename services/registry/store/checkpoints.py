@@ -42,6 +42,7 @@ class Checkpoint:
     reason: str | None
     created_at: datetime
     changed_at: datetime
+    parts: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,21 @@ async def save_part(
         .where(checkpoints.c.id == checkpoint)
         .values(waits_for=list(waits_for), metadata=dict(metadata))
     )
+
+
+async def save_parts(
+    connection: AsyncConnection, checkpoint: Checkpoint, step: int, parts: Sequence[str]
+) -> set[str]:
+    """Keep whose parts a locked checkpoint has, and of which step; return who has sent any. What others sent, or of another step, goes."""
+    kept = parts if step == checkpoint.step else ()
+    files = checkpoint_files.c
+    await connection.execute(
+        delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
+    )
+    changed = update(checkpoints).where(checkpoints.c.id == checkpoint.id)
+    await connection.execute(changed.values(step=step, parts=list(parts)))
+    sent = select(files.worker).where(files.checkpoint == checkpoint.id).distinct()
+    return set(await connection.scalars(sent))
 
 
 async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Candidate]:
@@ -262,6 +278,7 @@ def _checkpoint(row: Any) -> Checkpoint:
     values = dict(row._mapping)
     values["state"] = State(values["state"])
     values["waits_for"] = tuple(values["waits_for"] or ())
+    values["parts"] = None if values["parts"] is None else tuple(values["parts"])
     return Checkpoint(**values)
 
 

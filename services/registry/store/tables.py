@@ -137,6 +137,7 @@ checkpoints = Table(
     Column("files", Integer),
     Column("size_bytes", BigInteger),
     Column("waits_for", ARRAY(Text)),
+    Column("parts", ARRAY(Text)),
     Column("metadata", JSONB),
     Column("reason", Text),
     Column("created_at", _INSTANT),

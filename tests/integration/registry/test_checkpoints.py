@@ -222,6 +222,30 @@ async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> Non
     assert [file.path for file in page.checkpoints[0].files] == ["rank0.pt", "rank1.pt"]
 
 
+async def test_a_machine_that_lost_its_part_changes_no_checkpoint_of_its_gang(around: Platform) -> None:
+    """It trains on in the generation before, and sends a checkpoint under a number that the gang uses again."""
+    chief, lost = WorkerId("w-1"), WorkerId("w-2")
+    run = around.scheduler.grant(members=(chief, lost))
+    checkpoint = CheckpointId(new_id(CLOCK))
+    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
+
+    async def announce(worker: WorkerId, step: int, parts: tuple[WorkerId, ...]) -> str:
+        files = {f"{worker}.pt": worker.encode()}
+        entries = tuple(manifest(files))
+        upload = Upload(
+            run_id=run.id, checkpoint_id=checkpoint, number=7, step=step, files=entries, parts=parts
+        )
+        links = await around.insist(upload, worker)
+        await send(links.files, files)
+        return str((await around.insist(commit, worker)).state)
+
+    assert await announce(lost, 70, (chief, lost)) == "uploading", "nothing is whole without rank 0's word"
+    assert await announce(lost, 70, (lost,)) == "uploading"
+    assert await announce(chief, 80, (chief,)) == "saved"
+    [kept] = (await around.ask(ListCheckpoints(checkpoint_id=checkpoint))).checkpoints
+    assert (kept.step, [file.path for file in kept.files]) == (80, ["w-1.pt"])
+
+
 @pytest.mark.parametrize(
     ("files", "code"),
     [

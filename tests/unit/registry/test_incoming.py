@@ -48,6 +48,18 @@ def test_a_validation_keeps_its_number_whatever_of_it_is_refused() -> None:
     assert [refusal.code for refusal in incoming.refusals] == ["metrics_too_many"]
 
 
+def test_validations_are_taken_from_rank_0_s_machine_alone() -> None:
+    both = FACTS.model_copy(update={"members": (WORKER, WorkerId("w-2"))})
+    said = ReportBatch(
+        run_id=RUN,
+        first=1,
+        records=(report(a=1.0), Validation(number=1, step=8, time_ms=80, values={"loss": 2.0})),
+    )
+    other = read_batch(said, both, WorkerId("w-2"), {})
+    assert (other.validations, list(other.points)) == ([], [("training", "a")])
+    assert [refusal.code for refusal in other.refusals] == ["not_rank_0"]
+
+
 def test_numbers_that_no_column_holds_are_refused() -> None:
     incoming = read(
         Report(step=2**70, time_ms=1, values={"a": 1.0}),
