@@ -12,16 +12,23 @@ import structlog
 from muster import wire
 from muster.errors import MusterError
 from muster.wire.processes import PROCESSES, is_served, read_ended
+from shared.outages import Outages
 from worker.executors.port import ExecutorEvents, Order
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
 START_AGAIN_S = 5.0
+_OUTDATED = "an older warm parent was adopted: new runs wait until those that it holds have ended"
+_GREETING = "greeting the warm parent"
 _log = structlog.get_logger()
 
 
 class ProcessExecutor:
-    """One connection at a time, for ever; what is sent while there is none waits."""
+    """One connection at a time, for ever; what is sent while there is none waits.
+
+    A parent that an older daemon has started is adopted for what it holds. It may not understand what it would be asked now: new processes
+    wait until its last one has ended, and a new parent takes its place.
+    """
 
     def __init__(
         self,
@@ -40,11 +47,15 @@ class ProcessExecutor:
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
         self._ending = False
+        self._living: set[str] = set()
+        self._is_outdated = False
+        self._outages = Outages(directory=str(directory))
         self.is_ready = False
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept."""
-        if self._writer is None or not self.is_ready:
+        """Ask for something; order is kept, but that an outdated parent is only asked to end what it holds."""
+        starts = isinstance(order, wire.Launch | wire.OpenRendezvous)
+        if self._writer is None or not self.is_ready or (self._is_outdated and starts):
             self._waiting.append(order)
         else:
             self._writer.write(wire.encode(order))
@@ -59,8 +70,12 @@ class ProcessExecutor:
                 await self._listen(reader)
             except (OSError, MusterError) as error:
                 _log.warning("the warm parent's connection broke", error=str(error))
-            self.is_ready = False
+            if not self.is_ready:
+                self._outages.failed(_GREETING, "it ended the connection; parent.log beside it says why")
+                await asyncio.sleep(CONNECT_EVERY_S)
+            self.is_ready = self._is_outdated = False
             self._writer = None
+            self._living.clear()
 
     def begin_end(self) -> None:
         """Start no parent any more; one that goes away is not looked for."""
@@ -138,14 +153,21 @@ class ProcessExecutor:
 
     def _on_frame(self, frame: wire.Frame) -> None:
         if isinstance(frame, wire.Process):
+            (self._living.add if frame.exit_code is None else self._living.discard)(frame.name)
             self._events.on_process(frame)
         elif isinstance(frame, wire.Ready):
             _log.info("the warm parent is ready", pid=frame.pid, warm=frame.warm)
             self.is_ready = True
+            self._outages.worked(_GREETING)
+            self._is_outdated = frame.version < wire.VERSION
+            if self._is_outdated:
+                _log.warning(_OUTDATED, version=frame.version, own=wire.VERSION, processes=len(self._living))
             waiting, self._waiting = self._waiting, []
             for frame_waiting in waiting:
                 self.send(frame_waiting)
             self._events.on_ready()
+        if self._is_outdated and not self._living and self._writer is not None:
+            self._writer.write(wire.encode(wire.Quit()))
 
 
 def parent_environment(environment: dict[str, str]) -> dict[str, str]:

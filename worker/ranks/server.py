@@ -71,7 +71,7 @@ class RankServer:
 
     def _admit(self, connection: socket.socket, decoder: wire.Decoder, frame: wire.Frame) -> None:
         session = self._find_session(frame.token) if isinstance(frame, wire.Hello) else None
-        if session is None or not isinstance(frame, wire.Hello) or frame.version != wire.VERSION:
+        if session is None or not isinstance(frame, wire.Hello) or not _is_spoken(frame.version):
             reason = "this run is not known here" if session is None else "the SDK speaks another version"
             with suppress(OSError):
                 connection.send(wire.encode(wire.Refused(reason)))
@@ -92,6 +92,11 @@ class RankServer:
         if connection in self._greeting:
             self._release(connection)
             connection.close()
+
+
+def _is_spoken(version: int) -> bool:
+    """A rank of an older SDK, which outlived its daemon, has all that it needs: frames were only added since."""
+    return wire.OLDEST <= version <= wire.VERSION
 
 
 def same_token(one: str, other: str) -> bool:

@@ -94,8 +94,9 @@ class WarmParent:
     def _on_frame(self, peer: _Peer, frame: wire.Frame) -> None:
         match frame:
             case wire.Greeting():
-                if frame.version != wire.VERSION:
-                    raise Rejected("version", f"protocol {frame.version} is not {wire.VERSION}")
+                if not wire.OLDEST <= frame.version <= wire.VERSION:
+                    words = f"protocol {frame.version} is none of {wire.OLDEST} to {wire.VERSION}"
+                    raise Rejected("version", words)
                 peer.greeted = True
                 for process in self._family:
                     self._tell(peer, process)

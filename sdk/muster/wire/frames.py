@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-VERSION = 1
+VERSION = 2
+"""Raised when frames or fields are added that the other end must understand to do as it is told."""
+OLDEST = 1
+"""The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
 ENV_TRIAL = "MUSTER_TRIAL"
 """Path of the rank's description (`TrialFile`)."""
 ENV_TOKEN = "MUSTER_TOKEN"
@@ -196,10 +199,10 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The daemon's first frame."""
+    """The daemon's first frame. `version`: the oldest that it can speak, since it does not know yet whom it meets."""
 
     TAG: ClassVar[str] = "greeting"
-    version: int = VERSION
+    version: int = OLDEST
 
 
 @dataclass(frozen=True, slots=True)

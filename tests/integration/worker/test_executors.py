@@ -152,3 +152,48 @@ async def test_the_end_of_all_leaves_no_process(bench: Bench) -> None:
     pid = bench.told["last"].pid
     await bench.executor.quit()
     await eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+class OlderParent:
+    """A warm parent of the first protocol, with one process: it refuses greetings of another, and would not understand what is new."""
+
+    def __init__(self) -> None:
+        self.asked: list[wire.Frame] = []
+        self.server: asyncio.Server | None = None
+
+    async def begin(self, folder: Path) -> None:
+        folder.mkdir()
+        self.server = await asyncio.start_unix_server(self._serve, str(folder / "parent.sock"))
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        decoder = wire.Decoder(wire.DAEMON_FRAMES)
+        while data := await reader.read(65536):
+            for frame in decoder.feed(data):
+                self.asked.append(frame)
+                if isinstance(frame, wire.Greeting) and frame.version == 1:
+                    for told in (wire.Process("old", "run", 7), wire.Ready(6, [], version=1)):
+                        writer.write(wire.encode(told))
+                if isinstance(frame, wire.Kill):
+                    writer.write(wire.encode(wire.Process("old", "run", 7, exit_code=-9)))
+                if isinstance(frame, wire.Quit) and self.server is not None:
+                    self.server.close()
+                    writer.close()
+                    return
+
+
+async def test_a_parent_of_an_older_daemon_keeps_what_it_holds_and_is_asked_for_nothing_new(
+    tmp_path: Path,
+) -> None:
+    older = OlderParent()
+    await older.begin(tmp_path / "executor")
+    bench = Bench(by_processes, tmp_path)
+    try:
+        await eventually(lambda: bench.executor.is_ready)
+        assert bench.ready_after == [{"old"}], "what it holds is adopted"
+        bench.send(bench.launch("new", "echo new", run="other"))
+        bench.send(wire.Kill("run", 9))
+        await eventually(lambda: bench.code("old") == -9)
+        await eventually(lambda: bench.code("new") == 0)
+        assert [type(frame) for frame in older.asked] == [wire.Greeting, wire.Kill, wire.Quit]
+    finally:
+        await bench.end()
