@@ -34,6 +34,12 @@ def tell_seat(context: RunContext, local: int) -> None:
     context.session.seats.tell(local, frame)
 
 
+def bound_here(context: RunContext) -> None:
+    """Have the kernel bound what the run may have on this machine, by the slots that it has here. Raises OSError."""
+    run, members = context.run, context.kept.allocation.members
+    context.machine.cgroups.make(run.run_id, members[run.next_seat.index].slots)
+
+
 def close_meetings(context: RunContext, send: Send) -> None:
     """End what held the gangs before this one together."""
     for name in context.started:
@@ -59,6 +65,7 @@ def resume(context: RunContext, send: Send) -> None:
 
 def _start_stand_bys(context: RunContext, first: int, send: Send) -> None:
     run, machine = context.run, context.machine
+    bound_here(context)
     born = range(first, len(run.births))
     context.tail.follow(outputs_of(context.places, [run.births[local][1] for local in born]))
     if machine.account is not None:

@@ -75,7 +75,9 @@ class Runs:
 
     def adopt(self) -> None:
         """Take over what an earlier daemon left; the executor then says which processes live."""
-        for kept in self._store.load_runs():
+        runs = tuple(self._store.load_runs())
+        self._tools.machine.cgroups.sweep(kept.run.run_id for kept in runs)
+        for kept in runs:
             context = open_context(kept, self._tools, self._events)
             context.start(context.tail.run(), "tail")
             if kept.environment:
@@ -252,6 +254,7 @@ class Runs:
         run_id = context.run.run_id
         context.tasks.discard(asyncio.current_task())
         await context.close()
+        self._tools.machine.cgroups.drop(run_id)
         self._store.drop_run(run_id)
         self._on_change()
 

@@ -14,6 +14,7 @@ from shared.ids import WorkerId, new_id
 from shared.messages.allocations import DesiredSet
 from shared.messages.experiments import Verdict
 from shared.process import Process
+from worker.cgroups import Bounds, open_cgroups
 from worker.context import Tools
 from worker.environments import Environments, installing_environment
 from worker.executors.parents import Parents, ParentStart
@@ -60,7 +61,15 @@ async def compose(settings: Settings, process: Process) -> None:
     kind = slots[0].kind if slots else "cpu"
     path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
     machine = Machine(
-        WorkerId(own.id), places.root, own.address, places.socket, path, kind, account, own.run_bytes
+        worker=WorkerId(own.id),
+        disk=places.root,
+        address=own.address,
+        socket=places.socket,
+        path=path,
+        kind=kind,
+        account=account,
+        run_bytes=own.run_bytes,
+        cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
     )
     space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
     code = CodeCache(places.code_cache, space, line, transfer)

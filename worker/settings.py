@@ -31,6 +31,8 @@ class WorkerSettings(Section):
         min_free_bytes: No run is begun while the disk of `directory` has less room.
         cloud: Whose machine it is, where that cloud may take it back and says so before: its metadata service is asked every two seconds.
         metadata_url: Where that service is, if not at its usual address.
+        slot_memory_bytes: Memory that a run may take for each of its slots here, by control groups; not set bounds nothing.
+        slot_processes: Processes and threads, likewise.
         run_bytes: The most that one run may hold there: code, output, checkpoints on their way, what it writes; not set bounds nothing.
     """
 
@@ -50,6 +52,8 @@ class WorkerSettings(Section):
     cache_bytes: int = Field(20 * 1024**3, ge=0)
     min_free_bytes: int = Field(64 * 1024**2, ge=0)
     run_bytes: int | None = Field(None, ge=1024**2)
+    slot_memory_bytes: int | None = Field(None, ge=64 * 1024**2)
+    slot_processes: int | None = Field(None, ge=16)
     cloud: Literal["aws", "gcp"] | None = None
     metadata_url: str | None = None
 

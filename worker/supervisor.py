@@ -75,6 +75,7 @@ class Supervisor:
         """Fetch, then go on; it may have been ended meanwhile."""
         try:
             await prepare(context, self.enter)
+            resizing.bound_here(context)
             await self._run_hook(context)
         except (MusterError, OSError) as error:
             fault: core.Fault = "user" if isinstance(error, MusterError) else "machine"
@@ -122,7 +123,8 @@ class Supervisor:
             self.update(context, core.on_doomed(context.run, fault))
         if process.exit_code == wire.EXIT_INVALID:
             self.update(context, core.on_invalid(context.run, context.tail.invalid_reason(rank)))
-        cause = core.Cause(said, self._kills.is_recent())
+        own_kills = context.machine.cgroups.kills(context.run.run_id)
+        cause = core.Cause(said, self._kills.is_recent() if own_kills is None else own_kills > 0)
         ended = core.on_exit(context.run, rank, process.exit_code, self._tools.clock.monotonic(), cause)
         self.update(context, ended)
 
@@ -269,6 +271,7 @@ class Supervisor:
         context.log_source.wake(urgent=True)
         self.send(wire.Kill(str(run.run_id), _SIGKILL))
         self.send(wire.Forget(str(run.run_id)))
+        context.machine.cgroups.end(run.run_id)
         _log.info("a run ended", run=str(run.run_id), exit_code=run.exit_code, reason=run.reason)
 
 

@@ -45,6 +45,7 @@ def hook_frame(
         user=account.user if account else None,
         group=account.group if account else None,
         limits=_limits(machine),
+        cgroups=machine.cgroups.entrances(run.run_id),
     )
 
 
@@ -96,11 +97,12 @@ def _rank_frame(
         user=account.user if account else None,
         group=account.group if account else None,
         limits=_limits(machine),
+        cgroups=machine.cgroups.entrances(run.run_id),
     )
 
 
 def _limits(machine: Machine) -> dict[str, int]:
     """A rank's own limits: no core files, no single file larger than a run may be. Not its memory: address space says nothing of that where
-    a GPU is mapped; and not its processes: the kernel counts those of a user, and trials share theirs."""
+    a GPU is mapped; and not its processes: the kernel counts those of a user, and trials share theirs (`cgroups` bounds both)."""
     limits = {"core": 0, "nofile": _OPEN_FILES}
     return limits if machine.run_bytes is None else {**limits, "fsize": machine.run_bytes}

@@ -10,6 +10,7 @@ import psutil
 from muster import wire
 from shared.ids import WorkerId
 from shared.messages.specs import SlotKind
+from worker.cgroups import Cgroups
 from worker.core.network import Interface
 from worker.launch.accounts import Account
 
@@ -25,7 +26,8 @@ class Machine:
     path: str
     kind: SlotKind
     account: Account | None
-    run_bytes: int | None = None
+    run_bytes: int | None
+    cgroups: Cgroups
 
     @property
     def full_text(self) -> str:

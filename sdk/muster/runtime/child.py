@@ -33,6 +33,7 @@ def become_rank(launch: Launch) -> NoReturn:
         os.chdir(launch.directory)
         os.environ.clear()
         os.environ.update(launch.environment)
+        isolation.enter_groups(launch.cgroups)
         isolation.set_limits(launch.limits)
         isolation.drop_privileges(launch.user, launch.group)
         entrypoint = read_entrypoint(launch.command, sys.executable)

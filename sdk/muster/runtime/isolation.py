@@ -9,6 +9,7 @@ import resource
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 
 PLATFORM = frozenset({"services", "worker", "shared", "simulator", "deploy"})
@@ -71,6 +72,12 @@ def reset_randomness() -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
+
+
+def enter_groups(groups: Sequence[str]) -> None:
+    """Become a member of control groups, with all that is forked from here on. Raises OSError where one is not there."""
+    for path in groups:
+        Path(path).write_text("0", encoding="ascii")
 
 
 def set_limits(limits: Mapping[str, int]) -> None:

@@ -210,7 +210,7 @@ class Launch:
     """Start one process of run `run` as `name` (unique): a rank, or the rendezvous.
 
     `command` is what the user wrote (a string is read as a shell would); a Python command runs in a fork of the
-    warm parent, unless `cold`. `limits` maps names such as `nofile` to soft limits.
+    warm parent, unless `cold`. `limits` maps names such as `nofile` to soft limits; `cgroups` are files that it writes itself into first.
     """
 
     TAG: ClassVar[str] = "launch"
@@ -228,6 +228,7 @@ class Launch:
     group: int | None = None
     limits: dict[str, int] = field(default_factory=dict)
     network: str = ""
+    cgroups: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
