@@ -10,7 +10,8 @@ from shared.ids import AllocationId, PoolName, RunId, new_id
 from shared.messages.allocations import ObservedAllocation
 from shared.messages.pools import GetCluster
 from shared.messages.workers import IssueJoin, Join, WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, POOL, FakeWorker, Platform
+from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
+from tests.integration.scheduler.platform import Platform
 from tests.support.waiting import eventually
 
 

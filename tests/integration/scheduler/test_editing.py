@@ -18,7 +18,8 @@ from shared.messages.queue import (
     ValidatePlacement,
 )
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial, runs_on
+from tests.integration.scheduler.fake_worker import CLOCK
+from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.waiting import eventually
 
 

@@ -6,7 +6,8 @@ from shared.messages.pools import ClusterView, EditPool, GetCluster, PoolRules
 from shared.messages.queue import Explain, GetQueue
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Signal
-from tests.integration.scheduler.platform import CLOCK, POOL, FakeWorker, Platform, new_trial, runs_on
+from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
+from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.waiting import eventually
 
 

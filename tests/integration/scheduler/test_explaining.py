@@ -7,7 +7,8 @@ from shared.ids import DEFAULT_TENANT, ExperimentId, TenantId, TrialId, new_id
 from shared.messages.queue import EditExperiment, Explain, Explanation, RequestRanked
 from shared.messages.runs import RunEnded
 from shared.messages.specs import Signal, Wanted
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 PREEMPTING = {"MUSTER_SCHEDULER__DEFAULT_POOL__PREEMPTION": "true"}

@@ -9,7 +9,8 @@ from shared.messages.queue import Explain, Placeable, ValidatePlacement
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import PolicyMatch
 from shared.messages.workers import WorkerJoined, WorkerView
-from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK, POOL
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 

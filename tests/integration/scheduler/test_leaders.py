@@ -11,7 +11,8 @@ from shared.messages.queue import Explain, GetQueue, RequestClosed
 from shared.messages.reservations import GetReservations
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.workers import WorkerDrained, WorkerJoined, WorkerLost
-from tests.integration.scheduler.platform import CLOCK, POOL, Platform, Scheduler, new_trial, runs_on
+from tests.integration.scheduler.fake_worker import CLOCK, POOL
+from tests.integration.scheduler.platform import Platform, Scheduler, new_trial, runs_on
 from tests.support.waiting import PATIENCE_S, eventually
 
 FAULTS = ("scheduler.before_save", "scheduler.after_save", "scheduler.before_desired", "unit.before_commit")

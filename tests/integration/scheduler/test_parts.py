@@ -8,7 +8,8 @@ from shared.ids import DEFAULT_TENANT, TrialId
 from shared.messages.queue import Explain, GetQueue, RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.usage import GetUsage
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 HALF = 500

@@ -9,7 +9,8 @@ from shared.messages.queue import Explain
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
 from shared.messages.specs import Signal
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK, POOL
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 OTHER = TenantId(new_id(CLOCK))

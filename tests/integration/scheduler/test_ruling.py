@@ -9,7 +9,8 @@ from shared.messages.limits import LimitsChanged
 from shared.messages.pools import EditPool, GetCluster, PoolCapacity, PoolRules
 from shared.messages.queue import Explain
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, POOL, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK, POOL
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 RULES = PoolRules(

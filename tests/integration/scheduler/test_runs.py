@@ -11,7 +11,8 @@ from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClos
 from shared.messages.runs import GetAllocation, RunEnded, RunGranted
 from shared.messages.specs import Signal, Wanted
 from shared.messages.workers import DrainWorker, IssueJoin, Join, WorkerDrained, WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial, runs_on
+from tests.integration.scheduler.fake_worker import CLOCK, FakeWorker
+from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.waiting import eventually
 
 

@@ -5,7 +5,8 @@ from shared.messages.experiments import OperationRefused
 from shared.messages.pools import GetCluster
 from shared.messages.runs import RunGranted
 from shared.messages.workers import DisableSlot, WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 

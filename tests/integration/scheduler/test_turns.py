@@ -5,7 +5,8 @@ from shared.messages.pools import EditPool, PoolRules
 from shared.messages.runs import RunEnded
 from shared.messages.specs import Signal
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, POOL, FakeWorker, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 RULES = PoolRules(order="fifo", quantum_s=0.5)

@@ -10,7 +10,8 @@ from shared.messages.queue import RequestClosed
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.usage import GetUsage, Used
 from shared.messages.workers import WorkerJoined
-from tests.integration.scheduler.platform import CLOCK, FakeWorker, Platform, new_trial
+from tests.integration.scheduler.fake_worker import CLOCK, FakeWorker
+from tests.integration.scheduler.platform import Platform, new_trial
 from tests.support.waiting import eventually
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from services.scheduler.core.events import ends, heard, wishes
-from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Closed, Ended
 from services.scheduler.core.run import MAX_FRUITLESS, Exit
 from services.scheduler.core.run_states import RUN
@@ -282,40 +281,3 @@ def test_a_worker_whose_instance_is_gone_is_not_given_up_once_more():
     world.cluster.changes.facts.clear()
     world.silence("a")
     assert world.cluster.changes.facts == []
-
-
-def test_a_log_policy_can_make_a_failure_the_last():
-    world = World()
-    world.worker("a")
-    world.want(1), world.cycle(), world.cluster.take_changes()
-    world.exit(1, FAILED._replace(reason="it broke", policies=(("NCCL", "label"), ("OOM", "cancel_retries"))))
-    facts = world.cluster.take_changes().facts
-    (closed,) = (fact for fact in facts if isinstance(fact, Closed))
-    assert closed.outcome == "failed"
-    assert closed.reason == "it broke; it is not tried again: log policy 'OOM' was met"
-    assert world.trial(1).restarts == 0
-
-
-@pytest.mark.parametrize("signal", [Signal.PREEMPT, Signal.PAUSE])
-def test_a_log_policy_ends_nothing_that_gave_way(signal):
-    world = World()
-    world.worker("a")
-    world.want(1), world.cycle(), world.cluster.take_changes()
-    world.exit(1, Exit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
-    assert told(world)[0] in ("preempted", "parked")
-
-
-def test_a_log_policy_keeps_later_runs_off_a_machine():
-    world = World()
-    world.worker("a"), world.want(1), world.cycle()
-    observed = [replace(one, is_excluded=True) for one in world.observed("a")]
-    world.worker("a", allocations=tuple(observed))
-    world.exit(1, FAILED)
-    assert not world.cycle()
-    refusal = explain(world.cluster, world.trial(1))
-    assert "log policies that it met keep it off a" in refusal.message
-    world.want(1, version=2)
-    assert not world.cycle()
-    world.worker("b")
-    world.cycle()
-    assert world.run(1).chief == "b"

@@ -1,0 +1,49 @@
+"""Log policies that were met: a failure that no restart will mend, a machine that a trial's later runs keep off."""
+
+from dataclasses import replace
+
+import pytest
+
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.facts import Closed
+from services.scheduler.core.run import Exit
+from shared.messages.specs import Signal
+from tests.unit.scheduler.test_ends import FAILED, told
+from tests.unit.scheduler.world import World
+
+
+def test_a_log_policy_can_make_a_failure_the_last():
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle(), world.cluster.take_changes()
+    world.exit(1, FAILED._replace(reason="it broke", policies=(("NCCL", "label"), ("OOM", "cancel_retries"))))
+    facts = world.cluster.take_changes().facts
+    (closed,) = (fact for fact in facts if isinstance(fact, Closed))
+    assert closed.outcome == "failed"
+    assert closed.reason == "it broke; it is not tried again: log policy 'OOM' was met"
+    assert world.trial(1).restarts == 0
+
+
+@pytest.mark.parametrize("signal", [Signal.PREEMPT, Signal.PAUSE])
+def test_a_log_policy_ends_nothing_that_gave_way(signal):
+    world = World()
+    world.worker("a")
+    world.want(1), world.cycle(), world.cluster.take_changes()
+    world.exit(1, Exit(acknowledged=signal, policies=(("OOM", "cancel_retries"),)))
+    assert told(world)[0] in ("preempted", "parked")
+
+
+def test_a_log_policy_keeps_later_runs_off_a_machine():
+    world = World()
+    world.worker("a"), world.want(1), world.cycle()
+    observed = [replace(one, is_excluded=True) for one in world.observed("a")]
+    world.worker("a", allocations=tuple(observed))
+    world.exit(1, FAILED)
+    assert not world.cycle()
+    refusal = explain(world.cluster, world.trial(1))
+    assert "log policies that it met keep it off a" in refusal.message
+    world.want(1, version=2)
+    assert not world.cycle()
+    world.worker("b")
+    world.cycle()
+    assert world.run(1).chief == "b"
