@@ -168,7 +168,7 @@ class Platform:
         decide_at: float | None = None,
         **spec: Any,
     ) -> None:
-        named = ("required_labels", "preferred_labels", "excluded_workers")
+        named = ("required_labels", "preferred_labels", "excluded_workers", "single_node")
         where = {name: spec.pop(name) for name in named if name in spec}
         share = Share(priority=spec.pop("priority", None), max_slots=spec.pop("max_slots", None))
         needs = Slots(min=slots, max=most or slots, part=spec.pop("part", 0), **where)
