@@ -19,8 +19,8 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture(scope="module")
 def postgres(servers: Servers) -> Iterator[TestDatabase]:
-    """A database of the module's own, with schemas and roles of every service."""
-    database = servers.new_database()
+    """A database of the module's own, with tables and roles of every service."""
+    database = servers.migrated_database()
     yield database
     servers.drop(database)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+import asyncpg
 import nats
 from nats.js.errors import NotFoundError
 
@@ -25,14 +26,17 @@ from deploy.keys.directory import Keys
 from deploy.keys.files import init_keys
 from deploy.keys.permissions import ADMIN, inbox
 from shared.clock import SystemClock
+from shared.db import migrate
+from shared.settings import PostgresSettings
 
 T = TypeVar("T")
 BUCKET = "muster"
+MODEL = "muster_model"
 
 
 @dataclass(frozen=True, slots=True)
 class TestDatabase:
-    """A fresh database with every service's schema and roles; `urls["searcher"].tenant` and so on."""
+    """A fresh database with the roles of every service; `urls["searcher"].tenant` and so on."""
 
     __test__ = False
 
@@ -82,13 +86,24 @@ class Servers:
         make_bucket(server.url, *server.administrator, BUCKET)
         return server
 
-    def new_database(self) -> TestDatabase:
-        """A database of its own, with the roles of all services."""
-        self._databases += 1
-        name = f"muster_{self._databases}"
+    @cached_property
+    def model(self) -> str:
+        """A database with the newest tables of all services, and nothing in them."""
+        apart(_migrate_all(self.new_database(MODEL).urls))
+        return MODEL
+
+    def new_database(self, name: str = "") -> TestDatabase:
+        """A database of its own, with the roles of all services and no tables."""
+        name = name or self._next_name()
         passwords = {role: self.home.secret(f"postgres-{role}") for role in role_names()}
         administrator = self.postgres.administrator_url
         return TestDatabase(name, administrator, apart(create_database(administrator, passwords, name)))
+
+    def migrated_database(self) -> TestDatabase:
+        """A database of its own, a copy of the model: services that start on it have no tables to make."""
+        name = self._next_name()
+        apart(_copy_database(self.postgres.administrator_url, self.model, name))
+        return self.new_database(name)
 
     def drop(self, database: TestDatabase) -> None:
         """Remove a database, whoever still uses it."""
@@ -123,6 +138,10 @@ class Servers:
             server.stop()
         shutil.rmtree(self.root, ignore_errors=True)
 
+    def _next_name(self) -> str:
+        self._databases += 1
+        return f"muster_{self._databases}"
+
     def _start(self, server: Daemon) -> None:
         server.prepare()
         self._started.append(server)
@@ -134,6 +153,20 @@ def apart(work: Coroutine[None, None, T]) -> T:
     """Run a coroutine to its end in a thread of its own, whatever loop this one has."""
     with ThreadPoolExecutor(1) as executor:
         return executor.submit(asyncio.run, work).result()
+
+
+async def _migrate_all(urls: dict[str, ServiceUrls]) -> None:
+    for service, own in urls.items():
+        logins = PostgresSettings(owner_url=own.owner, tenant_url=own.tenant, system_url=own.system)
+        await migrate(logins, service)
+
+
+async def _copy_database(administrator_url: str, model: str, name: str) -> None:
+    server = await asyncpg.connect(administrator_url)
+    try:
+        await server.execute(f'CREATE DATABASE "{name}" TEMPLATE "{model}"')
+    finally:
+        await server.close()
 
 
 async def _delete_streams(url: str, credentials: str) -> None:

@@ -11,10 +11,10 @@ from tests.integration.servers import Servers
 
 @pytest.fixture
 async def world(servers: Servers, tmp_path: Path) -> AsyncIterator[Around]:
-    """What stands round the provisioner, with an empty database and bus."""
+    """What stands round the provisioner, with a fresh database and an empty bus."""
     _ = servers.nats
     servers.clear_bus()
-    database = servers.new_database()
+    database = servers.migrated_database()
     environment = servers.environment("provisioner", database)
     async with around(servers, database, environment, tmp_path / "workers") as found:
         yield found
