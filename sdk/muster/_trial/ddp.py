@@ -1,12 +1,15 @@
 """The exchange of a gang by `torch.distributed`. Imported only when it is needed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.distributed as dist
 
 from muster._trial.optimizations import Told, gather_passes
 from muster._trial.settings import Launched
+
+if TYPE_CHECKING:
+    from torch.nn.parallel import DistributedDataParallel
 
 
 class TorchExchange:
@@ -48,14 +51,20 @@ class TorchExchange:
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, told: Told
     ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
         """As the port says, by DistributedDataParallel."""
-        from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
-        from torch.nn.parallel import DistributedDataParallel
-
-        more: dict[str, Any] = {} if told.bucket_mib is None else {"bucket_cap_mb": max(1, told.bucket_mib)}
-        parallel = DistributedDataParallel(model, **more)
-        if told.compresses:
-            parallel.register_comm_hook(None, fp16_compress_hook)
+        parallel = made_parallel(model, told)
         gather_passes(
             optimizer, told, lambda is_last: setattr(parallel, "require_backward_grad_sync", is_last)
         )
         return parallel, optimizer
+
+
+def made_parallel(model: torch.nn.Module, told: Told) -> "DistributedDataParallel":
+    """The model as it trains on all ranks of the default process group."""
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+    from torch.nn.parallel import DistributedDataParallel
+
+    more: dict[str, Any] = {} if told.bucket_mib is None else {"bucket_cap_mb": max(1, told.bucket_mib)}
+    parallel = DistributedDataParallel(model, **more)
+    if told.compresses:
+        parallel.register_comm_hook(None, fp16_compress_hook)
+    return parallel

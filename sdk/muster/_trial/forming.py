@@ -24,11 +24,6 @@ class Forming:
         self._seat = seat
         self.is_due = seat.generation == 0
 
-    @property
-    def stands_by(self) -> bool:
-        """Whether it has yet to join a gang."""
-        return self._seat.generation == 0
-
     def has_news(self) -> bool:
         """Whether the worker has said how the gang is to form anew. It does not wait; rank 0 asks, the others follow."""
         return self._seat.poll() is not None

@@ -7,7 +7,7 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName, TrialStates
-from muster.cli.output import emit, emit_each, facts, out, size, slots, table
+from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
 
 if TYPE_CHECKING:
     from muster.client.models import Run, Trial
@@ -145,8 +145,8 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
         ("starts from", found.start_checkpoint),
         ("seed", found.seed),
         *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
-        ("best", f"{found.best.value} at step {found.best.step}" if found.best else None),
-        ("latest", f"{found.latest.value} at step {found.latest.step}" if found.latest else None),
+        ("best", f"{number(found.best.value)} at step {found.best.step}" if found.best else None),
+        ("latest", f"{number(found.latest.value)} at step {found.latest.step}" if found.latest else None),
         ("created", found.created_at),
         ("ended", found.ended_at),
         ("id", found.id),

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import nn
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
 
 from muster._trial.averaging import Averaging
+from muster._trial.ddp import made_parallel
 from muster._trial.optimizations import Told, read_told
 from muster.errors import Rejected
 
@@ -60,9 +60,7 @@ class _Distributed:
     """PyTorch's own DistributedDataParallel."""
 
     def __init__(self, model: nn.Module, told: Told) -> None:
-        self.model = nn.parallel.DistributedDataParallel(model, bucket_cap_mb=told.bucket_mib)
-        if told.compresses:
-            self.model.register_comm_hook(None, fp16_compress_hook)
+        self.model = made_parallel(model, told)
 
     @contextmanager
     def during(self, is_last: bool) -> Iterator[None]:

@@ -2,20 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sized
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from muster.errors import Rejected
-
-
-class Place(Protocol):
-    """Which rank this is, of how many, and the trial's seed: a `muster.Trial`."""
-
-    rank: int
-    size: int
-    seed: int
+from muster.torch.place import Place
 
 
 class ResumableLoader:

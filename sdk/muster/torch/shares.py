@@ -2,22 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch.utils.data import DataLoader, DistributedSampler, IterableDataset
 
 from muster.errors import Rejected
+from muster.torch.place import Place
 
 Loader = DataLoader[Any]
-
-
-class Place(Protocol):
-    """Which rank this is, of how many, and the trial's seed: a `muster.Trial`."""
-
-    rank: int
-    size: int
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)

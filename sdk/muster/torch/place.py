@@ -1,0 +1,11 @@
+"""What data is shared out by."""
+
+from typing import Protocol
+
+
+class Place(Protocol):
+    """Which rank this is, of how many, and the trial's seed: a `muster.Trial`."""
+
+    rank: int
+    size: int
+    seed: int
