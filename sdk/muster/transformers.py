@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from muster._mismatch import not_written_by
 from muster._missing import missing
 from muster.errors import Rejected
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from muster import Trial
 
 OF_RANKS = "rng_state"
+STATE = "trainer_state.json"
 
 
 class MusterCallback(TrainerCallback):
@@ -97,8 +99,16 @@ class MusterCallback(TrainerCallback):
 
 
 def latest(trial: "Trial") -> str | None:
-    """The checkpoint to resume from, as `Trainer.train(resume_from_checkpoint=…)` takes it."""
-    return str(trial.latest_checkpoint) if trial.latest_checkpoint else None
+    """The checkpoint to resume from, as `Trainer.train(resume_from_checkpoint=…)` takes it.
+
+    Raises:
+        Rejected: transformers did not write that checkpoint.
+    """
+    if trial.latest_checkpoint is None:
+        return None
+    if not (trial.latest_checkpoint / STATE).exists():
+        raise not_written_by("muster.transformers.MusterCallback", trial.latest_checkpoint / STATE)
+    return str(trial.latest_checkpoint)
 
 
 def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:

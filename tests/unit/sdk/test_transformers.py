@@ -76,3 +76,8 @@ def test_it_stops_saves_and_goes_on(tmp_path: Path, calls: int) -> None:
 def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="write `distributed: torch` into the config"):
         muster.transformers.MusterCallback(cast(Trial, Remembering(tmp_path, size=2)))
+
+
+def test_a_checkpoint_of_something_else_is_told(tmp_path: Path) -> None:
+    with pytest.raises(Rejected, match="did not write this checkpoint"):
+        muster.transformers.latest(cast(Trial, Remembering(tmp_path, latest_checkpoint=tmp_path)))
