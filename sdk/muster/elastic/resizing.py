@@ -100,10 +100,11 @@ class Resizing:
         self.formed += 1
         self._training.on_resized()
         if gang.rank == 0:
-            text = (
-                f"the gang has {gang.size} ranks (before: {before}) from step {self._training.number + 1} on"
+            ranks = "1 rank trains" if gang.size == 1 else f"{gang.size} ranks train"
+            pause_s = time.monotonic() - began
+            _say(
+                f"{ranks} from step {self._training.number + 1} on, before it were {before}; the pause was {pause_s:.3f} s"
             )
-            _say(f"{text}; {time.monotonic() - began:.3f} s")
 
     def _share(self, gang: "Gang") -> None:
         """Rank 0's state is everybody's."""
@@ -115,7 +116,7 @@ class Resizing:
         """A rank was lost: what is left of the gang goes on from rank 0's last copy."""
         if self._forming is None or (self._trial.rank == 0 and self._commits.last is None):
             raise error
-        _say(f"the gang broke in step {self._training.number + 1}: {str(error)[:200]}")
+        _say(f"another rank was lost in step {self._training.number + 1}; the others go on without it")
         if self._trial._gang:
             self._trial._gang.leave()
         self._training.drop_gradients()
