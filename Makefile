@@ -67,4 +67,5 @@ tensorflow: setup ## install TensorFlow over .venv, into .tensorflow, for its ex
 	@[ -x .tensorflow/bin/python ] || $(PYTHON) -m venv .tensorflow
 	@echo 'import site; site.addsitedir("$(CURDIR)/.venv/lib/$(notdir $(PYTHON))/site-packages")' \
 		> .tensorflow/lib/$(notdir $(PYTHON))/site-packages/venv.pth
-	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "tensorflow: .tensorflow"
+	@echo "installing TensorFlow, a gigabyte …"
+	@.tensorflow/bin/python -m pip install -q -c constraints.txt "tensorflow-cpu==2.21.0" && echo "an entrypoint that runs in it: $(CURDIR)/.tensorflow/bin/python train.py"

@@ -10,7 +10,7 @@ from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Ta
 from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
 
 if TYPE_CHECKING:
-    from muster.client.models import Run, Trial
+    from muster.client.models import Measured, Run, Trial
 
 LINES_LOOKED_AT = 1000
 """Warnings stand again at the end of a run's log."""
@@ -145,12 +145,18 @@ def _facts(found: "Trial") -> list[tuple[str, object]]:
         ("starts from", found.start_checkpoint),
         ("seed", found.seed),
         *[(f"  {name}", value) for name, value in found.hyperparameters.items()],
-        ("best", f"{number(found.best.value)} at step {found.best.step}" if found.best else None),
-        ("latest", f"{number(found.latest.value)} at step {found.latest.step}" if found.latest else None),
+        ("best", _result(found.best)),
+        ("latest", _result(found.latest)),
         ("created", found.created_at),
         ("ended", found.ended_at),
         ("id", found.id),
     ]
+
+
+def _result(found: "Measured | None") -> str | None:
+    if found is None:
+        return None
+    return f"{'no number' if found.value is None else number(found.value)} at step {found.step}"
 
 
 def _run_row(run: "Run") -> tuple[object, ...]:
