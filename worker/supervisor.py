@@ -33,6 +33,7 @@ NO_ROOM_BYTES = 1024 * 1024
 """A rank that fails while the disk has less has probably failed for it, whatever its exit code."""
 MAX_QUOTED = 200
 """Of a line that met a log policy, so much stands in the warning."""
+_OVERDUE = "the trial was asked to {asked} and had not ended {within_s:g} s later (preemption_timeout): it is ended by force"
 _SIGKILL = 9
 _log = structlog.get_logger()
 
@@ -216,6 +217,10 @@ class Supervisor:
             case Tell():
                 context.session.tell(str(action.signal))
             case KillRanks():
+                if run.forced and run.asked not in (Signal.RUN, Signal.KILL) and not run.dropped:
+                    context.tail.say(
+                        _OVERDUE.format(asked=run.asked, within_s=run.preemption_timeout_s), "warning"
+                    )
                 self.send(wire.Kill(str(run.run_id), _SIGKILL))
             case Forget():
                 self.on_forgotten(context)

@@ -17,7 +17,10 @@ _END = re.compile(rb"\r*\n|\r+")
 _UP = re.compile(rb"\x1b\[[0-9]*A")
 """To the line above: what several progress bars below each other do after each state."""
 _LEVEL = re.compile(r"\b(DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b")
-_SYNTAX_ERROR = re.compile(r"(Syntax|Indentation|Tab)Error: ")
+_PLAIN_ERROR = re.compile(
+    r"(Syntax|Indentation|Tab)Error: "  # a script that cannot be read has no calls to trace back
+    r"|muster: |\S*sh: .*(not found|No such file or directory)$"  # nor has one that is not there
+)
 _TRACEBACK = b"Traceback (most recent call last):"
 _NAMES: dict[str, Level] = {
     "DEBUG": "debug",
@@ -117,15 +120,15 @@ def find_error(output: bytes) -> str:
     """The error that the last traceback of an output ends with, its first line; empty without one."""
     _, traceback, rest = output.rpartition(_TRACEBACK)
     if not traceback:
-        return _find_syntax_error(output)
+        return _find_plain_error(output)
     lines = (clean_line(line) for line in rest.splitlines()[1:])
     return next((line[:MAX_ERROR_CHARACTERS] for line in lines if line and not line[0].isspace()), "")
 
 
-def _find_syntax_error(output: bytes) -> str:
-    """A script that cannot be read has no calls to trace back."""
+def _find_plain_error(output: bytes) -> str:
+    """The last line that says by itself why nothing was run."""
     lines = (clean_line(line) for line in reversed(output.splitlines()))
-    return next((line[:MAX_ERROR_CHARACTERS] for line in lines if _SYNTAX_ERROR.match(line)), "")
+    return next((line[:MAX_ERROR_CHARACTERS] for line in lines if _PLAIN_ERROR.match(line)), "")
 
 
 def guess_level(text: str) -> Level | None:

@@ -253,9 +253,9 @@ def describe_exit(code: int, said: str = "", starved: bool = False) -> str:
         return KILLED if starved else "a process of the trial was killed (signal 9)"
     if code < 0:
         return f"a process of the trial was ended by signal {-code}"
-    if code == 127:
-        return "the entrypoint was not found (exit code 127): see the trial's log"
     named = f" ({said})" if said else ""
+    if code == 127:
+        return f"the entrypoint was not found: exit code 127{named}: see its log"
     if lack := lack_of_memory(said):
         return f"{lack}{named}: see its log"
     return f"the trial's code ended with exit code {code}{named}: see its log"

@@ -136,6 +136,7 @@ async def test_a_run_that_ignores_its_stop_is_forced(
     ended = platform.of("w1", run)
     assert ended is not None
     assert (ended.forced, ended.acknowledged, ended.fault) == (True, None, None)
+    await eventually(lambda: "had not ended 0.5 s later (preemption_timeout)" in platform.text(run))
 
 
 async def test_a_dropped_run_is_killed_with_all_it_forked(
@@ -178,6 +179,8 @@ async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon
         await eventually(lambda one=one, text=text: text in platform.text(one))  # type: ignore[misc]
     named = "(ModuleNotFoundError: No module named 'nothing_of_that_name'): see its log"
     assert named in (platform.of("w1", run).reason or "")  # type: ignore[union-attr]
+    for one, text in ((missing, "nowhere.py"), (absent, "no-such-program")):
+        assert text in (platform.of("w1", one).reason or "")  # type: ignore[union-attr]
 
 
 async def test_invalid_hyperparameters_are_told_with_their_reason(

@@ -128,6 +128,9 @@ ZeroDivisionError: division by zero
         (TRACEBACK[:60], ""),
         (b"Segmentation fault", ""),
         (b"", ""),
+        (b"muster: can't open file 'x.py': No such file\n", "muster: can't open file 'x.py': No such file"),
+        (b"sh: 1: ./x: not found\n", "sh: 1: ./x: not found"),
+        (b"the cache was not found\n", ""),
     ],
 )
 def test_the_error_that_an_output_ends_with(output: bytes, error: str) -> None:
