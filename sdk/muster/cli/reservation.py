@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _AHEAD = re.compile(r"\+(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENT = "now, a time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
+_END = "A time (2026-11-03T08:00, UTC without a zone), or how long after the begin: +90m, +12h, +7d."
 
 app = noun("Book slots of a pool for a window of time.")
 
@@ -28,7 +29,7 @@ Name = Annotated[
 @verb(app, "create")
 def create(
     slots: Annotated[int, typer.Option("--slots", min=1, help="How many.")],
-    until: Annotated[str, typer.Option("--until", help=_MOMENT)],
+    until: Annotated[str, typer.Option("--until", help=_END)],
     begin: Annotated[str, typer.Option("--from", help=f"{_MOMENT} By default now.")] = "+0s",
     pool: Annotated[str, typer.Option("--pool", help="In which pool.")] = "default",
     workspace: Annotated[
@@ -40,7 +41,8 @@ def create(
     """Book slots: in their window they serve their holder alone."""
     from muster.client import connect
 
-    window = (ahead_of(begin, "--from"), ahead_of(until, "--until"))
+    begins_at = ahead_of(begin, "--from")
+    window = (begins_at, ahead_of(until, "--until", begins_at))
     with connect() as client:
         found = client.cluster.create_reservation(pool, slots, *window, workspace=workspace, tenant=tenant)
     warn(found.warnings)
@@ -75,16 +77,16 @@ def delete(reservation: Name) -> None:
     emit(found, lambda: note("{} no longer booked", f"{_slots(found)} {'is' if found.slots == 1 else 'are'}"))
 
 
-def ahead_of(given: str, option: str) -> datetime:
-    """Return the moment that a person means.
+def ahead_of(given: str, option: str, since: datetime | None = None) -> datetime:
+    """Return the moment that a person means; so and so far ahead is counted from `since`, or else from now.
 
     Raises:
         Rejected: It is none.
     """
     ahead = _AHEAD.fullmatch(given)
     if ahead:
-        now = datetime.fromtimestamp(now_ms() / 1000, UTC)
-        return now + timedelta(**{_UNITS[ahead[2]]: int(ahead[1])})
+        since = since or datetime.fromtimestamp(now_ms() / 1000, UTC)
+        return since + timedelta(**{_UNITS[ahead[2]]: int(ahead[1])})
     moment = moment_of(given, option, _MOMENT)
     assert moment is not None
     return moment

@@ -45,6 +45,13 @@ def test_a_time_may_be_said_from_now_on(monkeypatch: pytest.MonkeyPatch) -> None
     assert "+90m" in str(refused.value.hint) and "ago" not in str(refused.value.hint)
 
 
+def test_the_length_of_a_window_counts_from_its_begin(shell: Shell) -> None:
+    shell.answers["POST /v1/reservations"] = httpx.Response(201, json=BOOKED)
+    shell("reservation", "create", "--slots", "8", "--from", "2026-12-01T08:00", "--until", "+2d")
+    sent = shell.sent("POST", "/v1/reservations")
+    assert sent["ends_at"] == "2026-12-03T08:00:00+00:00"
+
+
 def test_a_window_may_begin_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "now_ms", lambda: 3_600_000)
     assert ahead_of("now", "--from") == datetime(1970, 1, 1, 1, tzinfo=UTC)
