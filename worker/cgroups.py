@@ -113,7 +113,7 @@ class Cgroups:
 def open_cgroups(worker: WorkerId, bounds: Bounds) -> Cgroups:
     """The groups of a worker; where it has no right to them, that is said, and runs are not bounded."""
     try:
-        return Cgroups(worker, bounds, find_trees(bounds))
+        return Cgroups(worker, bounds, claim_trees(bounds))
     except (OSError, ValueError) as error:
         _log.warning(
             "memory and processes of runs are not bounded: no control group can be made", why=str(error)
@@ -121,7 +121,7 @@ def open_cgroups(worker: WorkerId, bounds: Bounds) -> Cgroups:
         return Cgroups(worker, bounds)
 
 
-def find_trees(bounds: Bounds, mount: Path = MOUNT, own: Path = OWN) -> tuple[Tree, ...]:
+def claim_trees(bounds: Bounds, mount: Path = MOUNT, own: Path = OWN) -> tuple[Tree, ...]:
     """The hierarchies in which the bounds can be set. In the unified one the daemon steps into a group of its own first: only one without
     processes may be divided.
 

@@ -14,7 +14,7 @@ from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import ACTION, Metadata
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
-from worker.cgroups import Bounds, find_trees
+from worker.cgroups import Bounds, claim_trees
 
 ONE = (Member(worker="w1", slots=1),)
 
@@ -135,7 +135,7 @@ async def test_the_kernel_bounds_what_a_run_takes_where_the_worker_may_ask_it_to
 ) -> None:
     bounds = Bounds(memory_bytes=256 * 2**20, processes=40)
     try:
-        find_trees(bounds)
+        claim_trees(bounds)
     except OSError as error:
         pytest.skip(f"no control groups here: {error}")
     async with _set(
@@ -154,5 +154,5 @@ async def test_the_kernel_bounds_what_a_run_takes_where_the_worker_may_ask_it_to
         assert (ended.fault, ended.exit_code) == ("user", 1)
         assert "Resource temporarily unavailable" in (ended.reason or "")
         await eventually(
-            lambda: not [group for tree in find_trees(bounds) for group in tree.base.glob("muster-w1-*")]
+            lambda: not [group for tree in claim_trees(bounds) for group in tree.base.glob("muster-w1-*")]
         )

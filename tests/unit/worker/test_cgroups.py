@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from shared.ids import RunId, WorkerId
-from worker.cgroups import Bounds, Cgroups, find_trees, open_cgroups
+from worker.cgroups import Bounds, Cgroups, claim_trees, open_cgroups
 
 RUN = RunId(UUID(int=7))
 BOUNDS = Bounds(memory_bytes=1000, processes=20)
@@ -25,7 +25,7 @@ def unified(tmp_path: Path, controllers: str = "cpu memory pids") -> tuple[Path,
 
 def test_a_run_has_so_much_for_each_of_its_slots(tmp_path: Path) -> None:
     base, own = unified(tmp_path)
-    cgroups = Cgroups(WorkerId("w"), BOUNDS, find_trees(BOUNDS, tmp_path, own))
+    cgroups = Cgroups(WorkerId("w"), BOUNDS, claim_trees(BOUNDS, tmp_path, own))
     assert (base / "cgroup.subtree_control").read_text() == "+memory +pids"
     assert (base / "muster-daemon" / "cgroup.procs").exists(), "a group with processes cannot be divided"
     cgroups.make(RUN, 3)
@@ -40,14 +40,14 @@ def test_a_run_has_so_much_for_each_of_its_slots(tmp_path: Path) -> None:
 def test_a_daemon_that_was_started_again_divides_the_same_group(tmp_path: Path) -> None:
     base, own = unified(tmp_path)
     own.write_text("0::/service/muster-daemon\n")
-    [tree] = find_trees(BOUNDS, tmp_path, own)
+    [tree] = claim_trees(BOUNDS, tmp_path, own)
     assert tree.base == base
 
 
 def test_where_there_is_no_right_to_them_that_is_said_and_nothing_is_bounded(tmp_path: Path) -> None:
     _, own = unified(tmp_path, controllers="cpu")
     with pytest.raises(OSError, match="no controller memory and pids"):
-        find_trees(BOUNDS, tmp_path, own)
+        claim_trees(BOUNDS, tmp_path, own)
     unbounded = open_cgroups(WorkerId("w"), Bounds())
     unbounded.make(RUN, 1)
     assert unbounded.entrances(RUN) == [] and unbounded.kills(RUN) is None
