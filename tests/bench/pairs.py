@@ -74,15 +74,24 @@ def _ranks_s(bench: Platform) -> float:
 
 
 def _processes(bench: Platform) -> list[psutil.Process]:
-    """Every process of this platform: what runs under its folder, or was started from it."""
-    found = []
+    """Every process of this platform, but for ranks: what runs under its folder or was started from it, and what these have started."""
+    found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
         try:
             if str(bench.home) in " ".join(process.cmdline()) or _home_of(process) == str(bench.home):
-                found.append(process)
+                found[process.pid] = process
+                found |= {child.pid: child for child in process.children(recursive=True)}
         except psutil.Error:
             continue
-    return found
+    parents = {pid for pid, process in found.items() if _is_warm_parent(process)}
+    return [process for process in found.values() if _parent_of(process) not in parents]
+
+
+def _parent_of(process: psutil.Process) -> int:
+    try:
+        return int(process.ppid())
+    except psutil.Error:
+        return 0
 
 
 def _home_of(process: psutil.Process) -> str | None:
