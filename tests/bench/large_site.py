@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
+from services.scheduler.core.loading import loading
 from services.scheduler.core.placement.labels import Labels, Where
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
@@ -54,7 +55,7 @@ class Site:
     """Makes records, and what happens later. `labelled`: such a part of the experiments minds where it runs."""
 
     def __init__(self, generator: random.Random, labelled: float = 0.0) -> None:
-        self.generator = generator
+        self.generator, self.labelled = generator, labelled
         self.records = Records()
         self.token = 0
         self.place = 0
@@ -109,7 +110,7 @@ class Site:
         """Gangs of all sizes, each on machines that serve its tenant alone."""
         workers = [
             Worker(
-                WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", _labels_of(at // RACK),
+                WorkerId(f"machine-{at:05d}"), POOL, "cuda", tuple(range(SLOTS)), "10.0.0.1", _labels_of(at // RACK) if self.labelled else (),
                 liveness=Liveness.READY, is_heard=True,
             )
             for at in range(MACHINES)
@@ -166,10 +167,11 @@ def build(records: Records) -> Cluster:
         cluster.put_quota(POOL, path, quota)
     for experiment, part in records.parts.items():
         cluster.put_part(experiment, part)
-    for trial in records.trials:
-        cluster.put_trial(trial)
-    for made in records.runs:
-        cluster.put_run(made)
+    with loading(cluster):
+        for trial in records.trials:
+            cluster.put_trial(trial)
+        for made in records.runs:
+            cluster.put_run(made)
     for worker in records.workers:
         cluster.put_worker(worker)
     return cluster

@@ -202,7 +202,9 @@ class Shares:
             node = node.parent
 
     def prune(self, leaf: Node) -> None:
-        """Drops holders that hold and want nothing."""
+        """Drops holders that hold and want nothing; where something is put off, that is seen when it is counted."""
+        if self._gathered is not None and leaf in self._gathered:
+            return
         node = leaf
         while node.parent is not None and node.is_idle:
             node.parent.children.pop(node.path[-1], None)
@@ -234,6 +236,7 @@ class Shares:
         for leaf, change in gathered.items():
             if any(change):
                 self._spread(leaf, *change)
+            self.prune(leaf)
 
     def _spread(self, leaf: Node, held: SlotCount, runs: int, asked: SlotCount) -> None:
         node: Node | None = leaf

@@ -12,6 +12,7 @@ from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.elastic.saving import record_of
 from services.scheduler.core.events import draining, stops, wishes
 from services.scheduler.core.indexes import Pool
+from services.scheduler.core.loading import loading
 from services.scheduler.core.pauses import Took
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import RequestState, Trial
@@ -82,16 +83,17 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     known = await _load_trials(connection)
     stored = [stored_wish_of(row) for row in await connection.execute(_NEW_WISHES)]
     await _load_parts(cluster, connection, known, stored)
-    # Trials first: what a run counts for is counted for its trial.
-    for trial, elastic in known:
-        cluster.put_trial(trial)
-        if elastic is not None:
-            cluster.pools[cluster.pool_of(trial)].elastic.of[trial.id] = elastic
-    for row in await connection.execute(_RUNS):
-        run = run_of(row)
-        cluster.put_run(run)
-        if not run.is_ended:
-            cluster.hold(run)
+    runs = [run_of(row) for row in await connection.execute(_RUNS)]
+    with loading(cluster):
+        # Trials first: what a run counts for is counted for its trial.
+        for trial, elastic in known:
+            cluster.put_trial(trial)
+            if elastic is not None:
+                cluster.pools[cluster.pool_of(trial)].elastic.of[trial.id] = elastic
+        for run in runs:
+            cluster.put_run(run)
+            if not run.is_ended:
+                cluster.hold(run)
     cluster.ledger.load([holding_of(row) for row in await connection.execute(_HOLDINGS)])
     cluster.ledger.end_unknown(cluster.workers, now)
     for row in await connection.execute(_LENGTHS):

@@ -10,6 +10,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.saving import keep, record_of
 from services.scheduler.core.events import ends, heard, stops, wishes
 from services.scheduler.core.events.heard import Heard, Observed
+from services.scheduler.core.loading import loading
 from services.scheduler.core.plan import Plan, plan
 from services.scheduler.core.pool import PoolPolicy, Quota
 from services.scheduler.core.queue import Part
@@ -116,12 +117,13 @@ class World:
             wishes.on_reserved(new, one)
         for experiment, part in old.parts.items():
             new.put_part(experiment, part)
-        for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
-            new.put_trial(trial)
-            if trial.id in pool.elastic.of:
-                new.pools[POOL].elastic.of[trial.id] = record_of(keep(pool.elastic.of[trial.id]))
-        for run in sorted(old.runs.values(), key=lambda run: run.token):
-            new.put_run(run)
+        with loading(new):
+            for trial in sorted(old.trials.values(), key=lambda trial: trial.place):
+                new.put_trial(trial)
+                if trial.id in pool.elastic.of:
+                    new.pools[POOL].elastic.of[trial.id] = record_of(keep(pool.elastic.of[trial.id]))
+            for run in sorted(old.runs.values(), key=lambda run: run.token):
+                new.put_run(run)
         for _, worker in sorted(old.workers.items()):
             new.put_worker(replace(worker, held=dict(worker.held)))
         by_token = sorted(old.runs.values(), key=lambda run: run.token)
