@@ -16,8 +16,9 @@ from shared.ids import TenantId
 from shared.messages.specs import Thousandths
 
 ALL = -1
-VAIN_TURNS = 8
-"""So many requests of a plan may look in vain for a run whose turn is over; those behind them have their look later."""
+TURNS, VAIN_TURNS = 16, 8
+"""So many requests of a plan may look for a run whose turn is over, and so many in vain. Those behind them have their look in the next plan;
+after so many in vain, in the next step."""
 OF_NOBODY = Ask(TenantId(UUID(int=0)), None, single_node=False)
 """What a tenant without machines of its own would ask."""
 
@@ -27,9 +28,10 @@ class Hopes:
 
     def __init__(self, pool: Pool, head: Head, kept: Kept, now_ms: int) -> None:
         self._pool, self._head, self._kept = pool, head, kept
-        # Turns are looked for once in a step: with many runs it costs more than the rest of a plan.
+        # Looked for a few at a time, and in vain once in a step: with many runs it costs more than the rest of a plan.
         is_step = pool.policy.quantum is not None and pool.turned_step != now_ms // STEP_MS
-        self._vain_turns = VAIN_TURNS if is_step and pool.standing.is_over(now_ms) else 0
+        self._may_turn = is_step and pool.standing.is_over(now_ms)
+        self._turns, self._vain_turns = TURNS, VAIN_TURNS
         self._decided = 0
         self._known: dict[object, tuple[int, int]] = {}
         self._vain: dict[object, int] = {}
@@ -50,7 +52,17 @@ class Hopes:
     @property
     def are_turns_over(self) -> bool:
         """Whether it is worth looking for runs whose turn is over."""
-        return self._vain_turns > 0
+        return self._may_turn and self._turns > 0 and self._vain_turns > 0
+
+    @property
+    def are_turns_left(self) -> bool:
+        """Whether the next plan should go on looking for them."""
+        return self._may_turn and self._turns == 0 and self._vain_turns > 0
+
+    def look(self, rights: Rights) -> None:
+        """Somebody is looked for who could be asked."""
+        self._decided += 1
+        self._turns -= rights.equals is not None
 
     def give_up(self, line: Line, rights: Rights) -> None:
         """Nobody could be asked. Where a guarantee gave the right, nobody can be for such a shape by this tenant; equals differ."""

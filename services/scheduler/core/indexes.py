@@ -58,7 +58,7 @@ class Pool:
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
         reservations: Bookings that are not over.
-        turned_step: The step of the last plan that looked for runs whose turn is over.
+        turned_step: The step of the last plan that looked for all runs whose turn is over.
     """
 
     policy: PoolPolicy

@@ -21,7 +21,8 @@ __all__ = ["Demand", "Grant", "Placement", "Plan", "Preempt", "plan"]
 class Plan:
     """`refusals`: why each waiting request that was looked at was passed by; `refusals.explain` puts it in words, for any.
 
-    `reserved`: whose turn it is in each planned pool, and the machines that are kept for it.
+    `reserved`: whose turn it is in each planned pool, and the machines that are kept for it. `turning`: pools in which more runs may yield
+    whose turn is over than one plan looks for.
     """
 
     grants: tuple[Grant, ...] = ()
@@ -30,6 +31,7 @@ class Plan:
     refusals: dict[TrialId, Reason] = field(default_factory=dict)
     reserved: dict[PoolName, Reserved | None] = field(default_factory=dict)
     resizes: tuple[Resize, ...] = ()
+    turning: frozenset[PoolName] = frozenset()
 
 
 def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = False) -> Plan:
@@ -43,6 +45,7 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
     demand: dict[PoolName, Demand] = {}
     refusals: dict[TrialId, Reason] = {}
     reserved: dict[PoolName, Reserved | None] = {}
+    turning: set[PoolName] = set()
     for name in sorted(pools):
         pool = cluster.pools.get(name)
         if pool is None or pool.unheard:
@@ -59,4 +62,6 @@ def plan(cluster: Cluster, pools: Iterable[PoolName], is_carried_out: bool = Fal
         resizes += planned.resizes
         refusals |= planned.refusals
         reserved[name] = planned.head.reserved
-    return Plan(tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes))
+        if planned.are_turns_left:
+            turning.add(name)
+    return Plan(tuple(grants), tuple(signals), demand, refusals, reserved, tuple(resizes), frozenset(turning))

@@ -103,6 +103,11 @@ class PoolPlan:
             price_per_slot_hour=pool.policy.price_per_slot_hour,
         )
 
+    @property
+    def are_turns_left(self) -> bool:
+        """Whether the next plan should go on looking for runs whose turn is over."""
+        return self._hopes.are_turns_left
+
     def keep_granted(self) -> None:
         """Leaves machines with grants as they will be, once all is decided; what was charged is taken back together with what carrying
         it out charges."""
@@ -222,7 +227,7 @@ class PoolPlan:
         rights = rights_of(self.pool, line.leaf, line.needs.least, now_ms)
         if not rights.any:
             return False
-        self._hopes.decide()
+        self._hopes.look(rights)
         kept = self.head.reserved.workers if self.head.reserved else ()
         search = Search(
             self.cluster, self.pool, later, line.ask, slots, rights, self._asked, self._spent, kept

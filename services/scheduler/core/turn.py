@@ -78,7 +78,8 @@ def _carry_out(cluster: Cluster, planned: Plan, next_token: Callable[[], int], n
             grants.on_resized(cluster, resize.run, resize.slots)
     for name in planned.demand:
         cluster.pools[name].elastic.lent_step = cluster.now_ms // STEP_MS
-        cluster.pools[name].turned_step = cluster.now_ms // STEP_MS
+        if name not in planned.turning:
+            cluster.pools[name].turned_step = cluster.now_ms // STEP_MS
     for name, reserved in planned.reserved.items():
         cluster.pools[name].reserved = reserved
         cluster.pools[name].shares.settle()

@@ -40,6 +40,13 @@ class Equals:
         after = self.served.rank(theirs, theirs.staying - slots)
         return self.served.rank(mine, mine.held) < after
 
+    def may_include(self, tenant: Node) -> bool:
+        """Whether any run of another tenant could be one, however little it holds."""
+        if self.served is None:
+            return True
+        mine = self.leaf.tenant
+        return self.served.rank(mine, mine.held) < self.served.rank(tenant, tenant.staying)
+
     def are_one(self, one: Node, other: Node) -> bool:
         """Whether what both lose is reckoned together."""
         if self.served is None:
@@ -49,7 +56,10 @@ class Equals:
 
 def parting(one: Node, other: Node) -> tuple[Node, Node]:
     """The holders of two experiments at the level where their ways part; the experiments themselves where they never do."""
-    for mine, theirs in zip(reversed(list(one.upwards())), reversed(list(other.upwards())), strict=False):
-        if mine is not theirs:
-            return mine, theirs
+    if one.tenant is not other.tenant:
+        return one.tenant, other.tenant
+    if one.workspace is not other.workspace:
+        return one.workspace, other.workspace
+    if one.parent is not None and other.parent is not None and one.parent is not other.parent:
+        return one.parent, other.parent
     return one, other

@@ -56,6 +56,13 @@ class Rights:
             return False
         return self.equals.includes(victim, slots_of_one)
 
+    def may_yield(self, tenant: Node) -> bool:
+        """Whether any run of this tenant could be one that `reach_equal` allows, however little it holds."""
+        if self.equals is None or tenant is self.leaf.tenant:
+            return self.equals is not None
+        is_beyond = tenant.quota.guaranteed == 0 or tenant.staying > tenant.quota.guaranteed
+        return is_beyond and self.equals.may_include(tenant)
+
     def _spares(self, victim: Node, slots: SlotCount) -> bool:
         """Whether nobody else falls below a guarantee."""
         if self.leaf.workspace is victim.workspace:

@@ -6,7 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import timedelta
 from heapq import merge
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from services.scheduler.core.placement.labels import Labels, has_all
 from services.scheduler.core.pool import PoolPolicy
@@ -26,6 +26,8 @@ Key = tuple[int, int, WorkerId, SlotCount, int]
 """Importance and saving, both falling; the machine; what its owner would lose in all if it were cleared, and from when it may be."""
 Turn = tuple[int, int, WorkerId]
 """Importance, falling; when the first turn there is over; the machine."""
+
+T = TypeVar("T", Key, Turn)
 
 
 class Stander(NamedTuple):
@@ -80,24 +82,21 @@ class _Seat(NamedTuple):
 
 
 class _Order:
-    """Machines of each owner, the cheapest first; and all with a turn. Machines of nobody in particular stand under None."""
+    """Machines of each owner, the cheapest first; and those with a turn. Machines of nobody in particular stand under None."""
 
     def __init__(self) -> None:
         self.machines: dict[TenantId | None, list[Key]] = {}
-        self.in_turn: list[Turn] = []
+        self.turns: dict[TenantId | None, list[Turn]] = {}
 
     def enter(self, seat: _Seat) -> None:
         insort(self.machines.setdefault(seat.owner, []), seat.key)
         if seat.turn is not None:
-            insort(self.in_turn, seat.turn)
+            insort(self.turns.setdefault(seat.owner, []), seat.turn)
 
     def leave(self, seat: _Seat) -> None:
-        keys = self.machines[seat.owner]
-        del keys[bisect_left(keys, seat.key)]
-        if not keys:
-            del self.machines[seat.owner]
+        _leave(self.machines, seat.owner, seat.key)
         if seat.turn is not None:
-            del self.in_turn[bisect_left(self.in_turn, seat.turn)]
+            _leave(self.turns, seat.owner, seat.turn)
 
 
 class Standing:
@@ -136,21 +135,29 @@ class Standing:
         """Whether any run's turn is over."""
         return next(self.in_turn(now_ms, None), None) is not None
 
-    def in_turn(self, now_ms: int, floor: int | None, required: Labels = ()) -> Iterator[WorkerId]:
+    def in_turn(
+        self,
+        now_ms: int,
+        floor: int | None,
+        required: Labels = (),
+        owners: Container[TenantId | None] | None = None,
+    ) -> Iterator[WorkerId]:
         """Machines with a run whose turn is over: the least important first, then those that have had theirs longest.
 
         Args:
             floor: only machines with something of at least this priority number; None: all.
             required: only machines with these labels.
+            owners: only machines of these; None: of all.
         """
-        turns, at = self._order(required).in_turn, 0
-        while at < len(turns):
-            rank = turns[at][0]
+        found = (
+            _over(turns, now_ms)
+            for owner, turns in self._order(required).turns.items()
+            if owners is None or owner in owners
+        )
+        for rank, _, worker in merge(*found):
             if floor is not None and -rank < floor:
                 return
-            end = bisect_left(turns, (rank, now_ms + 1), lo=at)
-            yield from (turn[2] for turn in turns[at:end])
-            at = bisect_left(turns, (rank + 1,), lo=end)
+            yield worker
 
     def worst(self) -> int:
         """The highest priority number of all that stand; 0 when nothing does."""
@@ -209,6 +216,23 @@ def _within(keys: list[Key], limit: SlotCount, spent: Container[WorkerId], now_m
     if limit == NEVER:
         return iter(keys)
     return (key for key in keys if key[3] <= limit and key[4] <= now_ms and key[2] not in spent)
+
+
+def _over(turns: list[Turn], now_ms: int) -> Iterator[Turn]:
+    """Those whose first turn is over."""
+    at = 0
+    while at < len(turns):
+        rank = turns[at][0]
+        end = bisect_left(turns, (rank, now_ms + 1), lo=at)
+        yield from turns[at:end]
+        at = bisect_left(turns, (rank + 1,), lo=end)
+
+
+def _leave(lists: dict[TenantId | None, list[T]], owner: TenantId | None, entry: T) -> None:
+    entries = lists[owner]
+    del entries[bisect_left(entries, entry)]
+    if not entries:
+        del lists[owner]
 
 
 def _turn(worker: WorkerId, standers: tuple[Stander, ...]) -> Turn | None:

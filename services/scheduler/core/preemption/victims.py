@@ -155,11 +155,13 @@ class Search:
             if not self.later.admits(self.ask, worker):
                 continue
             standers = self.pool.standing.on(worker)
-            askable = [one for one in standers if self._may_ask(one)]
-            is_foreign = spot.owner not in (None, self.ask.tenant)
-            if not askable or (
-                is_foreign and (len(askable) < len(standers) or not self._may_lose_all(askable))
-            ):
+            if spot.owner in (None, self.ask.tenant):
+                askable = [one for one in standers if self._may_ask(one)]
+            elif all(self._may_ask(one) for one in standers) and self._may_lose_all(standers):
+                askable = list(standers)
+            else:
+                askable = []
+            if not askable:
                 vain += 1
                 if vain == SKIP:
                     return
@@ -178,9 +180,15 @@ class Search:
     def _in_turn(self) -> Iterator[WorkerId]:
         if self.rights.equals is None:
             return iter(())
-        floor = self.rights.equals.floor
-        found = self.pool.standing.in_turn(self.cluster.now_ms, floor, self._required)
+        standing, now_ms = self.pool.standing, self.cluster.now_ms
+        floor, yielding = self.rights.equals.floor, self._yielding()
+        found = standing.in_turn(now_ms, floor, self._required, yielding)
         return (worker for worker in found if worker not in self.kept)
+
+    def _yielding(self) -> set[TenantId | None]:
+        """Owners on whose machines somebody may have to yield: most others have been served less, and are not looked at."""
+        tenants = ((owner, self.pool.shares.tenant(owner)) for owner in self.pool.standing.owners() if owner)
+        return {None, *(owner for owner, node in tenants if node and self.rights.may_yield(node))}
 
     @property
     def _required(self) -> Labels:
@@ -204,7 +212,7 @@ class Search:
         return limits
 
     def _may_ask(self, one: Stander) -> bool:
-        return one.run not in self.asked and self._reaches(one, [one])
+        return one.run not in self.asked and self._may_go(one, one.slots, one.slots)
 
     def _may_lose_all(self, fresh: Iterable[Stander], others: Iterable[Stander] = ()) -> bool:
         """Whether their holders stay within their guarantees when all of them go."""
@@ -213,13 +221,18 @@ class Search:
 
     def _reaches(self, one: Stander, together: list[Stander]) -> bool:
         slots = sum(other.slots for other in together if _is_kin(other, one))
-        if one.ready_ms <= self.cluster.now_ms and self.rights.reach(one.leaf, slots):
-            return True
         equals = self.rights.equals
-        if equals is None or one.turn_ms > self.cluster.now_ms:
-            return False
+        if equals is None:
+            return self._may_go(one, slots, slots)
         slots_of_one = sum(other.slots for other in together if equals.are_one(other.leaf, one.leaf))
-        return self.rights.reach_equal(one.leaf, slots, slots_of_one)
+        return self._may_go(one, slots, slots_of_one)
+
+    def _may_go(self, one: Stander, slots: SlotCount, slots_of_one: SlotCount) -> bool:
+        """Whether it may be asked when its tenant loses so many slots, and so many what it is compared as (see `reach_equal`)."""
+        now_ms = self.cluster.now_ms
+        if one.ready_ms <= now_ms and self.rights.reach(one.leaf, slots):
+            return True
+        return one.turn_ms <= now_ms and self.rights.reach_equal(one.leaf, slots, slots_of_one)
 
     def _held(self, run: RunId) -> tuple[Share, ...]:
         return held_by(self.cluster, run)
