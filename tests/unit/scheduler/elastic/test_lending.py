@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.elastic.goodput import Limits, Noise
@@ -262,6 +262,7 @@ def test_a_new_leader_lends_as_the_old_one_would(sync_s: float) -> None:
 asks = st.lists(st.tuples(st.integers(1, 6), st.integers(0, 8), st.booleans()), min_size=1, max_size=8)
 
 
+@settings(deadline=None)
 @given(asks, st.integers(1, 3))
 def test_it_comes_to_rest_with_every_minimum_and_no_machine_overfull(
     asked: list[tuple[int, int, bool]], machines: int
