@@ -67,7 +67,12 @@ SERVICES: dict[str, Row] = {
     ),
     "simulator": Row(
         entities=(),
-        asks=("qry.v1.scheduler.outlook", "qry.v1.registry.curves", "qry.v1.provisioner.provided"),
+        asks=(
+            "qry.v1.scheduler.outlook",
+            "qry.v1.registry.curves",
+            "qry.v1.provisioner.provided",
+            "qry.v1.searcher.warmth",
+        ),
         is_stateless=True,
     ),
 }

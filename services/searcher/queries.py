@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import orjson
 from pydantic import JsonValue
@@ -33,6 +33,7 @@ from shared.messages.experiments import (
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
+from shared.messages.plans import GetWarmth, KnownAtStart, KnownTrial
 from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
@@ -51,6 +52,7 @@ class Queries:
     def answers(self) -> Mapping[Question, Answer]:
         return {
             ValidateConfig: self.on_validate,
+            GetWarmth: self.on_warmth,
             GetJournal: self.on_journal,
             GetFront: self.on_front,
             GetReferences: self.on_references,
@@ -68,6 +70,15 @@ class Queries:
         if config.budget is not None and config.budget.cost is not None and not price:
             notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
         return Accepted(warnings=notes)
+
+    async def on_warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
+        """Return what a search would know at its start, of trials as many as fit into a reply: those that came furthest."""
+        config = load_config(query.config)
+        async with self.database.tenant(ask.tenant) as connection:
+            warmth, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
+        fitting = _fitting(trial.point for trial in warmth.known)
+        known = tuple(KnownTrial(**asdict(trial)) for trial in warmth.known[:fitting])
+        return KnownAtStart(points=warmth.points, known=known, notes=notes)
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:
         """Return a page of decisions, at most as many as fit into a reply."""

@@ -100,6 +100,7 @@ ALL: tuple[type[Message], ...] = (
     metrics.CompareTrials,
     metrics.GetSummaries,
     plans.GetCurves,
+    plans.GetWarmth,
     logs.GetLogs,
     instances.InstanceChanged,
     instances.ProviderChanged,

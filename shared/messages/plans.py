@@ -195,6 +195,33 @@ class GetCurves(Query[Curves], owner="registry", name="curves"):
     time_metric: str | None = None
 
 
+class KnownTrial(Record):
+    """What a trial of an earlier experiment came to, as a warm start takes it; `time`: how far it was judged when its search stopped it."""
+
+    experiment: int
+    trial: int
+    point: dict[str, JsonValue]
+    value: float
+    time: float | None = None
+    others: dict[str, float] = {}
+
+
+class KnownAtStart(BaseModel):
+    """What a search knows of earlier experiments before its first trial: points to try first, and trials to learn from. `notes`: what of
+    them serves for nothing."""
+
+    points: tuple[dict[str, JsonValue], ...] = ()
+    known: tuple[KnownTrial, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class GetWarmth(Query[KnownAtStart], owner="searcher", name="warmth"):
+    """What would a search of this config know of the experiments that its `warm_start` names? Raises Rejected where there is no such
+    experiment in its workspace."""
+
+    config: dict[str, JsonValue]
+
+
 class ProvidedPool(Record):
     """What the provider of a pool brings: machines alike, from `minimum` to `maximum` of them. `boot_s`: from an order to a machine that
     takes work, as the newest have shown; None: none has come yet."""

@@ -20,6 +20,8 @@ from shared.messages.plans import (
     GetCurves,
     GetOutlook,
     GetProvided,
+    GetWarmth,
+    KnownAtStart,
     Plan,
     PlanExperiment,
     ProvidedPool,
@@ -50,13 +52,16 @@ class Answers:
 
     async def plan(self, ask: Ask, query: PlanExperiment) -> Plan:
         """Raises Rejected for what cannot be foretold, with the key; Transient where all players are busy for too long."""
-        standing, earlier = await asyncio.gather(self._standing(ask, query), self._earlier(ask, query))
+        standing, earlier, start = await asyncio.gather(
+            self._standing(ask, query), self._earlier(ask, query), self._start(ask, query)
+        )
         question = Question(
             config=query.config,
             cluster=standing.cluster,
             policy=standing.policy,
             crowd=standing.crowd,
             earlier=earlier,
+            start=start,
             steps=query.steps,
             step_s=query.step_s,
             futures=max(1, min(query.futures, MOST_FUTURES)),
@@ -85,6 +90,16 @@ class Answers:
         question = GetCurves(code_hash=query.code_hash, metric=metric, time_metric=time_metric)
         found = await _unless_away(self.bus.ask(question, ask.tenant, ASK_S))
         return found.runs if found else ()
+
+    async def _start(self, ask: Ask, query: PlanExperiment) -> KnownAtStart:
+        """What the search would know; of a plan that cannot ask for it, nothing. Raises Rejected: there is no such experiment."""
+        warm_start = getattr(load_config(query.config).searcher, "warm_start", None)
+        if warm_start is None or not warm_start.experiments:
+            return KnownAtStart()
+        found = await _unless_away(self.bus.ask(GetWarmth(config=query.config), ask.tenant, ASK_S))
+        return found or KnownAtStart(
+            notes=("what the search knows of earlier experiments could not be asked",)
+        )
 
 
 def _metrics(query: PlanExperiment) -> tuple[str, str | None]:

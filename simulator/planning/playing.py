@@ -10,6 +10,7 @@ from muster.config import Custom, ExperimentConfig, Pbt, Timed, load_config
 from muster.errors import Rejected
 from services.searcher.core.changes import Decision
 from services.searcher.core.results import time_metric
+from services.searcher.core.warm import Known, Warmth
 from shared.messages.specs import WHOLE_SLOT
 from simulator.machines.local import Kind
 from simulator.planning.budgets import playable
@@ -94,7 +95,7 @@ def basics_of(play: Play) -> Basics:
         earlier_runs=len(seen),
         earlier_experiments=len({run.experiment_id for run in question.earlier}) if seen else 0,
         step_s=said if said is not None or not seen else sum(one.step_ms for one in seen) / len(seen) / 1000,
-        notes=(*notes, *play.notes),
+        notes=(*notes, *play.notes, *_notes_of_start(play)),
     )
 
 
@@ -163,8 +164,23 @@ def _submission(play: Play, seed: int, chance: Random) -> Submission:
         more["checkpoint_ms"] = max(1, round(learning.step_ms))
     return Submission(
         NAME, config, learning, arrives_ms=NOW_MS, tenant=tenant_name(OWN_TENANT), seed=seed,
-        launch_ms=LAUNCH_MS, earlier=earlier, **more,
+        launch_ms=LAUNCH_MS, earlier=earlier, warmth=_warmth(play), **more,
     )  # fmt: skip
+
+
+def _warmth(play: Play) -> Warmth:
+    """What trials came to is held against what is played only where that goes as earlier ones did: a model has values of its own."""
+    start = play.question.start
+    known = start.known if play.seen else ()
+    return Warmth(start.points, tuple(Known(**each.model_dump()) for each in known))
+
+
+def _notes_of_start(play: Play) -> tuple[str, ...]:
+    start = play.question.start
+    if not start.known or play.seen:
+        return start.notes
+    said = f"of the {len(start.known)} earlier trials that the sampler learns from nothing is played: no run of this code shows how such values come about"
+    return (*start.notes, said)
 
 
 def _machines(question: Question) -> list[Kind]:

@@ -3,7 +3,7 @@
 from pydantic import JsonValue
 
 from shared.messages.base import Record
-from shared.messages.plans import EarlierRun, OutlookRequest
+from shared.messages.plans import EarlierRun, KnownAtStart, OutlookRequest
 from simulator.files.schema import Cluster, Policy
 
 OWN_TENANT, OWN_WORKSPACE = 0, 0
@@ -16,6 +16,7 @@ class Question(Record):
     Attributes:
         crowd: Who holds slots of the cluster, and who waits for some.
         earlier: Runs of the same code.
+        start: What the search knows of the experiments that its warm start names.
         steps: Of one trial, in the units of the search's time; `step_s`: what one takes. None: as earlier runs show, or the search says.
     """
 
@@ -24,6 +25,7 @@ class Question(Record):
     policy: Policy = Policy()
     crowd: tuple[OutlookRequest, ...] = ()
     earlier: tuple[EarlierRun, ...] = ()
+    start: KnownAtStart = KnownAtStart()
     steps: int | None = None
     step_s: float | None = None
     futures: int = 20

@@ -148,7 +148,7 @@ class Searcher:
         name = ExperimentId(derived_id(tenant, "experiment", f"{submission.name} {number}"))
         self.rows.experiments[name] = Row(tenant, submission, Experiment(name, number, self._agenda.now))
         submitted = self._agenda.now
-        begin = lambda turn: turn.begin(submitted=submitted, price=self._price)  # noqa: E731
+        begin = lambda turn: turn.begin(submission.warmth, submitted, self._price)  # noqa: E731
         self._gateway.publish(_Task(f"submission {number}", name, begin))
 
     def _hear(self, news: News, acknowledge: Act, cause: Fact | Stored | Saved | None = None) -> None:

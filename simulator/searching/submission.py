@@ -7,6 +7,7 @@ from muster.config.sections import Resources
 from services.scheduler.core.placement.labels import Where, where_of
 from services.scheduler.core.trial import Needs
 from services.searcher.core.entities import Trial
+from services.searcher.core.warm import COLD, Warmth
 from shared.ids import WorkerId
 from simulator.searching.earlier import Earlier
 from simulator.searching.learning import Landscape, Learning
@@ -23,6 +24,7 @@ class Submission:
         checkpoint_ms: Training time between two checkpoints; None: they save only when they are told to stop.
         launch_ms: From the grant to the first step; `stop_ms`: from the signal to the end.
         earlier: How its trials learn; None: as `learning` draws it from the seed.
+        warmth: What its search knows at its start.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Submission:
     launch_ms: int = 1000
     stop_ms: int = 500
     earlier: Earlier | None = None
+    warmth: Warmth = COLD
     landscape: Landscape | Earlier = field(init=False)
 
     def __post_init__(self) -> None:

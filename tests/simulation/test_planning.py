@@ -103,6 +103,26 @@ def test_earlier_trials_of_the_same_code_show_how_long_it_takes() -> None:
     assert half.step_s == 4.0, "half the slots, twice the time"
 
 
+def test_a_plan_begins_with_what_the_search_knows_of_earlier_experiments() -> None:
+    ways = ((1e-1, 9000),) * 3 + ((1e-4, 100),) * 3
+    slow_and_quick = tuple(run(number, lr, step_ms) for number, (lr, step_ms) in enumerate(ways))
+    warm = {
+        "name": "random",
+        "max_trials": 1,
+        "warm_start": {"experiments": [7], "best": 1},
+        "sampler": "tpe",
+    }
+    known = [{"experiment": 7, "trial": 1, "point": {"lr": 1e-4}, "value": 0.1}]
+    for lr, quickest, slowest in ((1e-4, 0, 20), (1e-1, 60, 130)):
+        start = {"points": [{"lr": lr}], "known": known, "notes": ["so much"]}
+        asked = question(warm, step_s=None, earlier=slow_and_quick, start=start, futures=3)
+        found = played(asked)
+        assert found.took_s and quickest < found.took_s.low and found.took_s.high < slowest
+        assert found.notes == ("so much",)
+    modelled = played(question(warm, steps=3, start={"points": [], "known": known}))
+    assert "of the 1 earlier trials" in modelled.notes[0], "a model's values are others than theirs"
+
+
 def test_a_trial_goes_as_those_at_points_near_to_its_own_did() -> None:
     quick_and_slow = tuple(
         run(number, 10.0 ** (-4 + number / 4), 100 if number < 6 else 9000) for number in range(12)

@@ -22,6 +22,8 @@ from shared.messages.plans import (
     GetCurves,
     GetOutlook,
     GetProvided,
+    GetWarmth,
+    KnownAtStart,
     Outlook,
     OutlookRequest,
     Plan,
@@ -95,6 +97,14 @@ class Owners:
     async def provided(self, ask: Ask, query: GetProvided) -> ProvidedPools:
         return ProvidedPools(pools=())
 
+    async def warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
+        self.asked.append((ask.tenant, query))
+        if query.config["searcher"]["warm_start"]["experiments"] != [3]:  # type: ignore[index,call-overload]
+            raise Rejected(
+                "experiment_unknown", "there is no experiment 4", "searcher.warm_start.experiments[0]"
+            )
+        return KnownAtStart(notes=("experiment 3 came to nothing",))
+
 
 @pytest.fixture(scope="module")
 async def owners(servers: Servers, nats_server: object) -> AsyncIterator[Owners]:
@@ -103,6 +113,7 @@ async def owners(servers: Servers, nats_server: object) -> AsyncIterator[Owners]
         "scheduler": {GetOutlook: found.outlook},
         "registry": {GetCurves: found.curves},
         "provisioner": {GetProvided: found.provided},
+        "searcher": {GetWarmth: found.warmth},
     }
     buses = {
         name: await Bus.connect(servers.nats.url, name, servers.keys.credentials(name)) for name in answers
@@ -197,6 +208,13 @@ async def test_it_asks_the_owners_plays_and_tells_only_the_askers_own(
             with pytest.raises(Rejected) as refused:
                 await asked(gateway, question)
             assert refused.value.place == place
+        space = {"lr": {"type": "double", "minval": 0, "maxval": 1}}
+        warm = {"name": "random", "max_trials": 2, "warm_start": {"experiments": [3]}}
+        started = await asked(gateway, plan(warm, space=space, steps=2))
+        assert "experiment 3 came to nothing" in started.notes
+        warm["warm_start"] = {"experiments": [4]}
+        with pytest.raises(Rejected, match="no experiment 4"):
+            await asked(gateway, plan(warm, space=space, steps=2))
         with pytest.raises(NotFound, match="moon"):
             await asked(gateway, plan(SINGLE, steps=4, pool="moon"))
 
