@@ -76,6 +76,12 @@ class Objectives:
             for metric in self.metrics
         )
 
+    def ranked(self, value: float) -> float:
+        """Return a value of the first metric as methods compare it: smaller where better, and not finite ranks worst."""
+        if not math.isfinite(value):
+            return math.inf
+        return value if self.metrics[0].smaller_is_better else -value
+
     def excesses(self, scored: Scored) -> tuple[float, ...]:
         """Return by how much a finite result misses each limit, in parts of its bound; above 0 where it does."""
         return tuple(limit.excess(self._value(scored, limit.metric)) for limit in self.limits)

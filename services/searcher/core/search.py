@@ -103,7 +103,7 @@ class Search:
         """Take in what is known already; before `start`."""
         self._points.try_first(warmth.points)
         for known in warmth.known:
-            ranked, time = self._ranked(known.value), known.time
+            ranked, time = self._objectives.ranked(known.value), known.time
             reached = None if time is None else Reached(ranked, time, at_top=False)
             self._sampler.learn(known.point, observation_of(self._objectives, known, reached))
 
@@ -134,7 +134,7 @@ class Search:
 
     def on_result(self, trial: int, value: float, time: float) -> Ruling:
         """Judge a result; `value` is raw: its sign follows from the config, and not finite ranks worst."""
-        ranked = self._ranked(value)
+        ranked = self._objectives.ranked(value)
         ruling = self._method.on_result(trial, ranked, time)
         if self.learns and ruling.counted:
             self._judged[trial] = Reached(ranked, time, ruling.at_top)
@@ -296,8 +296,3 @@ class Search:
             self._copying.on_point(number, suggestion.point)
         seed, key = Stream(self._seed, number).seed(), self.key_of(number)
         return Proposal(number, suggestion.point, seed, decide_at, suggestion.memo, start.source, key)
-
-    def _ranked(self, value: float) -> float:
-        if not math.isfinite(value):
-            return math.inf
-        return value if self._config.searcher.smaller_is_better else -value

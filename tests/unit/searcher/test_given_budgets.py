@@ -13,8 +13,8 @@ from services.searcher.core.limits import millis
 from services.searcher.core.turn import Turn
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
+from tests.unit.searcher.cases import LEARNING, METHODS
 from tests.unit.searcher.spending import RANDOM, Spending, spending
-from tests.unit.searcher.test_every_method import LEARNING, METHODS
 from tests.unit.searcher.world import SEED, asha, config, hyperband, pbt, run_search, stored
 
 OPERATION = UUID(int=1)

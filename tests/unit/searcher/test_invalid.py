@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from services.searcher.core.entities import Outcome
 from services.searcher.core.invalid import MOST_INVALID, InvalidTrials
 from services.searcher.core.machines import TrialState
-from tests.unit.searcher.test_every_method import GRID
+from tests.unit.searcher.cases import GRID
 from tests.unit.searcher.world import World, asha, config, median, run_search
 
 INVALID: dict[int, Outcome] = dict.fromkeys(range(1, 1000), "invalid")

@@ -12,7 +12,7 @@ from services.searcher.core.methods.port import Ending
 from services.searcher.core.objectives import Scores
 from services.searcher.core.search import Search
 from services.searcher.core.warm import COLD, MOST_KNOWN, Earlier, Known, Warmth, choose_warmth
-from tests.unit.searcher.test_every_method import MIXED
+from tests.unit.searcher.cases import MIXED
 from tests.unit.searcher.world import SEED, World, adaptive, asha, config, median, run_search, stored
 
 SGD: dict[str, Any] = {"lr": 0.01, "optimizer": "sgd", "momentum": 0.3, "net": {"width": 16}}
