@@ -157,6 +157,6 @@ def _named(node: ast.expr) -> Path:
 
 
 def _fault(error: Exception) -> str:
-    if isinstance(error, SyntaxError) and error.offset:
-        return f"{error.msg} at character {error.offset}"
+    if isinstance(error, SyntaxError):
+        return error.msg + (f" at character {error.offset}" if error.offset else " at its end")
     return "it is nested too deeply" if isinstance(error, RecursionError | MemoryError) else str(error)

@@ -116,6 +116,11 @@ class Timed(_Sampled):
 
     @model_validator(mode="after")
     def _compares_in_time(self) -> "Timed":
+        if self.time_metric in [aim.name for aim in self.aims]:
+            raise refusal(
+                f"time_metric '{self.time_metric}' is the metric that trials are ranked by", "time_metric",
+                hint="it says how far a trial has come: step, or a metric such as epochs",
+            )  # fmt: skip
         for key in ("interval", "grace_time"):
             if (value := getattr(self, key, 0)) > self.max_time:
                 raise refusal(

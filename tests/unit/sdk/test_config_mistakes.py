@@ -292,6 +292,11 @@ def test_spaces_that_cannot_be_searched(
             "at most max_time (9)",
         ),
         (
+            {"name": "async_halving", "max_trials": 2, "num_rungs": 1, "time_metric": "m"},
+            "time_metric",
+            "ranked by",
+        ),
+        (
             {"name": "async_halving", "max_trials": 2, "num_rungs": 1, "widen_to": 15},
             "widen_to",
             "widen_to (15) must be at least max_concurrent_trials (16)",
