@@ -69,11 +69,12 @@ class Projections:
         ]
         await self._tell(unit, tenant, told)
 
-    async def on_run(self, state: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
-        """Runs as they are granted, resized and ended."""
+    async def on_run(self, change: str, unit: Unit, batch: list[Delivery[RunState]]) -> None:
+        """Runs as they are granted, resized and ended; one that was resized goes on as it was."""
         tenant = await self._begin(unit)
+        state = "ended" if change == "ended" else "granted"
         told = [
-            _event("run", state, message.run_id, message.experiment_id, message)
+            _event("run", change, message.run_id, message.experiment_id, message)
             for message in _messages(batch)
             if await projections.apply_run(unit.connection, tenant, message, state)
         ]

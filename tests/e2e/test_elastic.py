@@ -87,6 +87,7 @@ def test_a_training_that_can_be_resized_keeps_its_run_and_its_process(lending: P
     platform.until(
         lambda: runs_on(platform, other, 1) and series_of(platform, elastic, "ranks")[-2:] == [1, 1]
     )
+    assert runs_of(platform, elastic)[0].state == "granted"
     platform.client.experiments.kill(other.number)
     platform.client.experiments.kill(elastic.number)
     platform.wait(elastic)
