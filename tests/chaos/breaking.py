@@ -28,14 +28,14 @@ class Breaking(Platform):
         found: dict[str, object] = json.loads(done.stdout)
         return found
 
-    def pid(self, part: str) -> int:
-        """The process of a server or service, or of the supervisor."""
+    def pids(self) -> dict[str, int]:
+        """The process of each server and service, and of the supervisor."""
         parts = self.status()["parts"]
         assert isinstance(parts, list)
-        return int(next(one["pid"] for one in parts if one["name"] == part))
+        return {one["name"]: int(one["pid"]) for one in parts if one["pid"]}
 
     def kill(self, part: str) -> None:
-        os.kill(self.pid(part), signal.SIGKILL)
+        os.kill(self.pids()[part], signal.SIGKILL)
 
     def daemons(self) -> dict[str, int]:
         """The daemon of each worker."""
@@ -66,7 +66,7 @@ class Breaking(Platform):
     @contextmanager
     def doubled(self, service: str) -> Iterator[psutil.Popen]:
         """A second replica of a service, with the first one's settings and a side port of its own."""
-        environment = psutil.Process(self.pid(service)).environ()
+        environment = psutil.Process(self.pids()[service]).environ()
         environment |= {
             "MUSTER_SIDE__PORT": "0",
             "MUSTER_GATEWAY__PORT": "0",

@@ -54,8 +54,8 @@ def test_the_control_plane_is_away_longer_than_every_lease(platform: Breaking) -
     """All five services and NATS are dead for 12 s (leases last 3 and 4 s); the rank trains on, in the same run."""
     made = one_trial(platform, 180)
     rank = next(process for process in psutil.Process(platform.parent(busy_worker(platform))).children(True))
-    supervisor = platform.pid("supervisor")
-    away = [platform.pid(part) for part in (*SERVICES, "nats")]
+    pids = platform.pids()
+    supervisor, away = pids["supervisor"], [pids[part] for part in (*SERVICES, "nats")]
     os.kill(supervisor, signal.SIGSTOP)
     try:
         for pid in away:
