@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import mean
 from typing import NamedTuple
 
 import psutil
@@ -19,11 +20,25 @@ POLL_S = 0.5
 
 
 class Inside(NamedTuple):
-    """Samples a second, and the processor time of everything that is not a rank (servers, services, daemons, warm parents) and of the ranks."""
+    """Samples a second, and the processor time of everything that is not a rank (servers, services, daemons, warm parents) and of the ranks.
+
+    `took_s` passed between its creation and its end being seen.
+    """
 
     samples_per_s: float
     others_s: float
     ranks_s: float
+    took_s: float
+
+
+def cpu_fraction(short: Sequence[Inside], whole: Sequence[Inside]) -> float:
+    """The others' processor time as a part of the ranks', while they train.
+
+    An experiment that is made, started and ended costs the same whatever its length: what a short training takes is taken off both.
+    """
+    others_s = mean(one.others_s for one in whole) - mean(one.others_s for one in short)
+    ranks_s = mean(one.ranks_s for one in whole) - mean(one.ranks_s for one in short)
+    return others_s / ranks_s
 
 
 def train_bare(hparams: Mapping[str, JsonValue], ranks: int) -> float:
@@ -41,8 +56,10 @@ def train_bare(hparams: Mapping[str, JsonValue], ranks: int) -> float:
     raise SystemExit(f"horovodrun gave no figure:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
-def train_inside(bench: Platform, code: str, hparams: Mapping[str, JsonValue], ranks: int) -> Inside:
-    """The platform's figure for the same.
+def train_inside(
+    bench: Platform, code: str, hparams: Mapping[str, JsonValue], ranks: int, unseen_s: float = 0.0
+) -> Inside:
+    """The platform's figure for the same; nobody asks for its state in the first `unseen_s`.
 
     Processes are looked through before and after, not meanwhile: that would take more time than the platform does.
     """
@@ -55,12 +72,15 @@ def train_inside(bench: Platform, code: str, hparams: Mapping[str, JsonValue], r
         "resources": {"slots_per_trial": ranks},
         "max_restarts": 0,
     }
+    began = time.monotonic()
     made = bench.client.experiments.create(config, code)
+    time.sleep(unseen_s)
     while (now := bench.client.experiments.get(made.id)).state in ("active", "submitted"):
         time.sleep(POLL_S)
     if now.state != "completed" or now.best is None:
         raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
-    return Inside(now.best.value, _others_s(bench) - others_s, _ranks_s(bench) - ranks_s)
+    took_s = time.monotonic() - began
+    return Inside(now.best.value, _others_s(bench) - others_s, _ranks_s(bench) - ranks_s, took_s)
 
 
 def _others_s(bench: Platform) -> float:
