@@ -5,7 +5,6 @@ slots waiting in 200 tenants; one pool, by fair share with quotas, backfill and 
 import random
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.loading import loading
@@ -16,7 +15,7 @@ from services.scheduler.core.run import Run, Share
 from services.scheduler.core.run_states import RunState
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.worker import Hold, Liveness, Worker
-from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId
+from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TenantId, TrialId, WorkerId, id_of
 from shared.messages.specs import Wanted
 
 SEED = 7
@@ -73,7 +72,7 @@ class Site:
     def make(self) -> Records:
         records = self.records
         for tenant in range(TENANTS):
-            records.quotas[TenantId(UUID(int=1 + tenant)),] = QUOTA
+            records.quotas[TenantId(id_of(1 + tenant)),] = QUOTA
             for number in range(EXPERIMENTS):
                 records.parts[self._experiment(tenant, number)] = Part(42, weight=1.0 + number % 3)
         self._fill()
@@ -87,8 +86,8 @@ class Site:
         number = self.generator.randrange(EXPERIMENTS)
         size = self.size_of[tenant, number]
         wish = Wish(
-            trial=TrialId(UUID(int=1 << 64 | self.place)),
-            tenant=TenantId(UUID(int=1 + tenant)),
+            trial=TrialId(id_of(1 << 64 | self.place)),
+            tenant=TenantId(id_of(1 + tenant)),
             experiment=self._experiment(tenant, number),
             version=1,
             request=1,
@@ -104,7 +103,7 @@ class Site:
         return Trial(wish, self.place, NOW, submitted_at=NOW)
 
     def _experiment(self, tenant: int, number: int) -> ExperimentId:
-        return ExperimentId(UUID(int=1_000_000 + tenant * EXPERIMENTS + number))
+        return ExperimentId(id_of(1_000_000 + tenant * EXPERIMENTS + number))
 
     def _fill(self) -> None:
         """Gangs of all sizes, each on machines that serve its tenant alone."""
@@ -134,7 +133,7 @@ class Site:
         self, trial: Trial, tenant: int, size: int, fresh: list[Worker], partly: dict[int, Worker]
     ) -> None:
         self.token += 1
-        allocation = AllocationId(UUID(int=2 << 64 | self.token))
+        allocation = AllocationId(id_of(2 << 64 | self.token))
         shares = []
         while size:
             worker = partly.get(tenant) or fresh.pop()
@@ -149,7 +148,7 @@ class Site:
         granted_at = NOW - timedelta(seconds=self.generator.randrange(86_400))
         wish = trial.wish
         made = Run(
-            id=RunId(UUID(int=3 << 64 | self.token)), allocation=allocation, trial=wish.trial, tenant=wish.tenant,
+            id=RunId(id_of(3 << 64 | self.token)), allocation=allocation, trial=wish.trial, tenant=wish.tenant,
             experiment=wish.experiment, pool=POOL, number=1, token=self.token, request=1, shares=tuple(shares),
             granted_at=granted_at, state=RunState.RUNNING, seen=frozenset(share.worker for share in shares),
             workspace=wish.workspace, owner=wish.owner,

@@ -1,6 +1,7 @@
 """Ids: ordered where they begin, the same where they are caused."""
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid5
 
 import pytest
 from hypothesis import given, strategies as st
@@ -34,7 +35,7 @@ def test_ids_of_one_instant_differ() -> None:
 
 
 def test_a_cause_names_its_effects() -> None:
-    assert derived_id(SITE, "trial", 1) == derived_id(SITE, "trial", 1)
+    assert derived_id(SITE, "trial", 1) == derived_id(SITE, "trial", 1) == uuid5(SITE, "trial:1")
     effects = {derived_id(SITE, "trial", 1), derived_id(SITE, "trial", 2), derived_id(SITE, "run", 1)}
     assert len(effects | {derived_id(DEFAULT_TENANT, "trial", 1)}) == 4
 
