@@ -16,9 +16,8 @@ def scripts() -> list[str]:
 
 
 def config() -> str:
-    """The experiment's config."""
-    [found] = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return str(found)
+    """The experiment's config; what comes after it are keys to be added."""
+    return str(re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)[0])
 
 
 def _applied(script: str, diff: str) -> str:
