@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,18 +27,15 @@ class LocalProcesses:
     def used_s(self) -> dict[int, float]:
         """As the port says."""
         used: dict[int, float] = {}
-        for entry in os.scandir("/proc"):
-            if entry.name.isdigit():
-                with suppress(OSError, ValueError, IndexError):
-                    fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
-                    session = int(fields[3])
-                    used[session] = used.get(session, 0.0) + (int(fields[11]) + int(fields[12])) * _TICK_S
+        for found in _stats(_living()):
+            session = int(found[3])
+            used[session] = used.get(session, 0.0) + sum(map(int, found[11:13])) * _TICK_S
         return used
 
     def usage(self, sessions: Collection[int]) -> Usage:
         """As the port says. Of a process that belongs to another user, disks are known to root alone."""
         pids = [pid for pid in _living() if self.session_of(pid) in sessions]
-        stats = [found for pid in pids if (found := _read(pid, "stat").rpartition(")")[2].split())]
+        stats = list(_stats(pids))
         disks = [_named_numbers(_read(pid, "io")) for pid in pids]
         received, sent = _network(pids[0]) if pids else (0, 0)
         return Usage(
@@ -62,10 +59,17 @@ def _living() -> Iterator[int]:
     return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit())
 
 
+def _stats(pids: Iterable[int]) -> Iterator[list[str]]:
+    """What the kernel counts of each process that has not gone: the fields behind its name, which may hold anything."""
+    for pid in pids:
+        if found := _read(pid, "stat").rpartition(")")[2].split():
+            yield found
+
+
 def _read(pid: int, name: str) -> str:
     """A file about a process; empty where it has gone, or may not be looked at."""
     try:
-        return Path(f"/proc/{pid}/{name}").read_text()
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
     except OSError:
         return ""
 

@@ -121,7 +121,7 @@ def running_processes() -> Iterator[tuple[int, int, int]]:
         if not entry.name.isdigit():
             continue
         with suppress(OSError, ValueError, IndexError):
-            stat = Path(entry.path, "stat").read_text()
+            stat = Path(entry.path, "stat").read_text(errors="replace")  # a name may be cut within a letter
             fields = stat[stat.rindex(")") + 2 :].split()
             if fields[0] != "Z":
                 yield int(entry.name), int(fields[1]), int(fields[3])

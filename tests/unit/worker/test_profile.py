@@ -2,10 +2,12 @@
 
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from muster.runtime.family import running_processes
 from muster.wire.timing import Timing, read_profiled, read_timings
 from worker.core.profile import GpuUse, Usage, interval_s, named_for, system_values, timing_values
 from worker.executors.sight import LocalProcesses
@@ -110,6 +112,17 @@ def test_this_process_is_seen() -> None:
     usage = processes.usage([processes.session_of(1), processes.session_of(os.getpid())])
     assert usage.processes >= 1 and usage.memory_bytes > 1024**2 and usage.processor_s > 0
     assert processes.usage([]).processes == 0
+
+
+def test_a_process_whose_name_is_cut_within_a_letter_is_seen() -> None:
+    processes, name = LocalProcesses(), Path("/proc/self/comm")
+    before = name.read_bytes()
+    name.write_bytes(b"caf\xc3")
+    try:
+        assert processes.usage([processes.session_of(os.getpid())]).processes >= 1
+        assert os.getpid() in {pid for pid, _, _ in running_processes()}
+    finally:
+        name.write_bytes(before)
 
 
 class _NoDriver(Exception):
