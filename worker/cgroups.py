@@ -14,6 +14,7 @@ from typing import Literal
 import structlog
 
 from shared.ids import RunId, WorkerId
+from worker.kernel import count_kills
 
 MOUNT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
@@ -74,7 +75,9 @@ class Cgroups:
 
     def kills(self, run: RunId) -> int | None:
         """How many processes of the run the kernel has killed for lack of memory; None where it keeps no count of its own."""
-        counts = [_count(group / tree.events) for tree, group in self._groups(run) if "memory" in tree.limits]
+        counts = [
+            count_kills(group / tree.events) for tree, group in self._groups(run) if "memory" in tree.limits
+        ]
         return sum(counts) if counts else None
 
     def end(self, run: RunId) -> None:
@@ -164,12 +167,3 @@ def _separate(base: Path, name: Bounded) -> Tree:
         return Tree(base, {"pids": "pids.max"}, None, "pids.events")
     swap = "memory.memsw.limit_in_bytes", True
     return Tree(base, {"memory": "memory.limit_in_bytes"}, swap, "memory.oom_control")
-
-
-def _count(events: Path) -> int:
-    with suppress(OSError, ValueError):
-        for line in events.read_text().splitlines():
-            name, _, number = line.partition(" ")
-            if name == "oom_kill":
-                return int(number)
-    return 0

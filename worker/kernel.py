@@ -17,18 +17,20 @@ class MemoryKills:
 
     def note(self, now: float) -> None:
         """Remember how many there were until now (monotonic seconds)."""
-        self._seen.append((now, self._count()))
+        self._seen.append((now, count_kills(self._source)))
         while len(self._seen) > 1 and self._seen[1][0] <= now - REMEMBERED_S:
             self._seen.popleft()
 
     def is_recent(self) -> bool:
         """Whether the kernel has killed for lack of memory in the last seconds."""
-        return bool(self._seen) and self._count() > self._seen[0][1]
+        return bool(self._seen) and count_kills(self._source) > self._seen[0][1]
 
-    def _count(self) -> int:
-        with suppress(OSError, ValueError):
-            for line in self._source.read_text().splitlines():
-                name, _, number = line.partition(" ")
-                if name == "oom_kill":
-                    return int(number)
-        return 0
+
+def count_kills(source: Path) -> int:
+    """How many a file of the kernel's counts; 0 where it counts none."""
+    with suppress(OSError, ValueError):
+        for line in source.read_text().splitlines():
+            name, _, number = line.partition(" ")
+            if name == "oom_kill":
+                return int(number)
+    return 0
