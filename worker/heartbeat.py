@@ -1,11 +1,9 @@
 """The observed set to the scheduler: each second, and at once when something changed; and what silence means."""
 
 import asyncio
-import shutil
 from collections.abc import Callable
 from uuid import UUID
 
-from muster import wire
 from muster.errors import MusterError
 from shared.clock import Clock
 from shared.ids import PoolName, WorkerId
@@ -65,16 +63,9 @@ class Heartbeat:
             drained=runs.is_drained,
             isolated_user=self._settings.user is not None,
             labels=self._labels,
-            trouble=self._trouble(),
+            trouble=runs.trouble,
             leaving=self.leaving(),
         )
-
-    def _trouble(self) -> str | None:
-        """A run that began now would wait for room (`prepare`)."""
-        own = self._settings
-        if shutil.disk_usage(own.directory).free >= own.min_free_bytes:
-            return None
-        return wire.disk_full_text(own.id, own.directory.absolute())
 
     async def run(self, runs: Runs) -> None:
         """Beat for ever; look after what time alone brings."""

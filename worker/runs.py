@@ -73,6 +73,12 @@ class Runs:
         """Whether nothing runs here and the registry has everything."""
         return not self._contexts and not self._draining
 
+    @property
+    def trouble(self) -> str | None:
+        """Why a run that began now would wait for room (`prepare`); None while it would not."""
+        machine = self._tools.machine
+        return None if machine.has_room(self._tools.min_free_bytes) else machine.full_text
+
     def adopt(self) -> None:
         """Take over what an earlier daemon left; the executor then says which processes live."""
         runs = tuple(self._store.load_runs())
