@@ -53,11 +53,14 @@ class ProcessExecutor:
         self.is_ready = False
 
     def send(self, order: Order) -> None:
-        """Ask for something; order is kept, but that an outdated parent is only asked to end what it holds."""
-        starts = isinstance(order, wire.Launch | wire.OpenRendezvous)
-        if self._writer is None or not self.is_ready or (self._is_outdated and starts):
+        """Ask for something; order is kept. An outdated parent is only asked to end what it holds; the next one is too, after what waits of the run."""
+        is_for_next = isinstance(order, wire.Launch | wire.OpenRendezvous)
+        if self._writer is None or not self.is_ready:
             self._waiting.append(order)
-        else:
+            return
+        if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
+            self._waiting.append(order)
+        if not (self._is_outdated and is_for_next):
             self._writer.write(wire.encode(order))
 
     async def run(self) -> None:

@@ -173,7 +173,7 @@ class OlderParent:
                 if isinstance(frame, wire.Greeting) and frame.version == 1:
                     for told in (wire.Process("old", "run", 7), wire.Ready(6, [], version=1)):
                         writer.write(wire.encode(told))
-                if isinstance(frame, wire.Kill):
+                if isinstance(frame, wire.Kill) and frame.run == "run":
                     writer.write(wire.encode(wire.Process("old", "run", 7, exit_code=-9)))
                 if isinstance(frame, wire.Quit) and self.server is not None:
                     self.server.close()
@@ -191,9 +191,11 @@ async def test_a_parent_of_an_older_daemon_keeps_what_it_holds_and_is_asked_for_
         await eventually(lambda: bench.executor.is_ready)
         assert bench.ready_after == [{"old"}], "what it holds is adopted"
         bench.send(bench.launch("new", "echo new", run="other"))
+        bench.send(bench.launch("ended", "sleep 600", run="ended meanwhile"), wire.Kill("ended meanwhile", 9))
         bench.send(wire.Kill("run", 9))
         await eventually(lambda: bench.code("old") == -9)
         await eventually(lambda: bench.code("new") == 0)
-        assert [type(frame) for frame in older.asked] == [wire.Greeting, wire.Kill, wire.Quit]
+        await eventually(lambda: bench.code("ended") == -9)
+        assert [type(frame) for frame in older.asked] == [wire.Greeting, wire.Kill, wire.Kill, wire.Quit]
     finally:
         await bench.end()
