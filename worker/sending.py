@@ -13,7 +13,7 @@ Send = Callable[[int, list[bytes]], Coroutine[Any, Any, Mark]]
 
 
 def report_sender(kept: KeptRun, line: Line) -> Send:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"reports","first":'.encode()
+    head = _head(kept, "reports")
     trace = f',"traceparent":"{kept.allocation.traceparent}"' if kept.allocation.traceparent else ""
 
     async def send(first: int, payloads: list[bytes]) -> Mark:
@@ -27,27 +27,28 @@ def report_sender(kept: KeptRun, line: Line) -> Send:
 
 
 def log_sender(kept: KeptRun, line: Line) -> Send:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"logs","first":'.encode()
-
-    async def send(first: int, payloads: list[bytes]) -> Mark:
-        batch = LogBatch.from_bytes(_join(head, first, payloads, b""))
-        return await line.request(batch, timeout_s=REQUEST_S)
-
-    return send
+    return _plain_sender(LogBatch, "logs", kept, line)
 
 
 def profile_sender(kept: KeptRun, line: Line) -> Send:
-    head = f'{{"run_id":"{kept.run.run_id}","stream":"profile","first":'.encode()
-
-    async def send(first: int, payloads: list[bytes]) -> Mark:
-        batch = ProfileBatch.from_bytes(_join(head, first, payloads, b""))
-        return await line.request(batch, timeout_s=REQUEST_S)
-
-    return send
+    return _plain_sender(ProfileBatch, "profile", kept, line)
 
 
 def trace_of(kept: KeptRun) -> dict[str, str]:
     return {"traceparent": kept.allocation.traceparent} if kept.allocation.traceparent else {}
+
+
+def _plain_sender(batch: type[LogBatch | ProfileBatch], stream: str, kept: KeptRun, line: Line) -> Send:
+    head = _head(kept, stream)
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        return await line.request(batch.from_bytes(_join(head, first, payloads, b"")), timeout_s=REQUEST_S)
+
+    return send
+
+
+def _head(kept: KeptRun, stream: str) -> bytes:
+    return f'{{"run_id":"{kept.run.run_id}","stream":"{stream}","first":'.encode()
 
 
 def _join(head: bytes, first: int, payloads: list[bytes], extra: bytes) -> bytes:
