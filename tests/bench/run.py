@@ -12,6 +12,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in names:
         print(f"usage: make bench NAME=…, one of: {', '.join(names)}", file=sys.stderr)
         return 2
+    del sys.argv[1:]  # the name is ours: a benchmark that takes options would read it as one
     runpy.run_module(f"tests.bench.{arguments[0]}", run_name="__main__", alter_sys=True)
     return 0
 
