@@ -46,7 +46,6 @@ class Forming:
         if isinstance(told, wire.Leave):
             raise SystemExit(0)
         obey(told.variables)
-        hvd.init()
         gang = Gang(HorovodExchange())
         self._seat.take(told.generation)
         self.is_due = False

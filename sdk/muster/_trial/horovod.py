@@ -12,7 +12,7 @@ from muster.errors import Rejected
 
 
 class HorovodExchange:
-    """Horovod, initialised once."""
+    """Horovod, initialised here unless the script has done so: of connections that were there before, `leave` cuts none."""
 
     def __init__(self) -> None:
         try:
