@@ -16,9 +16,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "e2e: needs the whole platform, which is started once")
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """Start the platform, and stop it after the last of these tests; one that runs in MUSTER_E2E_HOME is used instead."""
+    """Start the platform, and stop it at the end; one that runs in MUSTER_E2E_HOME is used instead."""
     running = os.environ.get("MUSTER_E2E_HOME")
     if running:
         with connect(read_address(Path(running) / FILE)) as client:
