@@ -57,8 +57,14 @@ class Shares:
         return self._batch == 0
 
     def __iter__(self) -> Iterator[Iterator[Part]]:
-        """Yield what is left of the epoch, batch by batch; the parts of one are to be taken before the next."""
-        plan = [whole for whole in self._order() if len(whole) >= self._place.size]
+        """Yield what is left of the epoch, batch by batch; the parts of one are to be taken before the next.
+
+        Where only a last batch is left that is too small for more ranks than there were, it is the next epoch.
+        """
+        plan = self._plan()
+        if self._batch >= len(plan):
+            self.epoch, self._batch = self.epoch + 1, 0
+            plan = self._plan()
         for parts in self._load(plan[self._batch :]):
             self._batch += 1
             if self._batch == len(plan):
@@ -93,6 +99,9 @@ class Shares:
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on from there."""
         self.epoch, self._batch = state["epoch"], state["batch"]
+
+    def _plan(self) -> list[list[int]]:
+        return [whole for whole in self._order() if len(whole) >= self._place.size]
 
     def _order(self) -> list[list[int]]:
         """The batches of the epoch. A generator of the script's own is seeded anew, so that its order can be had again."""

@@ -101,6 +101,17 @@ def test_it_goes_on_in_the_middle_of_an_epoch_with_another_number_of_ranks(weigh
     assert [one.state_dict() for one in ranks] == [{"epoch": 1, "batch": 0}] * 3
 
 
+def test_a_last_batch_that_is_too_small_for_more_ranks_than_there_were_is_left_out() -> None:
+    loader = DataLoader(Numbers(8), 6, shuffle=True)
+    following = Shares(loader, Place())
+    following.load_state_dict({"epoch": 1, "batch": 0})
+    ranks = [Shares(loader, Place(rank, 3)) for rank in range(3)]
+    for one in ranks:
+        one.load_state_dict({"epoch": 0, "batch": 1})
+    taken = [sample for one in ranks for sample in samples_of(list(next(iter(one))))]
+    assert sorted(taken) == sorted(samples_of(list(next(iter(following)))))
+
+
 def test_what_the_loader_was_given_is_kept() -> None:
     loader = DataLoader(Numbers(6), 3, collate_fn=lambda found: torch.tensor(found) * 10, num_workers=1)
     assert [samples_of(parts) for parts in epoch_of(loader, Place())] == [[0, 10, 20], [30, 40, 50]]
