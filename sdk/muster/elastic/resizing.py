@@ -121,7 +121,8 @@ class Resizing:
             self._trial._gang.leave()
         self._training.drop_gradients()
         if self._trial.rank == 0:
-            self._training.load_state_dict(self._commits.last)
+            # A copy of it: optimizers go on in the tensors that they load, and another rank may be lost before the next one.
+            self._training.load_state_dict(copied(self._commits.last))
         try:
             self._join()
         except Rejected as untold:

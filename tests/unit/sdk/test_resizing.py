@@ -1,0 +1,76 @@
+"""What a training goes back to when another rank is lost; the gang itself is of the tests of workers."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import torch
+from horovod.common.exceptions import HorovodInternalError
+
+from muster import Trial
+from muster._trial.pulse import Heart
+from muster.elastic import resizing
+
+
+class Line:
+    """A model of one weight, trained with momentum."""
+
+    number = 0
+
+    def __init__(self) -> None:
+        self.weight = torch.nn.Parameter(torch.ones(1))
+        self.optimizer = torch.optim.SGD([self.weight], 0.1, momentum=0.9)
+
+    def train(self) -> None:
+        self.weight.grad = torch.ones(1)
+        self.optimizer.step()
+
+    def standing(self) -> tuple[float, float]:
+        """The weight, and its momentum."""
+        return float(self.weight.detach()), float(self.optimizer.state[self.weight]["momentum_buffer"])
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"weight": self.weight.detach(), "optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.weight.data.copy_(state["weight"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def drop_gradients(self) -> None:
+        self.optimizer.zero_grad()
+
+    def on_resized(self) -> None:
+        return
+
+
+def test_ranks_that_are_lost_one_after_the_other_cost_no_more_than_what_was_done_since_the_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    left = SimpleNamespace(rank=0, size=1)
+    seat = SimpleNamespace(is_due=False, join=lambda: left)
+    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
+    monkeypatch.setattr(resizing, "COMMIT_PART", 1e-9)  # one copy, before the first step
+    trial = SimpleNamespace(
+        rank=0,
+        size=3,
+        should_stop=lambda: False,
+        _gang=None,
+        _heart=Heart("", 0),
+        _surroundings=None,
+        _take_gang=lambda gang: None,
+    )
+    line = Line()
+    line.train()
+    before = line.standing()
+    living = resizing.Resizing(cast(Trial, trial), line)
+    for _ in range(3):
+        assert living.may_go_on()
+        with living.step():
+            line.train()
+            _meet_a_broken_gang()
+        assert line.standing() == before
+
+
+def _meet_a_broken_gang() -> None:
+    raise HorovodInternalError
