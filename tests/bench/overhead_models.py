@@ -52,7 +52,9 @@ def _pairs(bench: Platform, code: str, model: str, ranks: int) -> tuple[list[flo
     Which of the two begins alternates, so that what drifts meets both alike.
     """
     hparams: dict[str, JsonValue] = {"model": model, "steps": STEPS[model, ranks]}
+    short = hparams | {"steps": 1}
     unseen_s = train_inside(bench, code, hparams, ranks).took_s
+    unseen_short_s = train_inside(bench, code, short, ranks).took_s
     ratios, insides, shorts = [], [], []
     for pair in range(PAIRS):
         before = train_bare(hparams, ranks) if pair % 2 == 0 else None
@@ -61,7 +63,7 @@ def _pairs(bench: Platform, code: str, model: str, ranks: int) -> tuple[list[flo
         ratios.append(inside.samples_per_s / bare)
         insides.append(inside)
         if pair % 3 == 0:
-            shorts.append(train_inside(bench, code, hparams | {"steps": 1}, ranks, unseen_s))
+            shorts.append(train_inside(bench, code, short, ranks, unseen_short_s))
     return ratios, cpu_fraction(shorts, insides)
 
 

@@ -35,6 +35,7 @@ def cpu_fraction(short: Sequence[Inside], whole: Sequence[Inside]) -> float:
     """The others' processor time as a part of the ranks', while they train.
 
     An experiment that is made, started and ended costs the same whatever its length: what a short training takes is taken off both.
+    What the platform takes while nothing happens is not: a short one is looked at for no longer than it lasts.
     """
     others_s = mean(one.others_s for one in whole) - mean(one.others_s for one in short)
     ranks_s = mean(one.ranks_s for one in whole) - mean(one.ranks_s for one in short)
