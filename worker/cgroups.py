@@ -20,6 +20,8 @@ MOUNT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 DAEMON = "muster-daemon"
 _PROCS = "cgroup.procs"
+_ANY_RUN = "?" * 36
+"""A run's id: the groups of worker `a-b` are not those of worker `a`."""
 _log = structlog.get_logger()
 
 Bounded = Literal["memory", "pids"]
@@ -97,7 +99,7 @@ class Cgroups:
         """Remove groups of runs that are no longer here."""
         kept = {f"{self._prefix}{run}" for run in known}
         for tree in self._trees:
-            for group in tree.base.glob(f"{self._prefix}*"):
+            for group in tree.base.glob(self._prefix + _ANY_RUN):
                 if group.name not in kept:
                     with suppress(OSError):
                         group.rmdir()

@@ -51,3 +51,13 @@ def test_where_there_is_no_right_to_them_that_is_said_and_nothing_is_bounded(tmp
     unbounded = open_cgroups(WorkerId("w"), Bounds())
     unbounded.make(RUN, 1)
     assert unbounded.entrances(RUN) == [] and unbounded.kills(RUN) is None
+
+
+def test_groups_of_runs_that_are_gone_are_removed_and_no_other_workers(tmp_path: Path) -> None:
+    base, own = unified(tmp_path)
+    trees = claim_trees(BOUNDS, tmp_path, own)
+    gone, foreign = base / f"muster-w-{RUN}", base / f"muster-w-2-{RUN}"
+    gone.mkdir()
+    foreign.mkdir()
+    Cgroups(WorkerId("w"), BOUNDS, trees).sweep([])
+    assert not gone.exists() and foreign.exists()
