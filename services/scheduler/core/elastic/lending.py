@@ -86,8 +86,8 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
             _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
         )
     arranged: Wanted = {}
-    domains = _domains(pool.capacity)
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
+        domains = _domains(pool.capacity, machines)
         arranged |= arrange(groups[group], machines, domains=domains)
     begun = _begin_now(pool.capacity, served, arranged)
     wanted = [
@@ -186,11 +186,12 @@ def _taste(capacity: Capacity, where: Where) -> Taste:
     return Taste(barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()})
 
 
-def _domains(capacity: Capacity) -> dict[WorkerId, Domains]:
+def _domains(capacity: Capacity, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:
+    """Also of those that take nothing more, where members still are."""
     topology = capacity.topology
     if not topology.keys:
         return {}
-    return {worker: topology.domains_of(capacity.labels(worker)) for worker, _ in capacity.spots()}
+    return {worker: topology.domains_of(capacity.labels(worker)) for worker in machines}
 
 
 def _machines(

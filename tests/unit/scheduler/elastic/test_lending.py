@@ -10,6 +10,7 @@ from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.reporting import on_reported
 from services.scheduler.core.elastic.throughput import Timing
+from services.scheduler.core.events import draining
 from services.scheduler.core.facts import Ended
 from services.scheduler.core.placement.fit import Reach
 from services.scheduler.core.placement.labels import Where
@@ -17,6 +18,7 @@ from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Needs
+from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import POOL, World, trial_id
 
@@ -308,3 +310,15 @@ def test_a_run_that_outgrows_its_machine_stays_in_its_rack() -> None:
     world.train()
     assert world.placement(1) == {"w1": 4, "w3": 4}
     assert world.placement(2) == {"w0": 4, "w2": 4}
+
+
+def test_a_gang_one_of_whose_machines_takes_nothing_more_goes_on_where_there_is_room() -> None:
+    world = Lender(machines=0, topology=("rack",))
+    for name, rack in (("w0", "r1"), ("w1", "r1"), ("w2", "r2"), ("w3", "r2")):
+        world.worker(name, 4, labels=(("rack", rack),))
+    world.want_elastic(1)
+    world.train()
+    assert world.placement(1) == {"w0": 4, "w1": 4}
+    draining.on_drain(world.cluster, WorkerId("w0"), reclaim=False, undo=False)
+    world.train()
+    assert world.placement(1) == {"w2": 4, "w3": 4}
