@@ -18,7 +18,7 @@ from services.scheduler.core.facts import (
 from services.scheduler.core.plan import Demand
 from services.scheduler.core.run import Run, Share
 from services.scheduler.core.slots import stored
-from services.scheduler.core.worker import Drain, Worker
+from services.scheduler.core.worker import Worker
 from shared import telemetry
 from shared.bus import Unit
 from shared.ids import SITE, PoolName, TrialId
@@ -215,7 +215,7 @@ def _joined(worker: Worker, unit: Unit) -> WorkerJoined:
         pool=worker.pool,
         address=worker.address,
         slots=tuple(Slot(id=slot, kind=worker.kind or "cpu") for slot in worker.slot_ids),
-        state="ready" if worker.drain is Drain.OPEN and not worker.is_leaving else "draining",
+        state="draining" if worker.is_emptying else "ready",
         used_slots=worker.used_slots,
         joined_at=worker.joined_at or unit.now,
         isolated_user=worker.is_isolated,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.scheduler.booking import Booking
 from services.scheduler.core.indexes import Pool
-from services.scheduler.core.worker import Drain, Liveness, Worker
+from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
 from services.scheduler.explaining import Explaining
 from services.scheduler.joining import Joining
@@ -122,18 +122,12 @@ class Queries:
 
     def _worker_view(self, worker: Worker) -> WorkerView:
         now = self.clock.now()
-        state = (
-            "lost"
-            if worker.liveness is Liveness.LOST
-            else "ready"
-            if worker.drain is Drain.OPEN and not worker.is_leaving
-            else "draining"
-        )
+        is_lost = worker.liveness is Liveness.LOST
         return WorkerView(
             worker=worker.id,
             pool=worker.pool,
             address=worker.address,
-            state=state,
+            state="lost" if is_lost else "draining" if worker.is_emptying else "ready",
             slots=len(worker.slot_ids),
             used_slots=worker.used_slots,
             slot_kind=worker.kind,
@@ -142,7 +136,7 @@ class Queries:
             labels=dict(worker.labels),
             slot_ids=worker.slot_ids,
             disabled_slots=tuple(sorted(worker.disabled)),
-            trouble=None if worker.liveness is Liveness.LOST else worker.trouble,
+            trouble=None if is_lost else worker.trouble,
         )
 
 

@@ -22,7 +22,7 @@ from services.scheduler.core.seeing import see
 from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.trial import RequestState, Trial
 from services.scheduler.core.turns import Turns
-from services.scheduler.core.worker import Drain, Hold, Liveness, Worker
+from services.scheduler.core.worker import Hold, Liveness, Worker
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.specs import Wanted
 from shared.tuples import changed
@@ -236,7 +236,7 @@ class Cluster:
     def _put_worker(self, worker: Worker) -> None:
         self.workers[worker.id] = worker
         self.changes.holders[worker.id] = None
-        if worker.liveness is Liveness.READY and (worker.drain is not Drain.OPEN or worker.trouble):
+        if worker.liveness is Liveness.READY and (worker.is_emptying or worker.trouble):
             self.closed[worker.id] = None
         else:
             self.closed.pop(worker.id, None)

@@ -162,7 +162,12 @@ class Worker:
     def is_open(self) -> bool:
         """Whether something may be granted here."""
         is_well = self.is_heard and self.liveness is Liveness.READY and not self.trouble
-        return is_well and self.drain is Drain.OPEN and not self.is_leaving
+        return is_well and not self.is_emptying
+
+    @property
+    def is_emptying(self) -> bool:
+        """Whether it is to be empty, or is: people, the provisioner or its own provider want that. Neighbours are told that it is drained."""
+        return self.drain is not Drain.OPEN or self.is_leaving
 
     @property
     def used_slots(self) -> int:

@@ -1,5 +1,6 @@
 """A machine that its provider takes back: nothing new is granted there, and its runs go on elsewhere at no cost."""
 
+from services.scheduler.core.explain.refusals import explain
 from services.scheduler.core.facts import Ended, WorkerUp
 from services.scheduler.core.run import Exit
 from shared.messages.allocations import Leaving
@@ -47,5 +48,7 @@ def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again
     world.exit(1), world.worker("a", leaving=PERHAPS)
     world.want(2), world.cycle()
     assert any(isinstance(fact, WorkerUp) for fact in world.told.facts) and world.running() == set()
+    told = explain(world.cluster, world.trial(2))
+    assert told.message.endswith("; 1 more slot on workers that are being drained (a)")
     world.worker("a"), world.cycle()
     assert world.running() == {2}

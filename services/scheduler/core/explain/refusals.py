@@ -13,7 +13,6 @@ from services.scheduler.core.quotas import Limit, limit_of
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import stored
 from services.scheduler.core.trial import RequestState, Trial
-from services.scheduler.core.worker import Drain
 
 Facts = dict[str, int | float | str]
 _NAMED = 3
@@ -228,8 +227,8 @@ def _facts(cluster: Cluster, pool: Pool, trial: Trial) -> Facts:
 
 def _closed(cluster: Cluster, pool: Pool) -> Facts:
     closed = [one for name in cluster.closed if (one := cluster.workers[name]).pool == pool.policy.name]
-    drained = [one for one in closed if one.drain is not Drain.OPEN]
-    troubled = [one for one in closed if one.drain is Drain.OPEN]
+    drained = [one for one in closed if one.is_emptying]
+    troubled = [one for one in closed if not one.is_emptying]
     facts: Facts = {}
     if drained:
         facts["draining_slots"] = sum(len(worker.slot_ids) for worker in drained)
