@@ -33,7 +33,7 @@ _SILENT_S = 2 * _HEARTBEAT_S
 _ACK_WAIT_S = 5.0
 _IN_PROGRESS_EVERY_S = 1.5
 _MAX_ACK_PENDING = 2000
-_EXPIRED = "408"
+_EXPIRED, _UNSERVED = "408", "Nats-Pending-Messages"
 _CONTROL = {"100", "404", "408", "409", "503"}
 
 
@@ -186,16 +186,23 @@ class Pull:
     async def _receive(self, message: Msg) -> None:
         self._heard = asyncio.get_running_loop().time()
         self._outages.worked(CONSUMING)
-        status = (message.headers or {}).get("Status")
+        headers = message.headers or {}
+        status = headers.get("Status")
         if status is None:
             if not message.reply:
                 return  # not of a stream: nothing could acknowledge it
             self._outstanding -= 1
             self._arrived.append(message)
             self._something.set()
+        elif status == _EXPIRED:
+            # Only this request's part is gone: were another forgotten, one more would be sent each time, and all of them kept up.
+            # Where none is left it is asked again at once, or what comes meanwhile would wait.
+            self._outstanding = max(0, self._outstanding - int(headers.get(_UNSERVED, _BATCH)))
+            self._lost = False
+            self._something.set()
         elif status in _CONTROL and status != "100":
-            # Expired: asked again at once, or what comes meanwhile would wait. Refused: the next look asks again.
+            # Refused: the next look asks again.
             self._outstanding = 0
             self._lost = status == "503" or "Deleted" in str(message.headers)
-            if self._lost or status == _EXPIRED:
+            if self._lost:
                 self._something.set()
