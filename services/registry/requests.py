@@ -68,7 +68,7 @@ class Requests:
                 await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
                 await _supersede(unit, known, Attempt(run.number, step))
             files = await checkpoints.load_files(unit.connection, [chosen.id]) if chosen else {}
-            best = await trials.load_best(unit.connection, facts.trial_id)
+            best = await trials.load_best(unit.connection, facts.trial_id) if chosen else None
         if chosen is None:
             return Restored()
         return Restored(

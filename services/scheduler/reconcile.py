@@ -9,7 +9,6 @@ from services.scheduler.core.events import draining, heard, wishes
 from services.scheduler.core.worker import Drain
 from services.scheduler.cycle import Cycle
 from services.scheduler.handlers import take_up_wishes
-from services.scheduler.late_edits import load_rules
 from services.scheduler.store.past import drop_holdings
 from services.scheduler.store.wishes import (
     load_known,
@@ -59,7 +58,7 @@ async def _once(cycle: Cycle, database: Database) -> None:
         workers = await load_worker_wishes(connection)
         disabled = await load_disabled(connection)
         edits = cycle.edits
-        rules = await load_rules(connection, cluster, cycle.clock.now())
+        rules = await late_edits.load_rules(connection, cluster, cycle.clock.now())
 
     def take_up(cycle: Cycle) -> None:
         for experiment, part in parts.items():
@@ -76,9 +75,8 @@ async def _once(cycle: Cycle, database: Database) -> None:
         cycle.forget_old()
 
     cycle.push(take_up)
-    if (
-        cycle.edits == edits
-    ):  # else what was read may be older than what has just been taken up; the next look tells
+    # Else what was read may be older than what has just been taken up; the next look tells.
+    if cycle.edits == edits:
         cycle.push(lambda cycle: late_edits.take_up(cycle.cluster, rules))
 
 
