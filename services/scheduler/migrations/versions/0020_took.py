@@ -10,3 +10,4 @@ depends_on = None
 
 def upgrade() -> None:
     op.execute("ALTER TABLE scheduler.run ADD COLUMN took jsonb")
+    op.execute("CREATE INDEX run_took ON scheduler.run (token) WHERE took IS NOT NULL")
