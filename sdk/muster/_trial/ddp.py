@@ -1,5 +1,6 @@
 """The exchange of a gang by `torch.distributed`. Imported only when it is needed."""
 
+import atexit
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,6 +25,8 @@ class TorchExchange:
             self._group = dist.new_group(backend="gloo")
         else:
             dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+            # Its threads would end with the interpreter, now and then by an abort: exit code 134 of a script that was through.
+            atexit.register(_leave_default)
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         self.local_rank, self.local_size = launched.local_rank, launched.local_size
 
@@ -56,6 +59,11 @@ class TorchExchange:
             optimizer, told, lambda is_last: setattr(parallel, "require_backward_grad_sync", is_last)
         )
         return parallel, optimizer
+
+
+def _leave_default() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def made_parallel(model: torch.nn.Module, told: Told) -> "DistributedDataParallel":
