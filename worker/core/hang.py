@@ -16,8 +16,8 @@ STILL_LOOKS = 3
 """In so many looks in a row nothing has moved, before it is called hung."""
 MOVING_ALONE = 0.2
 MOVING_IN_GANG = 1.2
-"""Who uses more of one core than this computes. A rank that waits for another by Horovod looks for it again and again: a third of a core where
-both are on one machine, a whole one where they are not."""
+"""Who uses more of one core than this computes. A rank that waits for another by Horovod looks for it again and again, and takes a
+whole core for that where nobody else wants it."""
 GANG_HANGS = "the trial hangs: every worker of its gang has said so (hang_timeout); its log shows where each rank waits"
 """Where ranks seem to have moved a little since this worker said so too."""
 _NS = 1e9
