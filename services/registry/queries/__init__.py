@@ -1,0 +1,25 @@
+"""What other services ask: metrics, logs, checkpoints and lineage, one file an entity. Places for artifacts: `uploads`."""
+
+from services.registry.links import Links
+from services.registry.queries.checkpoints import CheckpointQueries
+from services.registry.queries.lineage import LineageQueries
+from services.registry.queries.logs import LogQueries
+from services.registry.queries.metrics import MetricQueries
+from shared.bus import Units
+from shared.bus.responder import Answer, Question
+
+
+class Queries:
+    """Answers `qry.v1.registry.*`, but for uploads."""
+
+    def __init__(self, units: Units, links: Links) -> None:
+        self._parts = (
+            MetricQueries(units),
+            LogQueries(units),
+            CheckpointQueries(units, links),
+            LineageQueries(units),
+        )
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {question: answer for part in self._parts for question, answer in part.answers().items()}

@@ -1,0 +1,101 @@
+"""The catalogue of checkpoints, and URLs that read their files."""
+
+from datetime import datetime
+from uuid import UUID
+
+from services.registry import events
+from services.registry.core.checkpoint import State
+from services.registry.links import Links
+from services.registry.store import checkpoints, models
+from services.registry.store.checkpoints import Checkpoint, File
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.errors import Conflict, NotFound, Rejected
+from shared.ids import CheckpointId, ExperimentId, TrialId
+from shared.messages.checkpoints import (
+    CheckpointPage,
+    CheckpointView,
+    FileLinks,
+    GetCheckpointFiles,
+    ListCheckpoints,
+)
+
+CHECKPOINTS_PER_PAGE = 500
+
+
+class CheckpointQueries:
+    """Answers what is asked of checkpoints."""
+
+    def __init__(self, units: Units, links: Links) -> None:
+        self._units = units
+        self._links = links
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {ListCheckpoints: self.on_checkpoints, GetCheckpointFiles: self.on_checkpoint_files}
+
+    async def on_checkpoints(self, ask: Ask, query: ListCheckpoints) -> CheckpointPage:
+        """Checkpoints in the order of their making; those still uploading too."""
+        limit = max(1, min(query.limit, CHECKPOINTS_PER_PAGE))
+        async with self._units.tenant(ask.tenant) as unit:
+            if query.checkpoint_id is not None:
+                one = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
+                found = [one] if one else []
+            else:
+                found = await checkpoints.load_checkpoints(
+                    unit.connection,
+                    trial=query.trial_id,
+                    experiment=query.experiment_id,
+                    after=_cursor(query.after),
+                    limit=limit + 1,
+                )
+            page = found[:limit]
+            files = await checkpoints.load_files(unit.connection, [one.id for one in page])
+            metrics = await models.load_metrics(unit.connection, page)
+        following = f"{page[-1].created_at.isoformat()}|{page[-1].id}" if len(found) > limit else None
+        return CheckpointPage(
+            checkpoints=tuple(_view(one, files[one.id], metrics.get(one.id, {})) for one in page),
+            next=following,
+        )
+
+    async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
+        """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
+            if found is None:
+                raise NotFound(f"checkpoint {query.checkpoint_id}")
+            files = (await checkpoints.load_files(unit.connection, [found.id]))[found.id]
+        if found.state is not State.saved:
+            raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {events.PUBLIC[found.state]}")
+        return FileLinks(
+            checkpoint_id=CheckpointId(found.id), step=found.step, files=self._links.read_files(files)
+        )
+
+
+def _view(one: Checkpoint, files: list[File], metrics: dict[str, float]) -> CheckpointView:
+    return CheckpointView(
+        checkpoint_id=CheckpointId(one.id),
+        trial_id=TrialId(one.trial),
+        experiment_id=ExperimentId(one.experiment),
+        run_number=one.run_number,
+        step=one.step,
+        state=events.PUBLIC[one.state],
+        files=tuple(map(events.file_entry, files)),
+        size_bytes=one.size_bytes,
+        metrics=metrics,
+        metadata=dict(one.metadata),
+        created_at=one.created_at,
+        reason=one.reason,
+    )
+
+
+def _cursor(text: str | None) -> tuple[datetime, UUID] | None:
+    if text is None:
+        return None
+    instant, _, checkpoint = text.partition("|")
+    try:
+        return datetime.fromisoformat(instant), UUID(checkpoint)
+    except ValueError as error:
+        raise Rejected(
+            "bad_cursor", "the cursor is none of ours; begin without one", place="after"
+        ) from error

@@ -1,0 +1,130 @@
+"""Series, their summaries, and how earlier runs went."""
+
+from uuid import UUID
+
+from services.registry.core.downsample import choose_points
+from services.registry.store import series
+from services.registry.store.curves import load_earlier
+from services.registry.store.series import Curve
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.driver import Driver
+from shared.errors import Rejected
+from shared.ids import TrialId
+from shared.messages.metrics import (
+    CompareTrials,
+    GetSeries,
+    GetSummaries,
+    Point,
+    Series,
+    SeriesPage,
+    SeriesPages,
+    TrialSummaries,
+    TrialSummary,
+)
+from shared.messages.plans import Curves, GetCurves
+
+POINTS_PER_ANSWER = 6_000
+"""What fits into a reply; who wants more asks by name, or for fewer points."""
+TRIALS_PER_COMPARE = 200
+
+
+class MetricQueries:
+    """Answers what is asked of points and summaries."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {
+            GetSeries: self.on_series,
+            CompareTrials: self.on_compare,
+            GetSummaries: self.on_summaries,
+            GetCurves: self.on_curves,
+        }
+
+    async def on_series(self, ask: Ask, query: GetSeries) -> SeriesPage:
+        """A trial's current points; an unknown trial has none."""
+        pages = await self._pages(ask, (query.trial_id,), query.group, query.names, query.max_points)
+        return pages[0]
+
+    async def on_compare(self, ask: Ask, query: CompareTrials) -> SeriesPages:
+        """The series of several trials side by side, in the order asked."""
+        if len(query.trials) > TRIALS_PER_COMPARE:
+            raise Rejected("trials_too_many", f"at most {TRIALS_PER_COMPARE} trials are compared at once")
+        return SeriesPages(
+            trials=await self._pages(ask, query.trials, query.group, query.names, query.max_points)
+        )
+
+    async def on_summaries(self, ask: Ask, query: GetSummaries) -> TrialSummaries:
+        """Each metric of a trial in one row."""
+        async with self._units.tenant(ask.tenant) as unit:
+            found = await series.load_summaries(Driver.of(unit.connection), query.trial_id)
+        return TrialSummaries(
+            trial_id=query.trial_id,
+            metrics=tuple(
+                TrialSummary(
+                    group=group,
+                    name=name,
+                    count=summary.count,
+                    min=summary.best(smaller_is_better=True),
+                    max=summary.best(smaller_is_better=False),
+                    mean=summary.mean,
+                    last=summary.last,
+                    last_step=summary.last_step,
+                )
+                for (group, name), summary in sorted(found.items(), key=lambda one: one[0])
+            ),
+        )
+
+    async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
+        """How earlier runs of a code went."""
+        async with self._units.tenant(ask.tenant) as unit:
+            runs = await load_earlier(
+                Driver.of(unit.connection), query.code_hash, query.metric, query.time_metric
+            )
+        return Curves(runs=tuple(runs))
+
+    async def _pages(
+        self,
+        ask: Ask,
+        wanted: tuple[TrialId, ...],
+        group: str | None,
+        names: tuple[str, ...],
+        most: int | None,
+    ) -> tuple[SeriesPage, ...]:
+        if most is not None and most < 1:
+            raise Rejected("bad_request", "max_points is at least 1", place="max_points")
+        async with self._units.tenant(ask.tenant) as unit:
+            curves = await series.load_curves(Driver.of(unit.connection), list(wanted), group, list(names))
+        by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
+        total = 0
+        for curve in curves:
+            thinned = _series(curve, most)
+            total += len(thinned.points)
+            if total > POINTS_PER_ANSWER:
+                raise Rejected(
+                    "answer_too_large",
+                    f"the answer would hold more than {POINTS_PER_ANSWER} points",
+                    hint="name the metrics, or set a smaller max_points",
+                )
+            by_trial[curve.trial].append(thinned)
+        return tuple(SeriesPage(trial_id=trial, series=tuple(by_trial[trial])) for trial in wanted)
+
+
+def _series(curve: Curve, most: int | None) -> Series:
+    count = len(curve.steps)
+    chosen = range(count)
+    if most is not None and count > most:
+        chosen = choose_points(curve.steps.astype(float), curve.values, most)  # type: ignore[assignment]
+    points = tuple(
+        Point(
+            step=int(curve.steps[place]),
+            time_ms=int(curve.times_ms[place]),
+            value=float(curve.values[place]),
+            run_number=int(curve.runs[place]),
+        )
+        for place in chosen
+    )
+    return Series(group=curve.group, name=curve.name, count=count, points=points)
