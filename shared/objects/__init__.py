@@ -1,4 +1,4 @@
-"""Objects in a bucket, behind one port. Adapters: `s3` (any S3 server, by the minio client), `memory` (tests)."""
+"""Objects in a bucket, behind one port. Adapters: `s3` (any S3 server, by the minio client), `directory` (tests)."""
 
 from shared.objects.port import Digest, ObjectStat, ObjectStore, read_all
 

@@ -1,6 +1,6 @@
 """What the platform asks of an object store: only what S3 and its imitations all do."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -40,8 +40,11 @@ class ObjectStore(Protocol):
     async def put_if_absent(self, key: str, content: bytes) -> bool:
         """Store the object unless one is there; return whether it was stored."""
 
-    def get(self, key: str) -> AsyncIterator[bytes]:
-        """Yield the object's bytes in pieces; raises `NotFound` at the first without an object."""
+    def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
+        """Yield the object's bytes in pieces, from byte `first` on and at most so many (not 0); raises `NotFound` at the first without an object.
+
+        What breaks off raises `Transient`: the pieces are all of it or that.
+        """
 
     async def stat(self, key: str) -> ObjectStat | None:
         """Return size and age of the object, or None without one."""
@@ -55,8 +58,14 @@ class ObjectStore(Protocol):
     async def delete(self, key: str) -> None:
         """Remove the object; no error without one."""
 
+    async def delete_many(self, keys: Sequence[str]) -> None:
+        """Remove these objects, a thousand in one request; no error for one that is not there."""
+
     def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
-        """Yield the objects whose keys begin so, in the order of their keys."""
+        """Yield the objects whose keys begin so, in the order of their keys.
+
+        One that was put a moment ago may be missing: nothing that must happen rests on a listing.
+        """
 
     def presign_get(self, key: str, life: timedelta) -> str:
         """Return a URL that reads this one object for a while. Pure: no server is asked."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ import urllib3
 from minio import Minio
 from minio.commonconfig import CopySource
 from minio.datatypes import Object
+from minio.deleteobjects import DeleteObject
 from minio.error import InvalidResponseError, MinioException, S3Error, ServerError
 from urllib3.exceptions import HTTPError
 
@@ -129,8 +130,8 @@ class S3Objects:
             raise Broken(f"The object store answered {status} to a conditional write of {key}.")
         return True
 
-    async def get(self, key: str) -> AsyncIterator[bytes]:
-        response = await self._run(lambda: self._client.get_object(self._bucket, key))
+    async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
+        response = await self._run(lambda: self._client.get_object(self._bucket, key, first, most or 0))
         try:
             while piece := await self._run(lambda: bytes(response.read(PIECE_BYTES))):
                 yield piece
@@ -171,6 +172,19 @@ class S3Objects:
             await self._run(lambda: self._client.remove_object(self._bucket, key))
         except NotFound:
             return
+
+    async def delete_many(self, keys: Sequence[str]) -> None:
+        def remove() -> None:
+            failed = [
+                error
+                for error in self._client.remove_objects(self._bucket, map(DeleteObject, keys))
+                if error.code not in _ABSENT
+            ]
+            if failed:
+                raise Transient(f"The object store kept {len(failed)} objects ({failed[0].code}).")
+
+        if keys:
+            await self._run(remove)
 
     async def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
         pages = iter(self._client.list_objects(self._bucket, prefix=prefix, recursive=True))

@@ -81,6 +81,24 @@ class ObjectStoreContract:
         assert await store.stat("a/gone") is None
         assert await store.put_if_absent("a/gone", b"y")
 
+    async def test_many_are_deleted_at_once_and_no_other(self, store: ObjectStore) -> None:
+        keys = [f"many/{number}" for number in range(20)]
+        await asyncio.gather(*[store.put(key, b"x") for key in [*keys, "many/stays"]])
+        await store.delete_many([*keys, "many/never was"])
+        assert [found.key async for found in store.list("many/")] == ["many/stays"]
+        await store.delete_many(keys)
+        await store.delete_many([])
+
+    async def test_a_part_of_an_object_is_read(self, store: ObjectStore) -> None:
+        await store.put("a/part", PAYLOAD)
+
+        async def read(first: int, most: int | None) -> bytes:
+            return b"".join([piece async for piece in store.get("a/part", first, most)])
+
+        assert await read(256, 3) == PAYLOAD[256:259]
+        assert await read(len(PAYLOAD) - 3, None) == b"end"
+        assert await read(len(PAYLOAD) - 3, 10) == b"end"
+
     async def test_a_copy_is_an_object_of_its_own(self, store: ObjectStore) -> None:
         await store.put("a/source", b"copied")
         await store.copy("a/source", "b/target")

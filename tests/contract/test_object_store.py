@@ -1,26 +1,27 @@
-"""The object store contract on the bucket in memory; on a real S3 server: tests/integration/registry/test_objects.py."""
+"""The object store contract on a directory; on a real S3 server: tests/integration/registry/test_objects.py."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from shared.clock import SystemClock
 from shared.objects import ObjectStore
-from shared.objects.memory import MemoryObjects
+from shared.objects.directory import DirectoryObjects
 from tests.contract.object_store import ObjectStoreContract
 
 
-class TestMemory(ObjectStoreContract):
+class TestDirectory(ObjectStoreContract):
     @pytest.fixture
-    def store(self) -> ObjectStore:
-        return MemoryObjects(SystemClock())
+    def store(self, tmp_path: Path) -> ObjectStore:
+        return DirectoryObjects(tmp_path, SystemClock())
 
     async def send(self, store: ObjectStore, url: str, content: bytes) -> int:
-        assert isinstance(store, MemoryObjects)
+        assert isinstance(store, DirectoryObjects)
         return await store.send(url, content)
 
     async def fetch(self, store: ObjectStore, url: str) -> tuple[int, bytes]:
-        assert isinstance(store, MemoryObjects)
+        assert isinstance(store, DirectoryObjects)
         return await store.fetch(url)
 
     async def test_a_url_outlives_its_life_not(self, store: ObjectStore) -> None:

@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -15,7 +16,7 @@ from services.registry.upkeep import INCOMING_FOR, sweep_incoming
 from services.registry.verifier import CARRIED_BYTES, Verifier
 from shared.clock import SystemClock
 from shared.objects import read_all
-from shared.objects.memory import MemoryObjects
+from shared.objects.directory import DirectoryObjects
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SMALL, LARGE = b"small", b"L" * (CARRIED_BYTES + 1)
@@ -25,11 +26,11 @@ CHECKPOINT = Checkpoint(
 )  # fmt: skip
 
 
-class Hostile(MemoryObjects):
+class Hostile(DirectoryObjects):
     """Its uploads change as soon as they have been looked at."""
 
-    async def get(self, key: str) -> AsyncIterator[bytes]:
-        async for piece in super().get(key):
+    async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
+        async for piece in super().get(key, first, most):
             yield piece
         await self.rewrite(key)
 
@@ -47,13 +48,13 @@ def file(content: bytes) -> File:
     return File("a.bin", "w-1", f"{INCOMING}t/a", len(content), hashlib.sha256(content).hexdigest())
 
 
-async def keys(objects: MemoryObjects) -> list[str]:
+async def keys(objects: DirectoryObjects) -> list[str]:
     return [found.key async for found in objects.list("")]
 
 
 @pytest.mark.parametrize("content", [SMALL, LARGE, b""])
-async def test_what_is_kept_is_what_was_judged(content: bytes) -> None:
-    objects = Hostile(SystemClock())
+async def test_what_is_kept_is_what_was_judged(content: bytes, tmp_path: Path) -> None:
+    objects = Hostile(tmp_path, SystemClock())
     sent = file(content)
     await objects.put(sent.key, content)
     taken = await Verifier(objects, SystemClock(), None).take(CHECKPOINT, [sent], 5)
@@ -65,8 +66,8 @@ async def test_what_is_kept_is_what_was_judged(content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [SMALL, LARGE])
 @pytest.mark.parametrize("wrong", [b"", b"x", b"longer than was said" * 20_000, None])
-async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | None) -> None:
-    objects = MemoryObjects(SystemClock())
+async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | None, tmp_path: Path) -> None:
+    objects = DirectoryObjects(tmp_path, SystemClock())
     sent = file(content)
     if wrong is not None:
         await objects.put(sent.key, wrong)
@@ -77,8 +78,8 @@ async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | N
     assert await keys(objects) == ([] if wrong is None else [sent.key])
 
 
-async def test_two_attempts_never_write_to_one_place() -> None:
-    objects = MemoryObjects(SystemClock())
+async def test_two_attempts_never_write_to_one_place(tmp_path: Path) -> None:
+    objects = DirectoryObjects(tmp_path, SystemClock())
     sent = file(SMALL)
     await objects.put(sent.key, SMALL)
     first, second = [
@@ -87,8 +88,8 @@ async def test_two_attempts_never_write_to_one_place() -> None:
     assert first.files[0].key != second.files[0].key
 
 
-async def test_the_sweep_takes_old_uploads_and_nothing_else() -> None:
-    objects = MemoryObjects(SystemClock())
+async def test_the_sweep_takes_old_uploads_and_nothing_else(tmp_path: Path) -> None:
+    objects = DirectoryObjects(tmp_path, SystemClock())
     for key in (f"{INCOMING}t/old", "tenants/t/checkpoints/c/kept"):
         await objects.put(key, b"x")
     await sweep_incoming(objects, SystemClock().now() + INCOMING_FOR - timedelta(minutes=1))

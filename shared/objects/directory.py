@@ -1,0 +1,139 @@
+"""A bucket that is a directory, for tests: the same promises as a server's, without one."""
+
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from os import link, utime
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from muster.errors import NotFound
+from shared.clock import Clock
+from shared.objects.port import Digest, ObjectStat
+
+PIECE_BYTES = 64 * 1024
+
+
+class DirectoryObjects:
+    """Objects as files of `root`; signed URLs have the scheme `directory:`, and `send` and `fetch` obey them.
+
+    A key is the name of one file, its slashes escaped: no key leads out of the directory.
+    """
+
+    def __init__(self, root: Path, clock: Clock) -> None:
+        self._root = root
+        self._clock = clock
+        self._secret = secrets.token_hex(16)
+
+    async def ensure_bucket(self) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+
+    async def put(self, key: str, content: bytes) -> None:
+        self._written(content).replace(self._file(key))
+
+    async def put_if_absent(self, key: str, content: bytes) -> bool:
+        made = self._written(content)
+        try:
+            link(made, self._file(key))
+        except FileExistsError:
+            return False
+        finally:
+            made.unlink()
+        return True
+
+    async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
+        content = self._read(key)[first:][:most]
+        for start in range(0, len(content), PIECE_BYTES):
+            yield content[start : start + PIECE_BYTES]
+
+    async def stat(self, key: str) -> ObjectStat | None:
+        file = self._file(key)
+        return _stat(file) if file.exists() else None
+
+    async def digest(self, key: str) -> Digest | None:
+        try:
+            content = self._read(key)
+        except NotFound:
+            return None
+        return Digest(len(content), hashlib.sha256(content).hexdigest())
+
+    async def copy(self, source: str, target: str) -> None:
+        await self.put(target, self._read(source))
+
+    async def delete(self, key: str) -> None:
+        self._file(key).unlink(missing_ok=True)
+
+    async def delete_many(self, keys: Sequence[str]) -> None:
+        for key in keys:
+            await self.delete(key)
+
+    async def list(self, prefix: str) -> AsyncIterator[ObjectStat]:
+        files = self._root.glob("object-*") if self._root.exists() else ()
+        for found in sorted((_stat(file) for file in files), key=lambda one: one.key):
+            if found.key.startswith(prefix):
+                yield found
+
+    def presign_get(self, key: str, life: timedelta) -> str:
+        return self._sign("GET", key, life)
+
+    def presign_put(self, key: str, life: timedelta) -> str:
+        return self._sign("PUT", key, life)
+
+    async def close(self) -> None:
+        """Nothing to let go of."""
+
+    async def send(self, url: str, content: bytes) -> int:
+        """What an HTTP PUT to the URL would do; returns the status."""
+        key = self._key(url, "PUT")
+        if key is None:
+            return 403
+        await self.put(key, content)
+        return 200
+
+    async def fetch(self, url: str) -> tuple[int, bytes]:
+        """What an HTTP GET of the URL would do; returns status and body."""
+        key = self._key(url, "GET")
+        if key is None:
+            return 403, b""
+        with suppress(NotFound):
+            return 200, self._read(key)
+        return 404, b""
+
+    def _file(self, key: str) -> Path:
+        return self._root / f"object-{quote(key, safe='')}"
+
+    def _written(self, content: bytes) -> Path:
+        """The bytes in a file that no key names yet: an object appears whole."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        made = self._root / f"new-{secrets.token_hex(8)}"
+        made.write_bytes(content)
+        at = self._clock.now().timestamp()
+        utime(made, (at, at))
+        return made
+
+    def _read(self, key: str) -> bytes:
+        try:
+            return self._file(key).read_bytes()
+        except FileNotFoundError as error:
+            raise NotFound(f"the object {key}") from error
+
+    def _sign(self, method: str, key: str, life: timedelta) -> str:
+        claim = f"{method}:{(self._clock.now() + life).timestamp()}:{key}"
+        return f"directory:{self._seal(claim)}:{claim}"
+
+    def _key(self, url: str, wanted: str) -> str | None:
+        _, seal, claim = url.split(":", 2)
+        method, until, key = claim.split(":", 2)
+        stands = seal == self._seal(claim) and method == wanted
+        return key if stands and float(until) > self._clock.now().timestamp() else None
+
+    def _seal(self, claim: str) -> str:
+        return hashlib.sha256(f"{self._secret}:{claim}".encode()).hexdigest()
+
+
+def _stat(file: Path) -> ObjectStat:
+    found = file.stat()
+    key = unquote(file.name.removeprefix("object-"))
+    return ObjectStat(key, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
