@@ -13,7 +13,9 @@ import aiohttp
 from aiohttp import web
 from yarl import URL
 
-SLOW_DOWN = b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+SLOW_DOWN = (
+    b"<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"
+)
 _HOP = {"connection", "transfer-encoding", "keep-alive", "date", "server"}
 
 Ask = Callable[[], Awaitable[tuple[int, dict[str, str], bytes]]]
