@@ -1,8 +1,12 @@
 """A machine that its provider takes back: nothing new is granted there, and its runs go on elsewhere at no cost."""
 
+import pytest
+
+from services.scheduler.core.events import draining, heard
 from services.scheduler.core.explain.refusals import explain
-from services.scheduler.core.facts import Ended, WorkerUp
+from services.scheduler.core.facts import Ended, WorkerEmptied, WorkerUp
 from services.scheduler.core.run import Exit
+from shared.ids import WorkerId
 from shared.messages.allocations import Leaving
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import World
@@ -52,3 +56,23 @@ def test_neighbours_are_told_and_a_machine_that_stays_after_all_takes_work_again
     assert told.message.endswith("; 1 more slot on workers that are being drained (a)")
     world.worker("a"), world.cycle()
     assert world.running() == {2}
+
+
+@pytest.mark.parametrize("change", ["leaves", "slot disabled", "drained again", "comes back"])
+def test_the_last_word_of_a_drained_machine_is_always_that_it_is_empty(change: str) -> None:
+    world, a = World(), WorkerId("a")
+    world.worker("a", 2)
+    draining.on_drain(world.cluster, a, reclaim=False, undo=False)
+    world.cycle()
+    match change:
+        case "leaves":
+            world.worker("a", 2, leaving=PERHAPS)
+        case "slot disabled":
+            draining.on_slot(world.cluster, a, 0, undo=False)
+        case "drained again":
+            draining.on_drain(world.cluster, a, reclaim=True, undo=False)
+        case "comes back":
+            heard.on_silent(world.cluster, a, "not heard", world.now)
+            world.worker("a", 2)
+    world.cycle()
+    assert isinstance(world.told.facts[-1], WorkerEmptied)

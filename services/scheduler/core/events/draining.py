@@ -17,9 +17,7 @@ def on_drain(cluster: Cluster, worker_id: WorkerId, reclaim: bool, undo: bool) -
         return False
     worker.drain = DRAIN.next(worker.drain, DrainTrigger.UNDO if undo else DrainTrigger.DRAIN)
     cluster.put_worker(worker)
-    cluster.changes.workers[worker_id] = None
-    # Of a drained one it is said again that it is empty: a newer word without it would hide the older one that had it.
-    cluster.tell(WorkerEmptied(worker) if worker.drain is Drain.DRAINED else WorkerUp(worker))
+    tell(cluster, worker)
     if reclaim and not undo:
         for run_id in cluster.runs_on.get(worker_id, {}):
             on_preempted(cluster, run_id, Asked("drain"))
@@ -34,8 +32,7 @@ def on_slot(cluster: Cluster, worker_id: WorkerId, slot: int, undo: bool) -> Non
         return
     worker.disabled = worker.disabled - {slot} if undo else worker.disabled | {slot}
     cluster.put_worker(worker)
-    cluster.changes.workers[worker_id] = None
-    cluster.tell(WorkerUp(worker))
+    tell(cluster, worker)
 
 
 def on_leaving(cluster: Cluster, worker: Worker, leaving: Leaving | None) -> None:
@@ -44,14 +41,22 @@ def on_leaving(cluster: Cluster, worker: Worker, leaving: Leaving | None) -> Non
     if worker.is_leaving != (leaving is not None):
         worker.is_leaving = leaving is not None
         cluster.put_worker(worker)
-        cluster.changes.workers[worker.id] = None
-        cluster.tell(WorkerUp(worker))
+        tell(cluster, worker)
     if leaving is None or leaving.in_s is None:
         return
     for run_id in list(cluster.runs_on.get(worker.id, {})):
         run = cluster.runs[run_id]
         if not forming.can_do_without(run, cluster.trials[run.trial], worker.id):
             on_preempted(cluster, run_id, Asked("leaving"))
+
+
+def tell(cluster: Cluster, worker: Worker) -> None:
+    """Its tables and neighbours learn what has changed of a worker. Of a drained one it is said again that it is empty: a newer word
+    without it would hide the older one that had it."""
+    cluster.changes.workers[worker.id] = None
+    cluster.tell(WorkerUp(worker))
+    if worker.drain is Drain.DRAINED:
+        cluster.tell(WorkerEmptied(worker))
 
 
 def finish(cluster: Cluster, worker: Worker) -> None:

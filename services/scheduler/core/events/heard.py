@@ -8,7 +8,7 @@ from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic import forming
 from services.scheduler.core.elastic.reporting import on_measured
 from services.scheduler.core.events import draining, ends, stops
-from services.scheduler.core.facts import WorkerDown, WorkerUp
+from services.scheduler.core.facts import WorkerDown
 from services.scheduler.core.placement.labels import Labels
 from services.scheduler.core.run import Exit, Run
 from services.scheduler.core.run_states import RUN, RunTrigger
@@ -137,8 +137,7 @@ def _update_worker(cluster: Cluster, worker: Worker, heard: Heard, now: datetime
         return
     cluster.put_worker(worker)
     if before[0] != after[0]:
-        cluster.changes.workers[worker.id] = None
-        cluster.tell(WorkerUp(worker))
+        draining.tell(cluster, worker)
 
 
 def _public(worker: Worker) -> tuple[object, ...]:
