@@ -100,8 +100,9 @@ def prepared(run: LocalRun) -> int:
 
 
 def joined(run: LocalRun) -> int:
-    """The generation in which every rank here trains."""
-    return run.generation if run.formation is None else run.generation - 1
+    """The generation in which every rank here trains; an earlier one where a gang that broke has left one waiting."""
+    stands_by = any(at == 0 for _, at in run.seated)
+    return run.generation if run.formation is None and not stands_by else run.generation - 1
 
 
 def _stands_by_in_vain(run: LocalRun) -> bool:

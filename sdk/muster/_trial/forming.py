@@ -28,6 +28,10 @@ class Forming:
         """Whether the worker has said how the gang is to form anew. It does not wait; rank 0 asks, the others follow."""
         return self._seat.poll() is not None
 
+    def on_broken(self) -> None:
+        """The gang that was is no more: this rank waits to be told of the next."""
+        self._seat.stand_by()
+
     def join(self) -> "Gang":
         """Leave the gang that was, and return the one that is; it waits until it is told, and for the others.
 

@@ -16,7 +16,7 @@ class Seat:
     """Says in which generation this rank trains, and hears of the next. One that is cut off connects again.
 
     Attributes:
-        generation: In which it trains; 0: it stands by.
+        generation: In which it trains, or has trained; 0: in none yet.
     """
 
     def __init__(self, path: str, token: str, local_rank: int, generation: int) -> None:
@@ -28,6 +28,7 @@ class Seat:
         self._retry_at = 0.0
         self._news: wire.Join | wire.Leave | None = None
         self.generation = generation
+        self._stands_by = generation == 0
         self._connect()
 
     def poll(self) -> wire.Join | wire.Leave | None:
@@ -59,7 +60,12 @@ class Seat:
 
     def take(self, generation: int) -> None:
         """This rank trains in `generation` now."""
-        self.generation = generation
+        self.generation, self._stands_by = generation, False
+        self._say()
+
+    def stand_by(self) -> None:
+        """The gang in which this rank trained is broken: it waits for the next generation."""
+        self._stands_by = True
         self._say()
 
     def _connect(self) -> None:
@@ -81,7 +87,7 @@ class Seat:
         """At most a few bytes at each change of the gang: the kernel always has room for them."""
         try:
             if self._socket is not None:
-                self._socket.send(wire.encode(wire.Seated(self.generation)))
+                self._socket.send(wire.encode(wire.Seated(0 if self._stands_by else self.generation)))
         except OSError:
             self._drop()
 

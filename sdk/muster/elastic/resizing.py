@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 COMMIT_PART = 0.02
 """Of the time goes into the copies to which a broken gang goes back."""
+IN_VAIN = 3
+"""So often in a row a gang that has lost nobody may break without getting any further: then the fault is the script's."""
 
 
 class Resizable(Protocol):
@@ -52,6 +54,7 @@ class Resizing:
         self._trial, self._training = trial, training
         self._commits = _Commits()
         self._has_joined = self._has_begun = False
+        self._broke_in, self._in_vain = 0, 0
         trial._forming = self._forming = take_seat(trial._surroundings)
 
     def may_go_on(self) -> bool:
@@ -74,14 +77,14 @@ class Resizing:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """Within it a lost rank is no error: what was done since rank 0's last copy is undone, by those that are left."""
+        """Within it a broken gang is no error: what was done since rank 0's last copy is undone, by those that are left, or by all."""
         try:
             yield
         except _broken() as error:
             self._recover(error)
 
     def undo(self, error: BaseException) -> bool:
-        """As `step` does where the error is a lost rank's; say whether it was."""
+        """As `step` does where the error is a broken gang's; say whether it was."""
         if not isinstance(error, _broken()):
             return False
         self._recover(error)
@@ -113,12 +116,19 @@ class Resizing:
             self._training.load_state_dict(state)
 
     def _recover(self, error: BaseException) -> None:
-        """A rank was lost: what is left of the gang goes on from rank 0's last copy."""
-        if self._forming is None or (self._trial.rank == 0 and self._commits.last is None):
+        """The gang broke, by a lost rank or a lost connection: what is left of it goes on from rank 0's last copy.
+
+        Raises `error` where the run cannot be resized, or the gang breaks again and again at one place although nobody is lost."""
+        step, before = self._training.number + 1, self._trial.size
+        if step > self._broke_in:
+            self._broke_in, self._in_vain = step, 0
+        no_copy = self._trial.rank == 0 and self._commits.last is None
+        if self._forming is None or no_copy or self._in_vain >= IN_VAIN:
             raise error
-        _say(f"another rank was lost in step {self._training.number + 1}; the others go on without it")
+        _say(f"the gang broke in step {step}; those that are left form anew")
         if self._trial._gang:
             self._trial._gang.leave()
+        self._forming.on_broken()
         self._training.drop_gradients()
         if self._trial.rank == 0:
             # A copy of it: optimizers go on in the tensors that they load, and another rank may be lost before the next one.
@@ -127,6 +137,7 @@ class Resizing:
             self._join()
         except Rejected as untold:
             raise error from untold
+        self._in_vain += self._trial.size == before
 
 
 class _Commits:

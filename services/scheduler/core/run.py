@@ -89,7 +89,8 @@ class Run(NamedTuple):
         is_live: Its script can be resized while it trains.
         target: The members of the gang that it forms since `resized_at` (see `elastic.forming`); none: it trains with all `shares`.
         prepared: Those that have what they need; `joined`: that train in it. `former`: workers that had a part once.
-        hung: Members that say that their ranks hang. Known in memory only: they say it again each second.
+        hung, broken: Members that say that their ranks hang, or wait since their gang broke. Known in memory only: they say it again each
+            second.
         took: How long it stood still when it began, was resized and was asked to go.
     """
 
@@ -132,6 +133,7 @@ class Run(NamedTuple):
     resized_at: datetime | None = None
     former: frozenset[WorkerId] = frozenset()
     hung: frozenset[WorkerId] = frozenset()
+    broken: frozenset[WorkerId] = frozenset()
     took: Took = Took()
 
     @property

@@ -44,7 +44,8 @@ weights = [round(float(value), 6) for value in model.weight.flatten()]
 print("rank", trial.rank, "ended at", training.number, weights)
 """
 TRAINER = """
-import os, time, torch, muster
+import os, socket, time, torch, muster
+from pathlib import Path
 from muster.torch import Trainer, batches
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -55,6 +56,10 @@ def train_step(model, batch):
 class Told(Trainer):
     def validate_step(self, model, batch):
         time.sleep(0.02)
+        if trial.rank == 1 and Path("CUT").exists():
+            Path("CUT").unlink()
+            for descriptor, _ in trial._gang._exchange._sockets:
+                socket.socket(fileno=os.dup(descriptor)).shutdown(socket.SHUT_RDWR)
         return {"loss": train_step(model, batch), "size": trial.size}
 
 trial = muster.trial()
@@ -173,11 +178,12 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
     await eventually(lambda: len(platform.saved_of(run)) == 1)
 
 
-async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died(
+async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_and_through_a_lost_connection(
     platform: FakePlatform, two_workers: None, tmp_path: Path
 ) -> None:
     one, two = Member(worker="r1", slots=2), Member(worker="r2", slots=1)
-    code = platform.add_code(code_in(tmp_path, TRAINER))
+    cut = tmp_path / "cut"
+    code = platform.add_code(code_in(tmp_path, TRAINER.replace("CUT", str(cut))))
     run = platform.allocation("bereft", code, (one, two), spec=RANGE)
     await platform.desire("r1", run)
     await platform.desire("r2", run)
@@ -193,12 +199,17 @@ async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died(
     await platform.desire("r2")
     await form(platform, formed(run, 2, one), ("r1",))
     await eventually(lambda: sizes(platform, run)[-1] == 2)
+    cut.touch()
+    await eventually(lambda: platform.of("r1", run).joined == 1)  # type: ignore[union-attr]
+    await form(platform, formed(run, 3, one), ("r1",))
+    many = len(platform.reports[run.run_id])
+    await eventually(lambda: len(platform.reports[run.run_id]) > many + 5)
     stored = platform.reports[run.run_id]
     assert platform.text(run).count("pid") == 3, "a rank was started anew"
     losses = {report.step: report.values["loss"] for report in stored.values()}
     assert list(losses.values()) == pytest.approx(unbroken(len(losses)), rel=1e-3, abs=1e-5)
     await platform.desire(
-        "r1", met.model_copy(update={"generation": 2, "members": (one,), "wanted": Signal.STOP})
+        "r1", met.model_copy(update={"generation": 3, "members": (one,), "wanted": Signal.STOP})
     )
     await eventually(lambda: state_of(platform, run, "r1") == "exited")
     assert platform.of("r1", run).acknowledged is Signal.STOP, platform.text(run)  # type: ignore[union-attr]

@@ -47,29 +47,56 @@ class Line:
 def test_ranks_that_are_lost_one_after_the_other_cost_no_more_than_what_was_done_since_the_copy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    left = SimpleNamespace(rank=0, size=1)
-    seat = SimpleNamespace(is_due=False, join=lambda: left)
-    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
-    monkeypatch.setattr(resizing, "COMMIT_PART", 1e-9)  # one copy, before the first step
-    trial = SimpleNamespace(
-        rank=0,
-        size=3,
-        should_stop=lambda: False,
-        _gang=None,
-        _heart=Heart("", 0),
-        _surroundings=None,
-        _take_gang=lambda gang: None,
-    )
-    line = Line()
+    trial, line = _trial(monkeypatch), Line()
     line.train()
     before = line.standing()
     living = resizing.Resizing(cast(Trial, trial), line)
-    for _ in range(3):
+    for size in (3, 2, 1):
         assert living.may_go_on()
+        trial.next_size = size
         with living.step():
             line.train()
             _meet_a_broken_gang()
         assert line.standing() == before
+
+
+def test_a_gang_that_breaks_at_one_place_again_and_again_though_nobody_is_lost_is_the_scripts_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trial, line = _trial(monkeypatch), Line()
+    living = resizing.Resizing(cast(Trial, trial), line)
+    for place in (1, 2):
+        for _ in range(resizing.IN_VAIN):
+            assert living.may_go_on()
+            with living.step():
+                line.train()
+                _meet_a_broken_gang()
+        assert living.may_go_on()
+        line.number = place
+    for _ in range(resizing.IN_VAIN):
+        with living.step():
+            _meet_a_broken_gang()
+    with pytest.raises(HorovodInternalError), living.step():
+        _meet_a_broken_gang()
+
+
+def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A trial of four ranks; `next_size`: how many the gang has when it has formed anew."""
+    left = SimpleNamespace(rank=0, size=1)
+    seat = SimpleNamespace(is_due=False, join=lambda: left, on_broken=lambda: None)
+    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
+    monkeypatch.setattr(resizing, "COMMIT_PART", 1e-9)  # one copy, before the first step
+    trial = SimpleNamespace(
+        rank=0,
+        size=4,
+        next_size=4,
+        should_stop=lambda: False,
+        _gang=None,
+        _heart=Heart("", 0),
+        _surroundings=None,
+    )
+    trial._take_gang = lambda gang: setattr(trial, "size", trial.next_size)
+    return trial
 
 
 def _meet_a_broken_gang() -> None:

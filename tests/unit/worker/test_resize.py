@@ -69,6 +69,15 @@ def _running(run: LocalRun, *seated: int) -> LocalRun:
     return run
 
 
+def test_it_is_told_that_a_rank_waits_since_its_gang_broke() -> None:
+    run = _running(_heard(None, _allocation(1, 1)), 1)
+    run = on_seated(run, 0, 0)
+    assert joined(run) == 0
+    run, _ = _acted(_heard(run, _allocation(2, 1, meeting="10.0.0.1:4000")))
+    assert (joined(run), prepared(run)) == (1, 2)
+    assert joined(on_seated(run, 0, 2)) == 2
+
+
 def test_the_chief_trains_on_until_all_are_prepared_and_then_forms_anew() -> None:
     run = _running(_heard(None, _allocation(1, 1)), 1)
     assert (can_resize(run), prepared(run), joined(run)) == (True, 1, 1)

@@ -1,7 +1,8 @@
 """A run gets other slots while its ranks live: what it holds meanwhile, who has said what, and when it is over.
 
 From the beginning to the end of it a run holds both what it had and what it gets (`shares`); `target` are the members that it is to have.
-Slots that it gives back are free when its workers say so. A member that is lost leaves at once, and the others form without it.
+Slots that it gives back are free when its workers say so. A member that is lost leaves at once, and the others form without it. A gang that
+broke and has lost nobody forms anew as it was.
 Neighbours: `lending` plans it, `heard` and `ends` bring what workers say.
 """
 
@@ -76,9 +77,13 @@ def on_left(cluster: Cluster, run: Run, worker: WorkerId, now: datetime) -> None
 
 
 def followed(run: Run, worker: WorkerId, generation: int, prepared: int, joined: int) -> Run:
-    """The run with what a member says of the gang that is formed. One that still speaks of an older generation has not heard yet."""
-    if not run.target or generation != run.generation:
+    """The run with what a member says of the gang that is formed, or of the one there is: whether its ranks train in it. One that still
+    speaks of an older generation has not heard yet."""
+    if generation != run.generation:
         return run
+    if not run.target:
+        is_broken = joined < generation
+        return run if is_broken == (worker in run.broken) else changed(run, broken=run.broken ^ {worker})
     if prepared >= run.generation and worker not in run.prepared:
         run = changed(run, prepared=run.prepared | {worker})
     if joined >= run.generation and worker not in run.joined:
@@ -118,6 +123,13 @@ def settle(cluster: Cluster, run_id: RunId, now: datetime) -> None:
     cluster.tell(Resized(settled, cluster.trials[settled.trial]))
 
 
+def mend(cluster: Cluster, run_id: RunId, now: datetime) -> None:
+    """A gang of which all members wait since it broke, while nobody is lost, forms anew as it was: a connection was lost."""
+    run = cluster.runs[run_id]
+    if run.broken >= run.workers and not (run.target or run.is_ended or run.kill_rest):
+        _form(cluster, run, run.shares, run.shares, now)
+
+
 def on_tick(cluster: Cluster, now: datetime) -> None:
     """Runs that do not get there save and go, as those do that cannot be resized while they train."""
     for run_id in list(cluster.forming):
@@ -138,6 +150,7 @@ def _form(
         rendezvous=None,
         prepared=none,
         joined=none,
+        broken=none,
         resized_at=now,
     )
     _keep(cluster, run, now)

@@ -213,6 +213,7 @@ def _follow(cluster: Cluster, worker: Worker, run: Run, observed: Observed, now:
     if (followed.state, followed.is_live, followed.took) != (run.state, run.is_live, run.took):
         cluster.put_run(followed, lazily=True)
     forming.settle(cluster, run.id, now)
+    forming.mend(cluster, run.id, now)
 
 
 def _on_unnamed(cluster: Cluster, worker: Worker, run: Run, now: datetime) -> None:

@@ -115,6 +115,26 @@ def test_slots_are_given_back_when_their_ranks_have_gone() -> None:
     assert not world.run(1).preempted
 
 
+def test_a_gang_that_broke_and_has_lost_nobody_forms_anew_as_it_was() -> None:
+    world = Live()
+    world.begin(1, least=2)
+    world.to(1, w0=2, w1=2)
+    world.say(1, "w0", "w1")
+    before = world.run(1)
+    world.say(1, "w0", joined=1)
+    assert not world.run(1).target, "the other may be lost, and not have been missed yet"
+    world.say(1, "w0")
+    world.say(1, "w1", joined=1)
+    assert not world.run(1).target, "the first one trains again"
+    world.say(1, "w0", joined=1)
+    run = world.run(1)
+    assert (run.generation, run.target, run.token) == (3, before.shares, before.token)
+    world.facts()
+    world.say(1, "w0", "w1")
+    assert world.facts() == [Resized]
+    assert (world.run(1).target, world.run(1).shares, world.run(1).broken) == ((), before.shares, frozenset())
+
+
 def test_a_lost_member_is_done_without_and_a_lost_chief_is_not() -> None:
     for is_silent in (True, False):
         world = Live()
