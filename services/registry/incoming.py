@@ -7,6 +7,7 @@ something that will not be taken. A refused part of a validation never takes its
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from services.registry.core.chunks import Point
 from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_metric_name, refuse_report
 from services.registry.store.logs import Line
 from services.registry.store.reports import Sent
@@ -21,8 +22,6 @@ _BIGGEST = 2**63 - 1
 _BIGGEST_NUMBER = 2**31 - 1
 
 Batch = ReportBatch | LogBatch | ProfileBatch
-Point = tuple[int, int, int, float]
-"""Record number, step, milliseconds, value."""
 
 
 @dataclass(slots=True)

@@ -11,15 +11,16 @@ import structlog
 
 from services.registry import fences
 from services.registry.combiner import Combiner
+from services.registry.core.chunks import Columns, Point, roll_up_of, split, to_packed, to_plain
 from services.registry.core.marks import FIRST_RECORD
 from services.registry.core.names import Refusal, refuse_new_series
 from services.registry.core.summary import summarise
 from services.registry.core.supersede import is_current
 from services.registry.facts import Facts
-from services.registry.incoming import Batch, Incoming, Point, read_batch
+from services.registry.incoming import Batch, Incoming, read_batch
 from services.registry.live import Hints
 from services.registry.store import logs, reports
-from services.registry.store.reports import Moved, PointRow, SeriesKey, ValidationRow
+from services.registry.store.reports import ChunkRow, Moved, SeriesKey, ValidationRow
 from services.registry.store.values import encode_values
 from shared import faults, telemetry
 from shared.bus import Ask, Unit, Units
@@ -32,6 +33,8 @@ from shared.messages.runs import AllocationFacts
 from shared.telemetry.tracing import TRACEPARENT
 
 BEFORE_REPLY = faults.register("registry.before_reply")
+PACKED_FROM = 1_000
+"""Points of a series in one batch; fewer are joined later."""
 KEPT_RUNS = 5_000
 KEPT_SOURCES = 50_000
 REFUSED_CHARACTERS = 2_000
@@ -136,18 +139,18 @@ class Reports:
         self, unit: Unit, driver: Driver, tenant: TenantId, taken: Sequence[_Taken]
     ) -> None:
         series = await self._series_of(unit, driver, tenant, [one.batch for one in taken])
-        rows: list[PointRow] = []
+        chunks: list[ChunkRow] = []
         summaries = []
         for one in taken:
             known = series[one.batch.sent.run]
             for key, points in one.batch.points.items():
                 if (number := known.get(key)) is None:
                     continue
-                rows.extend(PointRow(number, *point) for point in points)
+                chunks.extend(_chunks(number, points))
                 if summary := summarise(_current(points, one.moved.superseded_after)):
                     summaries.append((number, summary))
-        if rows:
-            await reports.save_points(driver, tenant, unit.now.date(), rows, summaries)
+        if chunks:
+            await reports.save_chunks(driver, tenant, unit.now.date(), chunks, summaries)
             for one in taken:
                 if one.batch.points:
                     unit.then(
@@ -263,6 +266,17 @@ def _first_step(batch: Incoming) -> AbstractContextManager[object]:
 
 def _source(batch: Incoming) -> Source:
     return batch.sent.run, batch.sent.worker, batch.sent.stream
+
+
+def _chunks(series: int, points: Sequence[Point]) -> list[ChunkRow]:
+    """What a series' points are stored as: together as they came, or packed where a worker had much to send."""
+    if len(points) < PACKED_FROM:
+        steps = [step for _, step, _, _ in points]
+        return [ChunkRow(series, len(points), min(steps), max(steps), to_plain(points))]
+    return [
+        ChunkRow(series, len(part), *part.span, to_packed(part), roll_up_of(part))
+        for part in split(Columns.of(points).sorted())
+    ]
 
 
 def _current(points: Sequence[Point], boundary: int | None) -> list[tuple[int, float]]:

@@ -9,6 +9,7 @@ from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import Links
 from services.registry.live import Hints
+from services.registry.packing import Packing
 from services.registry.queries import Queries
 from services.registry.reports import Reports
 from services.registry.requests import Requests
@@ -19,6 +20,7 @@ from services.registry.verifier import Verifier
 from shared.bus import Bus, Consumer, Relay, Responder, Units
 from shared.clock import SystemClock
 from shared.db import Database, migrate
+from shared.garbage import collect_rarely
 from shared.loops import repeat
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
@@ -36,6 +38,8 @@ SWEEP_EVERY = timedelta(hours=1)
 
 async def compose(settings: Settings, process: Process) -> None:
     """Build the registry on the process."""
+    # A batch is a thousand records, and a chart five thousand points: none of them a circle.
+    collect_rarely()
     clock = SystemClock()
     wanted = settings.registry
     await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
@@ -66,6 +70,7 @@ async def compose(settings: Settings, process: Process) -> None:
         unused_for=timedelta(seconds=wanted.unused_for_s),
         is_dry=wanted.collect_dry,
     )
+    packing = Packing(units, clock)
     parts = (reports, requests, commits, queries, uploads)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (verifier.close, hints.close, reports.close):
@@ -75,6 +80,8 @@ async def compose(settings: Settings, process: Process) -> None:
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
     process.start("bucket", lambda: process.reach("s3", objects.ensure_bucket))
     process.start("partitions", partitions.run)
+    process.start("pack", lambda: repeat(packing.pack, timedelta(seconds=wanted.pack_every_s)))
+    process.start("pack old", lambda: repeat(packing.pack_old, SWEEP_EVERY))
     process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
     process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
     process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))
@@ -98,7 +105,7 @@ async def compose(settings: Settings, process: Process) -> None:
 def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
     """The tables that are partitioned by day, and how long their days are kept."""
     return (
-        Partitioned(NAME, "points", _days(wanted.keep_points_days), WRITERS),
+        Partitioned(NAME, "point_chunks", _days(wanted.keep_points_days), WRITERS),
         Partitioned(NAME, "log_chunks", _days(wanted.keep_logs_days), WRITERS),
     )
 

@@ -17,6 +17,7 @@ class RegistrySettings(Section):
         unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
         keep_points_days: age at which metric points go; None keeps them.
         keep_logs_days: age at which log lines go; None keeps them.
+        pack_every_s: how often small chunks of points are joined.
         lanes: transactions at a time that store reports of one tenant.
     """
 
@@ -31,6 +32,7 @@ class RegistrySettings(Section):
     unused_every_s: float = Field(60.0, gt=0)
     keep_points_days: int | None = Field(None, ge=1)
     keep_logs_days: int | None = Field(None, ge=1)
+    pack_every_s: float = Field(10.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 

@@ -38,7 +38,7 @@ SETTLED_S = 1.5
 PATIENCE_S = 60.0
 LOOK_S = 0.005
 STORED = """
-    SELECT max(points.step) FROM registry.points JOIN registry.series ON series.id = points.series
+    SELECT max(chunks.last_step) FROM registry.point_chunks AS chunks JOIN registry.series ON series.id = chunks.series
     JOIN registry.trials ON trials.id = series.trial WHERE trials.experiment = $1"""
 
 

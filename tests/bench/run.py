@@ -4,7 +4,18 @@ import runpy
 import sys
 from pathlib import Path
 
-MACHINERY = {"durable", "embedded", "fleet", "harness", "pairs", "kept", "large_site", "run", "service_scale"}
+MACHINERY = {
+    "durable",
+    "embedded",
+    "fleet",
+    "harness",
+    "pairs",
+    "kept",
+    "large_site",
+    "metrics_site",
+    "run",
+    "service_scale",
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -1,16 +1,26 @@
 """Fewer points of the same shape: Largest Triangle Three Buckets.
 
-S. Steinarsson, Downsampling Time Series for Visual Representation, 2013, section 4.2. We deviate in one thing: a value
-that is not finite wins its bucket, because a divergence must be seen and has no area.
+S. Steinarsson, Downsampling Time Series for Visual Representation, 2013, section 4.2. We deviate in two things: a value
+that is not finite wins its bucket, because a divergence must be seen and has no area; and of many points the least and
+the greatest of each stretch are chosen first, the triangles among them (J. Van Der Donckt et al., MinMaxLTTB, 2023, with
+their ratio of 4: to the eye the same, at a tenth of the time).
 """
+
+from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
+EXACT = 16
+"""Up to so many points for each that is wanted, the triangles are looked for among all of them."""
+EXTREMES = 4
+"""Of more, so many are chosen first for each that is wanted."""
+
 Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 
-def choose_points(steps: Floats, values: Floats, most: int) -> NDArray[np.intp]:
+def choose_points(steps: Floats, values: Floats, most: int) -> Places:
     """Return the indices of at most `most` points, ascending, the first and the last among them.
 
     Args:
@@ -25,17 +35,53 @@ def choose_points(steps: Floats, values: Floats, most: int) -> NDArray[np.intp]:
         return np.arange(count)
     if most <= 2:
         return np.array([0, count - 1][-most:], dtype=np.intp)
+    if count <= EXACT * most:
+        return _largest_triangles(steps, values, most)
+    places = choose_extremes(values, EXTREMES * most)
+    return places[_largest_triangles(steps[places], values[places], most)]
+
+
+def choose_extremes(values: Floats, most: int) -> Places:
+    """Return the indices of the ends and of each stretch's least and greatest value, ascending, at most `most` (at least 2).
+
+    What is not finite counts as its stretch's greatest.
+    """
+    count = len(values)
+    if count <= most:
+        return np.arange(count)
+    if most < 4:
+        return np.array([0, count - 1], dtype=np.intp)
+    stretches = (most - 2) // 2
+    size = -(-(count - 2) // stretches)
+    padded = np.full(stretches * size, np.nan)
+    padded[: count - 2] = values[1:-1]
+    finite = np.isfinite(padded)
+    finite[count - 2 :] = True  # the padding is no value that must be seen
+    table = padded.reshape(stretches, size)
+    low = np.argmin(np.where(np.isfinite(table), table, np.inf), axis=1)
+    high = np.argmax(
+        np.where(finite.reshape(stretches, size), np.where(np.isnan(table), -np.inf, table), np.inf), axis=1
+    )
+    starts = np.arange(stretches) * size + 1
+    found = np.unique(np.concatenate([[0], starts + low, starts + high, [count - 1]]))
+    chosen: Places = found[found < count]
+    return chosen
+
+
+def _largest_triangles(steps: Floats, values: Floats, most: int) -> Places:
+    count = len(steps)
     edges = _bucket_edges(count, most)
     # Which triangle is the largest does not depend on the scale, and sums of huge values would overflow.
     values = values / _greatest(values)
-    mean_steps, mean_values = _means(steps, values, edges)
-    chosen = np.empty(most, dtype=np.intp)
-    chosen[0], chosen[-1] = 0, count - 1
+    means = [column.tolist() for column in _means(steps, values, edges)]
+    ends, x, y = edges.tolist(), steps.tolist(), values.tolist()
+    chosen = [0]
+    # Plain numbers: the buckets are small, and a call of numpy for each costs more than all of its points.
     for bucket in range(most - 2):
-        span = slice(edges[bucket], edges[bucket + 1])
-        following = (mean_steps[bucket + 1], mean_values[bucket + 1])
-        chosen[bucket + 1] = edges[bucket] + _choose(steps, values, span, chosen[bucket], following)
-    return chosen
+        span = range(ends[bucket], ends[bucket + 1])
+        chosen.append(_choose(x, y, span, chosen[-1], (means[0][bucket + 1], means[1][bucket + 1])))
+    chosen.append(count - 1)
+    return np.array(chosen, dtype=np.intp)
 
 
 def _greatest(values: Floats) -> np.float64:
@@ -60,17 +106,18 @@ def _means(steps: Floats, values: Floats, edges: NDArray[np.intp]) -> tuple[Floa
 
 
 def _choose(
-    steps: Floats,
-    values: Floats,
-    span: slice,
-    previous: np.intp,
-    following: tuple[np.float64, np.float64],
-) -> np.intp:
-    candidates = values[span]
-    is_odd = ~np.isfinite(candidates)
-    if is_odd.any():
-        return np.argmax(is_odd)
-    step, value = steps[previous], values[previous]
-    base = value if np.isfinite(value) else 0.0
-    areas = np.abs((step - following[0]) * (candidates - base) - (step - steps[span]) * (following[1] - base))
-    return np.argmax(areas)
+    steps: list[float], values: list[float], span: range, previous: int, following: tuple[float, float]
+) -> int:
+    step, base = steps[previous], values[previous]
+    if not isfinite(base):
+        base = 0.0
+    run, rise = step - following[0], following[1] - base
+    best, largest = span.start, -1.0
+    for place in span:
+        value = values[place]
+        if not isfinite(value):
+            return place
+        area = abs(run * (value - base) - (step - steps[place]) * rise)
+        if area > largest:
+            best, largest = place, area
+    return best

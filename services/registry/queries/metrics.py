@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+import numpy as np
+
 from services.registry.core.downsample import choose_points
 from services.registry.store import series
 from services.registry.store.curves import load_earlier
@@ -97,7 +99,8 @@ class MetricQueries:
         if most is not None and most < 1:
             raise Rejected("bad_request", "max_points is at least 1", place="max_points")
         async with self._units.tenant(ask.tenant) as unit:
-            curves = await series.load_curves(Driver.of(unit.connection), list(wanted), group, list(names))
+            driver = Driver.of(unit.connection)
+            curves = await series.load_curves(driver, list(wanted), group, list(names), most)
         by_trial: dict[UUID, list[Series]] = {trial: [] for trial in wanted}
         total = 0
         for curve in curves:
@@ -114,17 +117,12 @@ class MetricQueries:
 
 
 def _series(curve: Curve, most: int | None) -> Series:
-    count = len(curve.steps)
-    chosen = range(count)
-    if most is not None and count > most:
-        chosen = choose_points(curve.steps.astype(float), curve.values, most)  # type: ignore[assignment]
+    chosen = np.arange(len(curve.steps))
+    if most is not None and len(chosen) > most:
+        chosen = choose_points(curve.steps.astype(float), curve.values, most)
+    columns = (column[chosen].tolist() for column in (curve.steps, curve.times_ms, curve.values, curve.runs))
     points = tuple(
-        Point(
-            step=int(curve.steps[place]),
-            time_ms=int(curve.times_ms[place]),
-            value=float(curve.values[place]),
-            run_number=int(curve.runs[place]),
-        )
-        for place in chosen
+        Point(step=step, time_ms=time_ms, value=value, run_number=run)
+        for step, time_ms, value, run in zip(*columns, strict=True)
     )
-    return Series(group=curve.group, name=curve.name, count=count, points=points)
+    return Series(group=curve.group, name=curve.name, count=curve.count, points=points)

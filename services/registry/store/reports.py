@@ -1,4 +1,4 @@
-"""The hot path: marks, series, points and validations of many batches at once, each step one statement whatever their number."""
+"""The hot path: marks, series, chunks of points and validations of many batches at once, each step one statement whatever their number."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from shared.driver import Driver
 from shared.partitions import partition_name
 
 COPY_FROM_ROWS = 96
-"""Fewer points go by INSERT, which needs no extra round trip; more by COPY, which costs less per row. Measured."""
+"""Fewer chunks go by INSERT, which needs no extra round trip; more by COPY, which costs less per row. Measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,15 @@ class SeriesKey:
 
 
 @dataclass(frozen=True, slots=True)
-class PointRow:
-    """A point of a known series."""
+class ChunkRow:
+    """Points of a known series that are stored together: how many, from and to which step, their bytes and their roll-up's."""
 
     series: int
-    seq: int
-    step: int
-    time_ms: int
-    value: float
+    count: int
+    first_step: int
+    last_step: int
+    body: bytes
+    rolled_up: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +131,21 @@ async def register_series(
     return {SeriesKey(row["run"], row["group"], row["name"]): row["id"] for row in rows}
 
 
-async def save_points(
+async def save_chunks(
     driver: Driver,
     tenant: UUID,
     day: date,
-    points: Sequence[PointRow],
+    chunks: Sequence[ChunkRow],
     summaries: Sequence[tuple[int, Summary]],
 ) -> None:
     """Store points and bring the summaries of their series forward."""
-    if len(points) < COPY_FROM_ROWS:
-        columns = list(zip(*[(p.series, p.seq, p.step, p.time_ms, p.value) for p in points], strict=True))
-        await driver.fetch(_INSERT_POINTS + _SUM, day, tenant, *(columns or [()] * 5), *_columns(summaries))
+    rows = [(c.series, c.count, c.first_step, c.last_step, c.body, c.rolled_up) for c in chunks]
+    if len(rows) < COPY_FROM_ROWS:
+        columns = list(zip(*rows, strict=True)) or [()] * 6
+        await driver.fetch(_INSERT_CHUNKS + _SUM, day, tenant, *columns, *_columns(summaries))
         return
-    rows = [(day, tenant, p.series, p.seq, p.step, p.time_ms, p.value) for p in points]
-    await driver.copy(partition_name("points", day), "registry", _POINT_COLUMNS, rows)
+    whole = [(day, tenant, *row) for row in rows]
+    await driver.copy(partition_name("point_chunks", day), "registry", _CHUNK_COLUMNS, whole)
     await driver.fetch(_SUM_ALONE, *_columns(summaries))
 
 
@@ -171,13 +173,13 @@ async def save_validations(
 def _columns(summaries: Iterable[tuple[int, Summary]]) -> list[list[object]]:
     # By id, so that two transactions over the same series lock them in one order.
     rows = [
-        (series, s.count, s.finite, s.least, s.greatest, s.total, s.last, s.last_step)
+        (series, s.count, s.finite, s.least, s.greatest, s.total, s.last, s.last_step, s.first_step)
         for series, s in sorted(summaries, key=lambda one: one[0])
     ]
-    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in range(8)]
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in _TYPES]
 
 
-_POINT_COLUMNS = ("day", "tenant", "series", "seq", "step", "time_ms", "value")
+_CHUNK_COLUMNS = ("day", "tenant", "series", "count", "first_step", "last_step", "body", "rolled_up")
 
 _MOVE = """
 WITH sent AS (
@@ -214,11 +216,11 @@ SELECT s.id, s.run, s."group", s.name
 FROM unnest($1::uuid[], $2::text[], $3::text[]) AS n(run, "group", name)
 JOIN registry.series s ON s.run = n.run AND s."group" = n."group" AND s.name = n.name
 """
-_INSERT_POINTS = """
+_INSERT_CHUNKS = """
 WITH stored AS (
-    INSERT INTO registry.points (day, tenant, series, seq, step, time_ms, value)
-    SELECT $1::date, $2::uuid, p.*
-    FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::float8[]) AS p
+    INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body, rolled_up)
+    SELECT $1::date, $2::uuid, c.*
+    FROM unnest($3::bigint[], $4::int[], $5::bigint[], $6::bigint[], $7::bytea[], $8::bytea[]) AS c
 )
 """
 _SUM_TEMPLATE = """
@@ -226,12 +228,12 @@ UPDATE registry.series s SET
     count = s.count + u.count, finite = s.finite + u.finite,
     least = least(s.least, u.least), greatest = greatest(s.greatest, u.greatest), total = s.total + u.total,
     last = CASE WHEN u.last_step >= s.last_step THEN u.last ELSE s.last END,
-    last_step = greatest(s.last_step, u.last_step)
-FROM unnest({}) AS u(id, count, finite, least, greatest, total, last, last_step)
+    last_step = greatest(s.last_step, u.last_step), first_step = least(s.first_step, u.first_step)
+FROM unnest({}) AS u(id, count, finite, least, greatest, total, last, last_step, first_step)
 WHERE s.id = u.id
 """
-_TYPES = ("bigint", "bigint", "bigint", "float8", "float8", "float8", "float8", "bigint")
-_SUM = _SUM_TEMPLATE.format(", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_TYPES, start=8)))
+_TYPES = ("bigint", "bigint", "bigint", "float8", "float8", "float8", "float8", "bigint", "bigint")
+_SUM = _SUM_TEMPLATE.format(", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_TYPES, start=9)))
 _SUM_ALONE = _SUM_TEMPLATE.format(
     ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(_TYPES, start=1))
 )

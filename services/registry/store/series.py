@@ -1,29 +1,38 @@
 """Reading metrics: series with what counts of their points, and their summaries."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from services.registry.core.summary import Summary, merge, summarise
+from services.registry.core.chunks import Columns, from_bytes, is_long, join
+from services.registry.core.summary import Summary, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
 from shared.driver import Driver, Row
 
 Metric = tuple[str, str]
 """Group and name."""
 
+SERIES_AT_ONCE = 100
+"""So many are read together where all of a run's are: their points lie in memory until they are summed up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A series' current points by step, across the runs of its trial; four columns of one length."""
+    """A series' current points by step, across the runs of its trial; four columns of one length.
+
+    `count` is how many there are; fewer are here where a thinned curve was asked for.
+    """
 
     trial: UUID
     group: str
     name: str
+    count: int
     steps: NDArray[np.int64]
     times_ms: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -31,11 +40,20 @@ class Curve:
 
 
 async def load_curves(
-    driver: Driver, trials: Sequence[UUID], group: str | None, names: Sequence[str]
+    driver: Driver, trials: Sequence[UUID], group: str | None, names: Sequence[str], most: int | None = None
 ) -> list[Curve]:
-    """Return the series of these trials, by trial, group and name, without superseded points: of a step, the newest run's report."""
-    rows = await driver.fetch(_CURVES, list(trials), group, list(names) or None)
-    return [_curve(row) for row in rows]
+    """Return the series of these trials, by trial, group and name, without superseded points: of a step, the newest run's report.
+
+    Args:
+        most: A chart's points. Of a series that is long beside it the roll-ups are read, which hold enough to choose from.
+    """
+    rows = await driver.fetch(_SERIES, list(trials), group, list(names) or None)
+    wanted = [list(found) for _, found in groupby(rows, key=_metric_of_trial)]
+    rolled_up = {
+        row["id"]: most is not None and _reads_roll_ups(found, most) for found in wanted for row in found
+    }
+    parts = await _load_parts(driver, rows, rolled_up)
+    return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
 
 
 async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
@@ -44,70 +62,138 @@ async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:
     Those of its runs are put together. Where a later run reported a step again they overlap, and the points are read.
     """
     by_metric: dict[Metric, list[Row]] = defaultdict(list)
-    for row in await driver.fetch(_SUMMARIES, trial):
+    for row in await driver.fetch(_SERIES, [trial], None, None):
         by_metric[row["group"], row["name"]].append(row)
-    several = [row["id"] for rows in by_metric.values() if len(rows) > 1 for row in rows]
-    first = {row["id"]: row["first"] for row in await driver.fetch(_FIRST_STEPS, several)} if several else {}
     found = {metric: reduce(merge, map(_summary, rows)) for metric, rows in by_metric.items()}
-    repeated = {
-        metric
-        for metric, rows in by_metric.items()
-        if len(rows) > 1 and is_repeated([(first[row["id"]], row["last_step"]) for row in rows])
-    }
+    repeated = {metric for metric, rows in by_metric.items() if _overlap(rows)}
     if repeated:
         for curve in await load_curves(driver, [trial], None, [name for _, name in repeated]):
-            summary = summarise(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+            summary = summarise_sorted(curve.steps, curve.values)
             if summary and (curve.group, curve.name) in repeated:
                 found[curve.group, curve.name] = summary
     return found
 
 
-def _curve(row: Row) -> Curve:
-    steps, runs = np.array(row["steps"], dtype=np.int64), np.array(row["runs"], dtype=np.int64)
-    chosen = choose_newest(steps, runs)
-    return Curve(
-        row["trial"],
-        row["group"],
-        row["name"],
-        steps[chosen],
-        np.array(row["times"], dtype=np.int64)[chosen],
-        np.array(row["values"], dtype=np.float64)[chosen],
-        runs[chosen],
+async def supersede_summaries(driver: Driver, boundaries: Mapping[UUID, int]) -> None:
+    """Sum up anew the series of runs that reach beyond the last of their steps that counts."""
+    beyond = await driver.fetch(_BEYOND, list(boundaries), list(boundaries.values()))
+    for at in range(0, len(beyond), SERIES_AT_ONCE):
+        rows = beyond[at : at + SERIES_AT_ONCE]
+        parts = await _load_parts(driver, rows, {})
+        summed = {row["id"]: _summed_up(parts.get(row["id"], [])) for row in rows}
+        await driver.fetch(
+            _CORRECT, *zip(*[(series, *_fields(one)) for series, one in sorted(summed.items())], strict=True)
+        )
+
+
+def _metric_of_trial(row: Row) -> tuple[UUID, str, str]:
+    return row["trial"], row["group"], row["name"]
+
+
+def _overlap(rows: Sequence[Row]) -> bool:
+    return len(rows) > 1 and is_repeated([(row["first_step"], row["last_step"]) for row in rows])
+
+
+def _reads_roll_ups(rows: Sequence[Row], most: int) -> bool:
+    """Not where runs repeat steps: of a step the newest run's report counts, and a roll-up does not have each step."""
+    return is_long(sum(row["count"] for row in rows), most) and not _overlap(rows)
+
+
+async def _load_parts(
+    driver: Driver, rows: Sequence[Row], rolled_up: Mapping[int, bool]
+) -> dict[int, list[Columns]]:
+    """The chunks of these series, each without what is superseded."""
+    if not rows:
+        return {}
+    boundaries = {row["id"]: row["superseded_after"] for row in rows}
+    found = await driver.fetch(
+        _CHUNKS,
+        min(row["first_day"] for row in rows),
+        [row["id"] for row in rows],
+        [row["first_day"] for row in rows],
+        list(boundaries.values()),
+        [rolled_up.get(row["id"], False) for row in rows],
     )
+    parts: dict[int, list[Columns]] = defaultdict(list)
+    for chunk in found:
+        points, boundary = from_bytes(chunk["body"]), boundaries[chunk["series"]]
+        if boundary is not None and chunk["last_step"] > boundary:
+            points = points.take(points.steps <= boundary)
+        parts[chunk["series"]].append(points)
+    return parts
+
+
+def _curve(rows: Sequence[Row], parts: Mapping[int, list[Columns]]) -> Curve:
+    """One metric of a trial from the series of its runs, by number."""
+    runs = [(row["number"], join(parts[row["id"]]).sorted()) for row in rows if row["id"] in parts]
+    points = join([of_run for _, of_run in runs])
+    numbers = np.repeat(
+        np.array([number for number, _ in runs], np.int64), [len(of_run) for _, of_run in runs]
+    )
+    if len(runs) > 1:
+        # Stable: within a step the runs stay in the order of their numbers, each in that of its reports.
+        order = np.argsort(points.steps, kind="stable")
+        points, numbers = points.take(order), numbers[order]
+    chosen = choose_newest(points.steps, numbers)
+    is_whole = not _overlap(rows)
+    first = rows[0]
+    return Curve(
+        first["trial"],
+        first["group"],
+        first["name"],
+        sum(row["count"] for row in rows) if is_whole else int(chosen.sum()),
+        points.steps[chosen],
+        points.times_ms[chosen],
+        points.values[chosen],
+        numbers[chosen],
+    )
+
+
+def _summed_up(parts: Sequence[Columns]) -> Summary | None:
+    points = join(parts).sorted()
+    return summarise_sorted(points.steps, points.values)
 
 
 def _summary(row: Row) -> Summary:
-    return Summary(
-        row["count"],
-        row["finite"],
-        row["least"],
-        row["greatest"],
-        row["total"],
-        row["last"],
-        row["last_step"],
-    )
+    return Summary(*(row[column] for column in _SUMMARY))
 
 
-_CURVES = """
-SELECT s.trial, s."group", s.name,
-       array_agg(p.step ORDER BY p.step, r.number, p.seq) AS steps,
-       array_agg(p.time_ms ORDER BY p.step, r.number, p.seq) AS times,
-       array_agg(p.value ORDER BY p.step, r.number, p.seq) AS values,
-       array_agg(r.number ORDER BY p.step, r.number, p.seq) AS runs
-FROM registry.series s
-JOIN registry.runs r ON r.id = s.run
-JOIN registry.points p
-    ON p.series = s.id AND p.day >= r.first_day AND (r.superseded_after IS NULL OR p.step <= r.superseded_after)
-WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
-GROUP BY s.trial, s."group", s.name
-ORDER BY s.trial, s."group", s.name
-"""
-_FIRST_STEPS = """
-SELECT s.id, (SELECT min(p.step) FROM registry.points p WHERE p.series = s.id AND p.day >= r.first_day) AS first
+def _fields(summary: Summary | None) -> Iterable[object]:
+    if summary is None:
+        return _EMPTY
+    return tuple(getattr(summary, column) for column in _SUMMARY)
+
+
+_SUMMARY = ("count", "finite", "least", "greatest", "total", "last", "last_step", "first_step")
+_EMPTY = (0, 0, float("inf"), float("-inf"), 0.0, float("nan"), -(2**63), 2**63 - 1)
+"""As the table's defaults."""
+_SERIES = """
+SELECT s.*, r.number, r.superseded_after, r.first_day
 FROM registry.series s JOIN registry.runs r ON r.id = s.run
-WHERE s.id = ANY($1::bigint[])
+WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
+    AND s.count > 0
+ORDER BY s.trial, s."group", s.name, r.number
 """
-_SUMMARIES = """
-SELECT s.* FROM registry.series s JOIN registry.runs r ON r.id = s.run
-WHERE s.trial = $1 AND s.count > 0 ORDER BY r.number, s."group", s.name
+_BEYOND = """
+SELECT s.id, r.first_day, b.step AS superseded_after
+FROM unnest($1::uuid[], $2::bigint[]) AS b(run, step)
+JOIN registry.runs r ON r.id = b.run
+JOIN registry.series s ON s.run = b.run AND s.last_step > b.step
+ORDER BY s.id
+"""
+_CHUNKS = """
+SELECT c.series, c.last_step, CASE WHEN w.rolled_up THEN coalesce(c.rolled_up, c.body) ELSE c.body END AS body
+FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[]) AS w(series, day, boundary, rolled_up)
+JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day
+    AND (w.boundary IS NULL OR c.first_step <= w.boundary)
+WHERE c.day >= $1::date
+ORDER BY c.first_step
+"""
+_CORRECT = """
+UPDATE registry.series s SET
+    count = u.count, finite = u.finite, least = u.least, greatest = u.greatest, total = u.total, last = u.last,
+    last_step = u.last_step, first_step = u.first_step
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::float8[], $5::float8[], $6::float8[], $7::float8[], $8::bigint[],
+            $9::bigint[]) AS u(id, count, finite, least, greatest, total, last, last_step, first_step)
+WHERE s.id = u.id
 """

@@ -103,6 +103,7 @@ series = Table(
     Column("total", Float),
     Column("last", Float),
     Column("last_step", BigInteger),
+    Column("first_step", BigInteger),
 )
 
 validations = Table(

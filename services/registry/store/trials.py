@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
+from services.registry.store.series import supersede_summaries
 from services.registry.store.tables import experiments, runs, trials
 from shared.driver import Driver, Row
 from shared.messages.runs import AllocationFacts, RunEnded
@@ -148,7 +149,7 @@ async def save_boundaries(connection: AsyncConnection, boundaries: Mapping[UUID,
     given = {"runs": list(boundaries), "steps": list(boundaries.values())}
     await connection.execute(_BOUND_MARKS, given)
     await connection.execute(_BOUND_RUNS, given)
-    await connection.execute(_BOUND_SERIES, {"runs": list(boundaries)})
+    await supersede_summaries(Driver.of(connection), boundaries)
 
 
 def _stored(row: Row, newest: int) -> StoredRun:
@@ -221,28 +222,4 @@ _BOUND_MARKS = text(
 _BOUND_RUNS = text(
     "UPDATE registry.runs r SET superseded_after = b.step"
     " FROM unnest(CAST(:runs AS uuid[]), CAST(:steps AS bigint[])) AS b(run, step) WHERE r.id = b.run"
-)
-_BOUND_SERIES = text(
-    """
-    WITH counted AS (
-        SELECT s.id, count(p.value) AS count,
-               count(*) FILTER (WHERE p.value > '-Infinity' AND p.value < 'Infinity') AS finite,
-               min(p.value) FILTER (WHERE p.value > '-Infinity' AND p.value < 'Infinity') AS least,
-               max(p.value) FILTER (WHERE p.value > '-Infinity' AND p.value < 'Infinity') AS greatest,
-               sum(p.value) FILTER (WHERE p.value > '-Infinity' AND p.value < 'Infinity') AS total,
-               (array_agg(p.value ORDER BY p.step DESC, p.seq DESC) FILTER (WHERE p.value IS NOT NULL))[1] AS last,
-               max(p.step) AS last_step
-        FROM registry.series s
-        JOIN registry.runs r ON r.id = s.run
-        LEFT JOIN registry.points p
-            ON p.series = s.id AND p.step <= r.superseded_after AND p.day >= r.first_day
-        WHERE s.run = ANY(CAST(:runs AS uuid[]))
-        GROUP BY s.id
-    )
-    UPDATE registry.series s SET
-        count = c.count, finite = c.finite, least = coalesce(c.least, 'Infinity'),
-        greatest = coalesce(c.greatest, '-Infinity'), total = coalesce(c.total, 0), last = coalesce(c.last, 'NaN'),
-        last_step = coalesce(c.last_step, -9223372036854775808)
-    FROM counted c WHERE c.id = s.id
-    """
 )

@@ -22,6 +22,7 @@ async def registry(around: Platform) -> AsyncIterator[Registry]:
     """One replica that runs through the module, quick in its upkeep."""
     async with around.registry(
         MUSTER_REGISTRY__COLLECT_AFTER_S="0",
+        MUSTER_REGISTRY__PACK_EVERY_S="0.2",
         MUSTER_REGISTRY__COLLECT_EVERY_S="0.2",
         MUSTER_REGISTRY__SETTLE_EVERY_S="0.2",
         MUSTER_REGISTRY__UNUSED_FOR_S="0.5",

@@ -255,8 +255,8 @@ class Platform:
 
     async def points(self, run: Run) -> int:
         """How many are stored of this run, those that no longer count among them."""
-        joined = "registry.points p JOIN registry.series s ON s.id = p.series"
-        return await self.count(f"SELECT count(*) FROM {joined} WHERE s.run = $1", run.id)
+        joined = "registry.point_chunks c JOIN registry.series s ON s.id = c.series"
+        return await self.count(f"SELECT coalesce(sum(c.count), 0) FROM {joined} WHERE s.run = $1", run.id)
 
     async def emitted(self, kind: str, **where: UUID) -> list[dict[str, Any]]:
         """The bodies of this type's events in the outbox, in order, that have these ids."""

@@ -16,13 +16,6 @@ from tests.support.waiting import eventually
 QUICK = {"MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2", "MUSTER_REGISTRY__COLLECT_AFTER_S": "0"}
 
 
-async def points(around: Platform, run: Run) -> int:
-    return await around.count(
-        "SELECT count(*) FROM registry.points p JOIN registry.series s ON s.id = p.series WHERE s.run = $1",
-        run.id,
-    )
-
-
 async def all_published(around: Platform) -> bool:
     return await around.count("SELECT count(*) FROM registry.outbox WHERE published_at IS NULL") == 0
 
@@ -63,7 +56,7 @@ async def test_killed_around_the_commit_each_report_counts_once(around: Platform
             assert mark.next == first + 2
             first = mark.next
             await eventually(lambda: all_published(around))
-    assert await points(around, run) == 12
+    assert await around.points(run) == 12
     stored = await around.emitted("validation.stored", run_id=run.id)
     assert [event["number"] for event in stored] == [1, 2, 3, 4, 5, 6]
     summary = await around.rows("SELECT sum(count) FROM registry.series WHERE run = $1", run.id)
@@ -100,6 +93,6 @@ async def test_replicas_share_the_work_and_double_nothing(around: Platform) -> N
         await asyncio.gather(*map(journal, runs))
         await victim.died()
     for run in runs:
-        assert await points(around, run) == 40
+        assert await around.points(run) == 40
         numbers = [event["number"] for event in await around.emitted("validation.stored", run_id=run.id)]
         assert numbers == list(range(1, 21))

@@ -173,9 +173,9 @@ async def test_the_tenant_s_role_reads_points_through_its_policy_only(
 
     connection = await asyncpg.connect(around.database.urls["registry"].tenant)
     try:
-        assert await connection.fetchval("SELECT count(*) FROM registry.points") == 0
+        assert await connection.fetchval("SELECT count(*) FROM registry.point_chunks") == 0
         partition = await connection.fetchval(
-            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'registry.points'::regclass LIMIT 1"
+            "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'registry.point_chunks'::regclass LIMIT 1"
         )
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await connection.fetch(f"SELECT * FROM {partition}")

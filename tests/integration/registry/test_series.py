@@ -53,6 +53,37 @@ async def test_large_batches_go_by_copy_and_read_the_same(around: Platform) -> N
     )
 
 
+async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Platform) -> None:
+    run = around.scheduler.grant()
+    values = [math.nan if step == 9 else step / 3 for step in range(70)]
+    for step, value in enumerate(values):
+        await around.reports(run, step + 1, [report(step, loss=value)])
+
+    async def is_joined() -> bool:
+        joined = "registry.point_chunks c JOIN registry.series s ON s.id = c.series"
+        return await around.count(f"SELECT count(*) FROM {joined} WHERE s.run = $1", run.id) < 10
+
+    await eventually(is_joined)
+    page = await around.ask(GetSeries(trial_id=run.trial))
+    assert repr([point.value for point in page.series[0].points]) == repr(values)
+    assert await around.points(run) == 70
+
+
+async def test_a_long_curve_is_drawn_from_roll_ups_up_to_a_roll_back(around: Platform) -> None:
+    old = around.scheduler.grant()
+    for first in range(1, 9_001, 3_000):
+        batch = [report(step, loss=9.0 if step == 4_321 else 1.0) for step in range(first, first + 3_000)]
+        await around.reports(old, first, batch)
+    chart = GetSeries(trial_id=old.trial, max_points=20)
+    drawn = (await around.ask(chart)).series[0]
+    assert (drawn.count, len(drawn.points), max(point.value for point in drawn.points)) == (9_000, 20, 9.0)
+    new = around.scheduler.grant(old)
+    await around.restore(new)
+    await around.reports(new, 1, [report(1, loss=3.0)])
+    drawn = (await around.ask(chart)).series[0]
+    assert [(point.step, point.value) for point in drawn.points] == [(1, 3.0)]
+
+
 async def test_after_a_roll_back_older_points_beyond_it_do_not_count(around: Platform) -> None:
     old = around.scheduler.grant()
     await around.reports(old, 1, [report(step, loss=100.0 + step) for step in range(1, 6)])
