@@ -21,14 +21,18 @@ View = Literal["own", "kin", "foreign"]
 
 
 class Kept:
-    """See the module. Free slots are hidden from all but the holder whose line is being served."""
+    """See the module. Free slots are hidden from all but the holder whose line is being served.
+
+    Attributes:
+        booked: Slots that are booked now, by holder.
+    """
 
     def __init__(self, pool: Pool, now_ms: int) -> None:
         self._pool, self._now_ms = pool, now_ms
-        self._booked: dict[Path, int] = {}
+        self.booked: dict[Path, int] = {}
         for one in pool.reservations.values():
             if one.is_running(now_ms):
-                self._booked[one.holder] = self._booked.get(one.holder, 0) + one.slots
+                self.booked[one.holder] = self.booked.get(one.holder, 0) + one.slots
         self._hidden: dict[Path, tuple[Placement, Placement]] = {}
         self._missing: dict[Path, int] = {}
         self._seen_as: dict[Path, View] = {}
@@ -45,26 +49,26 @@ class Kept:
 
     def concerns(self, tenant: Node) -> bool:
         """Whether something is kept for this tenant, or a workspace of it."""
-        return bool(self._booked) and any(holder[0] == tenant.path[0] for holder in self._booked)
+        return bool(self.booked) and any(holder[0] == tenant.path[0] for holder in self.booked)
 
     def keep(self) -> None:
         """Hides what is kept, for every holder."""
-        for holder in sorted(self._booked, key=lambda holder: -len(holder)):
+        for holder in sorted(self.booked, key=lambda holder: -len(holder)):
             self._view(holder, "foreign")
 
     def show(self, line: Line) -> None:
         """Whose turn it is sees what is kept for it, and for nobody else."""
-        for holder in self._booked:
+        for holder in self.booked:
             self._view(holder, _view_of(holder, line.leaf.path))
 
     def close(self) -> None:
         """All lines have been served."""
-        for holder in self._booked:
+        for holder in self.booked:
             self._view(holder, "foreign")
 
     def to_ask(self) -> Iterator[RunId]:
         """Runs of others to be asked for what is missing. Once one has been asked, `keep_given` counts it."""
-        for holder in self._booked:
+        for holder in self.booked:
             for worker in list(self._machines()) if self._missing.get(holder) else ():
                 if self._missing[holder] <= 0:
                     break
@@ -84,7 +88,7 @@ class Kept:
 
     def _hide(self, holder: Path, is_foreign: bool) -> None:
         pool = self._pool
-        missing = self._booked[holder] - self._held(holder)
+        missing = self.booked[holder] - self._held(holder)
         ask = Ask(TenantId(holder[0]), None, single_node=False)  # type: ignore[arg-type]
         soon = pool.later or pool.capacity
         hidden: list[tuple[WorkerId, int]] = []
@@ -115,7 +119,7 @@ class Kept:
         """Whole slots that count for the holder's booking: what a workspace of it has booked for itself does not."""
         apart = sum(
             min(slots, int(self._held_by(other)))
-            for other, slots in self._booked.items()
+            for other, slots in self.booked.items()
             if len(other) > len(holder) and other[: len(holder)] == holder
         )
         return max(0, int(self._held_by(holder)) - apart)
@@ -147,7 +151,7 @@ class Kept:
         return chosen
 
     def _is_booked(self, leaf: Node) -> bool:
-        return any(leaf.path[: len(holder)] == holder for holder in self._booked)
+        return any(leaf.path[: len(holder)] == holder for holder in self.booked)
 
 
 def _view_of(holder: Path, path: Path) -> View:

@@ -224,7 +224,7 @@ class PoolPlan:
         if later is None or self._hopes.is_vain(line):
             return False
         now_ms = self.cluster.now_ms if self._hopes.are_turns_over else None
-        rights = rights_of(self.pool, line.leaf, line.needs.least, now_ms)
+        rights = rights_of(self.pool, line.leaf, line.needs.least, self.kept.booked, now_ms)
         if not rights.any:
             return False
         self._hopes.look(rights)

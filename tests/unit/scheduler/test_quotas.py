@@ -141,15 +141,14 @@ def test_the_one_that_saved_last_is_asked_first():
     assert give_back(world) == {1}
 
 
-MOVES = st.lists(
-    st.one_of(
-        st.tuples(st.just("want"), st.integers(0, 2), st.integers(1, 4)),
-        st.tuples(st.just("exit"), st.integers(0, 30)),
-        st.tuples(st.just("quota"), st.integers(0, 2), st.integers(0, 4), st.none() | st.integers(0, 4)),
-        st.tuples(st.just("cycle")),
-    ),
-    max_size=30,
+MOVE = st.one_of(
+    st.tuples(st.just("want"), st.integers(0, 2), st.integers(1, 4)),
+    st.tuples(st.just("exit"), st.integers(0, 30)),
+    st.tuples(st.just("quota"), st.integers(0, 2), st.integers(0, 4), st.none() | st.integers(0, 4)),
+    st.tuples(st.just("cycle")),
 )
+MOVES = st.lists(MOVE, max_size=30)
+BOOKINGS = st.tuples(st.just("book"), st.integers(0, 2), st.integers(1, 4))
 
 
 def play(policy: PoolPolicy, moves, check) -> World:
@@ -167,6 +166,8 @@ def play(policy: PoolPolicy, moves, check) -> World:
                 world.exit(sorted(world.running())[at % len(world.running())])
             case ("quota", tenant, guaranteed, more):
                 world.quota(tenant, guaranteed, None if more is None else guaranteed + more)
+            case ("book", tenant, slots):
+                world.reserve(tenant, slots, 0, 100_000)
             case ("cycle",):
                 check(world)
     return world
@@ -210,9 +211,20 @@ WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT = [
 ]
 
 
+WHAT_IS_GUARANTEED_WAS_BOOKED = [
+    ("quota", 0, 1, None),
+    ("book", 1, 4),
+    ("book", 2, 4),
+    ("want", 0, 1),
+    *[("want", 1, 1)] * 5,
+    *[("want", 2, 1)] * 4,
+]
+
+
 @settings(max_examples=80, deadline=None)
-@given(MOVES, st.sampled_from(["priority", "fair_share"]), st.booleans())
+@given(st.lists(MOVE | BOOKINGS, max_size=30), st.sampled_from(["priority", "fair_share"]), st.booleans())
 @example(moves=WHAT_WAS_GIVEN_BACK_WENT_TO_WHO_GAVE_IT, order="priority", exclusive=False)
+@example(moves=WHAT_IS_GUARANTEED_WAS_BOOKED, order="priority", exclusive=False)
 def test_asking_comes_to_an_end(moves, order, exclusive):
     """When nothing new is wanted and all give back what they are asked for, soon nobody is asked any more."""
     world = play(

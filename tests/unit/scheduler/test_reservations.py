@@ -1,5 +1,6 @@
 """Booked slots: in their window they are their holder's alone; before it and after it they are anybody's."""
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.scheduler.core.events import wishes
@@ -117,6 +118,27 @@ def test_kept_slots_are_not_idle_for_the_provisioner_and_missing_ones_are_wanted
     world.wait(10)
     demand = world.plan().demand[POOL]
     assert (demand.idle, demand.used, demand.waiting) == (0, 4, 2)
+
+
+@pytest.mark.parametrize("order", ["priority", "fair_share"])
+def test_a_guarantee_and_rank_do_not_take_back_what_is_booked(order: str):
+    """What they took would be kept for the holder, whose next run was asked as the last one: for ever, some ten times a second."""
+    world = busy(workers=1, preemption=True, order=order)
+    world.quota(0, guaranteed=2)
+    world.part(0, priority=1)
+    world.reserve(1, 4, begin_s=0, end_s=1200)
+    world.part(6, priority=90)
+    for number in range(60, 64):
+        world.want(number, tenant=1, experiment=6)
+    for _ in range(3):
+        step(world)
+    assert world.running() == {60, 61, 62, 63}
+    for _ in range(5):
+        step(world)
+    assert all(world.run(number).number == 1 for number in range(60, 64)), "nobody asked them"
+    step(world, 1200)
+    step(world)
+    assert world.running() & {1, 2, 3, 4}, "when the window is over, all are as before"
 
 
 REQUESTS = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 2)), min_size=1, max_size=10)

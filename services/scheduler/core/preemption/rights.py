@@ -4,30 +4,34 @@
   What it gets is covered and so not borrowed; what they lost was, so their next request is not covered. Covered requests go
   before all others (`order`): otherwise what was given back would go to whoever gave it, for ever.
 - In the order `priority`, a request also takes from runs of a higher priority number, within the same bound.
-With a quantum, equals ask each other too, once a turn is over (`equals`); the bounds are the same.
+With a quantum, equals ask each other too, once a turn is over (`equals`); the bounds are the same. Nobody falls below what he has booked for
+the time being, either: it would be kept for him, and whoever asked would not get it.
 Holders are compared where their ways part: tenants, or workspaces of one tenant. `fifo` asks nobody.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from services.scheduler.core.asked import Cause
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.preemption.equals import Equals
 from services.scheduler.core.served import Served
-from services.scheduler.core.shares import Node
+from services.scheduler.core.shares import Node, Path
 from services.scheduler.core.slots import SlotCount
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right. `equals`: whose turn is over."""
+    """What one request may ask for. `priority`: runs above this number; None: rank gives it no right. `equals`: whose turn is over;
+    `booked`: slots that are their holders' alone now."""
 
     leaf: Node
     priority: int | None
     is_covered_as_tenant: bool
     is_covered_as_workspace: bool
     equals: Equals | None = None
+    booked: Mapping[Path, int] = field(default_factory=dict)
 
     @property
     def are_at_any_time(self) -> bool:
@@ -64,12 +68,16 @@ class Rights:
         return is_beyond and self.equals.may_include(tenant)
 
     def _spares(self, victim: Node, slots: SlotCount) -> bool:
-        """Whether nobody else falls below a guarantee."""
+        """Whether nobody else falls below a guarantee, or what he has booked."""
         if self.leaf.workspace is victim.workspace:
             return True
-        if not _can_lose(victim.workspace, slots):
+        if not self._can_lose(victim.workspace, slots):
             return False
-        return self.leaf.tenant is victim.tenant or _can_lose(victim.tenant, slots)
+        return self.leaf.tenant is victim.tenant or self._can_lose(victim.tenant, slots)
+
+    def _can_lose(self, node: Node, slots: SlotCount) -> bool:
+        floor = max(node.quota.guaranteed, self.booked.get(node.path, 0))
+        return floor == 0 or node.staying - slots >= floor
 
     def cause(self, victim: Node) -> Cause:
         """By which right runs of `victim` may be asked at any time, given that they may."""
@@ -83,7 +91,9 @@ def is_covered(policy: PoolPolicy, leaf: Node, slots: SlotCount) -> bool:
     return _gives_back(policy) and (_covers(leaf.tenant, slots) or _covers(leaf.workspace, slots))
 
 
-def rights_of(pool: Pool, leaf: Node, slots: SlotCount, turns_ms: int | None = None) -> Rights:
+def rights_of(
+    pool: Pool, leaf: Node, slots: SlotCount, booked: Mapping[Path, int], turns_ms: int | None = None
+) -> Rights:
     """What a request of this experiment for so many slots may ask for. `turns_ms`: now, where turns that are over count."""
     policy = pool.policy
     is_ranked = policy.preemption and policy.order == "priority"
@@ -94,6 +104,7 @@ def rights_of(pool: Pool, leaf: Node, slots: SlotCount, turns_ms: int | None = N
         is_covered_as_tenant=covers and _covers(leaf.tenant, slots),
         is_covered_as_workspace=covers and _covers(leaf.workspace, slots),
         equals=None if turns_ms is None else _equals_of(pool, leaf, turns_ms),
+        booked=booked,
     )
 
 
@@ -118,7 +129,3 @@ def _gives_back(policy: PoolPolicy) -> bool:
 
 def _covers(node: Node, slots: SlotCount) -> bool:
     return node.staying + slots <= node.quota.guaranteed
-
-
-def _can_lose(node: Node, slots: SlotCount) -> bool:
-    return node.quota.guaranteed == 0 or node.staying - slots >= node.quota.guaranteed
