@@ -7,9 +7,9 @@ because the client builds them itself and the gateway checks them. Run by `make 
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from generated import ROOT, main_of
+
 SOURCE = ROOT / "services/gateway/api"
 TARGET = ROOT / "sdk/muster/client/models.py"
 
@@ -75,16 +75,5 @@ def _formatted(text: str) -> str:
     return text
 
 
-def main() -> int:
-    text = generate()
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(text)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == text:
-        return 0
-    print(f"{TARGET.relative_to(ROOT)} is stale: run `make gen` and commit the result", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_of(TARGET, generate()))

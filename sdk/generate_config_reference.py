@@ -4,7 +4,6 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -13,14 +12,15 @@ from pydantic import JsonValue
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from generated import ROOT, main_of
 from muster.config import Budget, Categorical, Const, Double, ExperimentConfig, Int, Log
 from muster.config.checkpointing import CheckpointPeriod
 from muster.config.environment import Environment
 from muster.config.launching import Optimizations
 from muster.config.metrics import Metric
+from muster.config.named import KINDS
 from muster.config.policies import LogPolicy
 from muster.config.samplers import Sampler
-from muster.config.searchers import KINDS
 from muster.config.section import Section
 from muster.config.sections import (
     CheckpointStorage,
@@ -32,7 +32,6 @@ from muster.config.sections import (
 )
 from muster.config.warm_start import WarmStart
 
-ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs/config.md"
 
 HEADER = """# The experiment config
@@ -231,16 +230,5 @@ def _tag(section: type[Section], name: str) -> str:
     return str(get_args(section.model_fields[name].annotation)[0])
 
 
-def main() -> int:
-    text = generate()
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(text)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == text:
-        return 0
-    print(f"{TARGET.relative_to(ROOT)} is stale: run `make gen` and commit the result", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main_of(TARGET, generate()))
