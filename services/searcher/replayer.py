@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import orjson
 from pydantic import JsonValue
 
-from muster.config import load_config
+from muster.config import load_accepted
 from services.searcher.core.journal import Difference, Entry, compare
 from services.searcher.core.search import Search
 from services.searcher.core.state import state_of
@@ -28,7 +28,7 @@ def decide_again(lines: Iterable[bytes]) -> bytes:
     """Return the fields of `Replayed` but for the number of decisions."""
     given, checked = iter(lines), 0
     told = orjson.loads(next(given))
-    search, saved = Search(load_config(told["config"]), told["seed"]), told.get("saved")
+    search, saved = Search(load_accepted(told["config"]), told["seed"]), told.get("saved")
     for line in given:
         entry = Entry(**orjson.loads(line))
         checked += 1

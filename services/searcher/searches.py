@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from muster.config import ExperimentConfig, load_config
+from muster.config import ExperimentConfig, load_accepted
 from services.searcher import saving
 from services.searcher.core.entities import Experiment
 from services.searcher.core.journal import fold
@@ -90,7 +90,7 @@ class Searches:
 
 async def _begin(unit: Unit, experiment: Experiment) -> Loaded:
     submission = await entities.load_submission(unit.connection, experiment.id)
-    config = load_config(submission.config)
+    config = load_accepted(submission.config)
     loaded = await begin_search(submission, config)
     snapshot = await load_snapshot(unit.connection, experiment.id, saving.code(), experiment.position)
     if snapshot is not None:

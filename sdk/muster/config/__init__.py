@@ -4,8 +4,9 @@ from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
-from muster.config.load import Source, load_config
+from muster.config.load import Source, load_accepted, load_config
 from muster.config.metrics import Limit, Metric
+from muster.config.named import Searcher
 from muster.config.searchers import (
     AdaptiveAsha,
     AsyncHalving,
@@ -15,7 +16,6 @@ from muster.config.searchers import (
     MedianStopping,
     Pbt,
     Random,
-    Searcher,
     Single,
     Timed,
 )
@@ -66,6 +66,7 @@ __all__ = [
     "active",
     "holds",
     "leaves",
+    "load_accepted",
     "load_config",
     "parents_first",
     "put",

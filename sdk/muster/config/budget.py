@@ -3,9 +3,9 @@
 import re
 from datetime import UTC, datetime, timedelta
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from muster.config.section import Section, refusal
+from muster.config.section import Section, refusal, rule
 
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -37,11 +37,10 @@ class Budget(Section):
             read_deadline(deadline)
         return deadline
 
-    @model_validator(mode="after")
-    def _has_a_limit(self) -> "Budget":
+    @rule
+    def _has_a_limit(self) -> None:
         if self.slot_hours is None and self.cost is None and self.deadline is None:
             raise refusal("a budget names at least one of slot_hours, cost and deadline")
-        return self
 
     def deadline_at(self, submitted: datetime) -> datetime | None:
         """Return when a search that was submitted then must have ended; None: there is no such time."""

@@ -1,10 +1,10 @@
 """When a trial's script is told that a checkpoint is due: `checkpoint_policy` and `min_checkpoint_period`."""
 
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from muster.config.section import Section, refusal
+from muster.config.section import Section, refusal, rule
 
 CheckpointPolicy = Literal["best", "all", "none"]
 PeriodUnit = Literal["batches", "records", "epochs", "minutes"]
@@ -25,8 +25,8 @@ class CheckpointPeriod(Section):
     epochs: int | None = Field(default=None, ge=1, le=2**53)
     minutes: int | None = Field(default=None, ge=1, le=2**31)
 
-    @model_validator(mode="after")
-    def _is_one(self) -> Self:
+    @rule
+    def _is_one(self) -> None:
         named = [unit for unit in CheckpointPeriod.model_fields if getattr(self, unit) is not None]
         if len(named) != 1:
             said = " and ".join(named) if named else "none"
@@ -34,7 +34,6 @@ class CheckpointPeriod(Section):
                 f"a period is one of batches, records, epochs or minutes; given: {said}",
                 hint="e.g. batches: 1000",
             )
-        return self
 
     @property
     def unit(self) -> PeriodUnit:

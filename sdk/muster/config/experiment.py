@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator
 from pydantic_core import PydanticCustomError
 
 from muster.config.budget import Budget
@@ -16,9 +16,10 @@ from muster.config.constraints import MAX_LENGTH, Constraint, read_constraint
 from muster.config.environment import Environment
 from muster.config.fitting import check_names, fitted
 from muster.config.launching import Distributed, Optimizations, check_optimizations
+from muster.config.named import Searcher
 from muster.config.policies import LogPolicy, check_policies
-from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Searcher, Single
-from muster.config.section import ANY_VALUE, Section, refusal
+from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Single
+from muster.config.section import ANY_VALUE, Section, refusal, rule
 from muster.config.sections import (
     CheckpointStorage,
     Profiling,
@@ -135,8 +136,8 @@ class ExperimentConfig(Section):
             return tuple(entrypoint)
         raise refusal("the entrypoint must be text or a list of text")
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> "ExperimentConfig":
+    @rule
+    def _holds_together(self) -> None:
         if (self.workspace is None) != (self.project is None):
             lacking = "project" if self.project is None else "workspace"
             raise refusal(f"workspace and project come together: '{lacking}' is missing", lacking)
@@ -148,7 +149,6 @@ class ExperimentConfig(Section):
         check_policies(self.log_policies)
         if self.budget is not None:
             self.budget.check_trial(self.slots_held)
-        return self
 
     @property
     def slots_held(self) -> float:

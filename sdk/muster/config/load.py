@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 from muster.config.document import Document, Path, read_mapping, read_text
 from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
+from muster.config.section import ACCEPTED
 from muster.errors import Rejected, plain_fault
 
 Source: TypeAlias = str | bytes | Mapping[str, object]
@@ -35,14 +36,24 @@ def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
     return document
 
 
-def validate_document(document: Document) -> ExperimentConfig:
+def load_accepted(source: Source) -> ExperimentConfig:
+    """Read the config of an experiment that there is already, as `load_config` returned it.
+
+    It is held to no rules: those that were made since do not end what was begun before them. Raises `Rejected` where it is no config at all.
+    """
+    return validate_document(load_document(source), ACCEPTED)
+
+
+def validate_document(document: Document, context: str | None = None) -> ExperimentConfig:
     """Check `document` against the schema; raises `Rejected` as `load_config` does."""
     if not document.root:
         raise Rejected("missing_key", "the config is empty", hint="it needs an entrypoint and a searcher")
     try:
-        return ExperimentConfig.model_validate(document.root)
+        return ExperimentConfig.model_validate(document.root, context=context)
     except ValidationError as error:
-        details = error.errors(include_url=False)
+        # A default that follows from another key is missing where that one is wrong.
+        found = error.errors(include_url=False)
+        details = [each for each in found if each["type"] != "default_factory_not_called"]
         raise _rejected(document, details[0], len(details) - 1) from None
 
 
@@ -66,7 +77,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
     return Rejected(code, message, document.place(_known(path)), str(hint) if hint else None)
 
 
-_OUR_CODES = ("invalid_value", "unknown_key", "unsupported_key", "unknown_searcher")
+_OUR_CODES = ("invalid_value", "unknown_key", "missing_key", "unsupported_key", "unknown_searcher")
 
 
 def _own_path(location: tuple[int | str, ...]) -> Path:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from muster.config.section import Section, refusal
+from muster.config.section import Section, refusal, rule
 
 SamplerName = Literal["random", "quasi_random", "tpe", "gp", "cmaes", "nsga2"]
 _STARTING = ("tpe", "gp", "cmaes")
@@ -31,13 +31,12 @@ class Sampler(Section):
     def _is_a_name(cls, value: object) -> object:
         return {"name": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _takes_its_keys(self) -> "Sampler":
+    @rule
+    def _takes_its_keys(self) -> None:
         if self.startup_trials is not None and self.name not in _STARTING:
             raise refusal(f"the sampler '{self.name}' has no startup_trials", "startup_trials")
         if self.population_size is not None and self.name not in ("nsga2", "cmaes"):
             raise refusal(f"the sampler '{self.name}' has no population_size", "population_size")
-        return self
 
     def check_serves(self, metrics: int, limited: bool) -> None:
         """Raise a refusal where the sampler cannot be told of so many metrics, or of limits."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field
 
 from muster.config.brackets import bracket_sizes
 from muster.config.metrics import Aims
 from muster.config.samplers import RANDOM, Sampler
-from muster.config.section import Section, refusal
+from muster.config.section import refusal, rule
 from muster.config.warm_start import WarmStart
 
 MAX_TRIALS = 100_000
@@ -49,15 +49,14 @@ class _Many(_Common):
     widen_to: int | None = Field(default=None, ge=1, le=MAX_TRIALS)
     widen_max_price: float | None = Field(default=None, ge=0)
 
-    @model_validator(mode="after")
-    def _widens(self) -> "_Many":
+    @rule
+    def _widens(self) -> None:
         if self.widen_to is not None and self.widen_to < self.max_concurrent_trials:
             raise refusal(
                 f"widen_to ({self.widen_to}) must be at least max_concurrent_trials ({self.max_concurrent_trials})",
                 "widen_to",
                 hint="it says up to how many trials run at once while slots stand idle",
             )
-        return self
 
 
 class Single(_Common):
@@ -76,8 +75,8 @@ class _Sampled(_Many):
     sampler: Sampler = RANDOM
     warm_start: WarmStart | None = None
 
-    @model_validator(mode="after")
-    def _has_room_for_points(self) -> "_Sampled":
+    @rule
+    def _has_room_for_points(self) -> None:
         points, trials = (
             len(self.warm_start.points) if self.warm_start else 0,
             getattr(self, "max_trials", None),
@@ -87,12 +86,10 @@ class _Sampled(_Many):
                 f"{points} points are more than the {trials} trials of max_trials",
                 "warm_start", "points",
             )  # fmt: skip
-        return self
 
-    @model_validator(mode="after")
-    def _sampler_serves(self) -> "_Sampled":
+    @rule
+    def _sampler_serves(self) -> None:
         self.sampler.check_serves(metrics=len(self.aims), limited=bool(self.limits))
-        return self
 
 
 class Random(_Sampled):
@@ -114,8 +111,8 @@ class Timed(_Sampled):
     time_metric: str = Field(min_length=1, max_length=256)
     max_time: int = Field(ge=1, le=2**53)
 
-    @model_validator(mode="after")
-    def _compares_in_time(self) -> "Timed":
+    @rule
+    def _compares_in_time(self) -> None:
         if self.time_metric in [aim.name for aim in self.aims]:
             raise refusal(
                 f"time_metric '{self.time_metric}' is the metric that trials are ranked by", "time_metric",
@@ -127,7 +124,6 @@ class Timed(_Sampled):
                     f"{key} ({value}) must be at most max_time ({self.max_time})", key,
                     hint="trials would be over before they are compared",
                 )  # fmt: skip
-        return self
 
 
 class _Asha(Timed):
@@ -142,6 +138,10 @@ class AsyncHalving(_Asha):
     name: Literal["async_halving"]
     num_rungs: int = Field(ge=1, le=MAX_RUNGS)
 
+    @rule
+    def _has_time_for_rungs(self) -> None:
+        _check_rungs(self.num_rungs, self.max_time, "num_rungs")
+
 
 class AdaptiveAsha(_Asha):
     """Several ASHA brackets of differing depth, chosen by `mode` or given as `bracket_rungs`."""
@@ -153,6 +153,20 @@ class AdaptiveAsha(_Asha):
         default=(), max_length=MAX_RUNGS, strict=False
     )
 
+    @rule
+    def _has_time_for_rungs(self) -> None:
+        for index, rungs in enumerate(self.bracket_rungs):
+            _check_rungs(rungs, self.max_time, "bracket_rungs", index)
+
+
+def _check_rungs(rungs: int, max_time: int, *at: str | int) -> None:
+    """Rungs are at whole times."""
+    if rungs > max_time:
+        raise refusal(
+            f"{rungs} rungs are more than max_time ({max_time}) has times for", *at,
+            hint="lower it, or count time in smaller parts: steps, say, in place of epochs",
+        )  # fmt: skip
+
 
 class MedianStopping(Timed):
     """A trial whose best is worse than the median of the others' averages so far is stopped (Vizier's rule).
@@ -160,14 +174,24 @@ class MedianStopping(Timed):
     Attributes:
         grace_time: No trial is stopped before; by default a quarter of `max_time`.
         interval: Trials are compared every so much of `time_metric`; by default a twentieth of `max_time`, 1 at least.
-        min_trials: So many others must have come as far first.
+        min_trials: So many others must have come as far first; by default 3, or as many as there are.
     """
 
     name: Literal["median_stopping"]
     max_trials: int = Field(ge=1, le=MAX_TRIALS)
     grace_time: int = Field(default_factory=lambda given: -(-given["max_time"] // 4), ge=0, le=2**53)
     interval: int = Field(default_factory=lambda given: max(1, given["max_time"] // 20), ge=1, le=2**53)
-    min_trials: int = Field(default=3, ge=1, le=MAX_TRIALS)
+    min_trials: int = Field(
+        default_factory=lambda given: max(1, min(3, given["max_trials"] - 1)), ge=1, le=MAX_TRIALS
+    )
+
+    @rule
+    def _has_others(self) -> None:
+        if self.min_trials > max(1, self.max_trials - 1):
+            raise refusal(
+                f"min_trials ({self.min_trials}) must be below max_trials ({self.max_trials})", "min_trials",
+                hint="so many others are waited for before a trial is stopped: none ever would be",
+            )  # fmt: skip
 
 
 class Hyperband(Timed):
@@ -182,8 +206,8 @@ class Hyperband(Timed):
     min_time: int = Field(default=1, ge=1, le=2**53)
     divisor: float = Field(default=3, gt=1, le=1024)
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> "Hyperband":
+    @rule
+    def _is_a_range(self) -> None:
         if self.min_time > self.max_time:
             raise refusal(
                 f"min_time ({self.min_time}) must be at most max_time ({self.max_time})", "min_time"
@@ -195,7 +219,6 @@ class Hyperband(Timed):
                 "min_time",
                 hint="raise it: the least time that tells trials apart",
             )
-        return self
 
 
 class Pbt(Timed):
@@ -246,39 +269,3 @@ class Custom(_Many):
     undecided: Literal["park", "train"] = "park"
     driver_timeout: int | None = Field(default=86_400, ge=1, le=2**31)
     sampler: Sampler = RANDOM
-
-
-KINDS: Mapping[str, type[Section]] = {
-    "single": Single,
-    "random": Random,
-    "grid": Grid,
-    "async_halving": AsyncHalving,
-    "adaptive_asha": AdaptiveAsha,
-    "median_stopping": MedianStopping,
-    "hyperband": Hyperband,
-    "pbt": Pbt,
-    "custom": Custom,
-}
-
-
-def _kind(value: object) -> str:
-    name = value.get("name") if isinstance(value, Mapping) else getattr(value, "name", None)
-    return f"<{name}>"
-
-
-Searcher = Annotated[
-    Annotated[Single, Tag("<single>")]
-    | Annotated[Random, Tag("<random>")]
-    | Annotated[Grid, Tag("<grid>")]
-    | Annotated[AsyncHalving, Tag("<async_halving>")]
-    | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")]
-    | Annotated[MedianStopping, Tag("<median_stopping>")]
-    | Annotated[Hyperband, Tag("<hyperband>")]
-    | Annotated[Pbt, Tag("<pbt>")]
-    | Annotated[Custom, Tag("<custom>")],
-    Discriminator(
-        _kind,
-        custom_error_type="unknown_searcher",
-        custom_error_message=f"the searcher's name must be one of {', '.join(KINDS)}",
-    ),
-]

@@ -1,14 +1,18 @@
 """The base of all sections of the config: frozen, closed, strict, and clear about what it refuses."""
 
 import difflib
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 ANY_VALUE = object()
 """Stands in `Section.ignored` for a key that means nothing, whatever its value."""
+ACCEPTED = "accepted"
+"""The context in which a config is read that was accepted before."""
+
+S = TypeVar("S", bound="Section")
 
 
 class Section(BaseModel):
@@ -55,6 +59,20 @@ class Section(BaseModel):
         close = difflib.get_close_matches(key, [*cls.model_fields, *cls.refused], n=1, cutoff=0.6)
         hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(cls.model_fields)}"
         return refusal(f"the key '{key}' is not known here", key, hint=hint, code="unknown_key")
+
+
+def rule(check: Callable[[S], None]) -> Callable[[S], None]:
+    """Have a section's method, which raises a refusal, judge every new config.
+
+    One that was accepted before is not judged again (`load_accepted`): what it describes goes on whatever rules came later.
+    """
+
+    def judged(section: S, info: ValidationInfo) -> S:
+        if info.context != ACCEPTED:
+            check(section)
+        return section
+
+    return cast("Callable[[S], None]", model_validator(mode="after")(judged))
 
 
 def refusal(message: str, *at: str | int, hint: str = "", code: str = "invalid_value") -> PydanticCustomError:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
 from muster.config.labels import Labels
-from muster.config.section import ANY_VALUE, Section, refusal
+from muster.config.section import ANY_VALUE, Section, refusal, rule
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
 MAX_SLOTS = 65_536
@@ -26,11 +26,10 @@ class SlotRange(Section):
     min: int = Field(ge=1, le=MAX_SLOTS)
     max: int = Field(ge=1, le=MAX_SLOTS)
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> "SlotRange":
+    @rule
+    def _is_a_range(self) -> None:
         if self.min > self.max:
             raise refusal(f"min ({self.min}) is above max ({self.max})", "min")
-        return self
 
 
 def _of_slots(asked: object) -> str:
@@ -113,23 +112,21 @@ class Resources(Section):
     def _empty_is_absent(cls, pool: str | None) -> str | None:
         return pool or None
 
-    @model_validator(mode="after")
-    def _one_trial_fits(self) -> "Resources":
+    @rule
+    def _one_trial_fits(self) -> None:
         least, _ = self.slot_range
         if self.max_slots is not None and self.max_slots < least:
             raise refusal(
                 f"max_slots ({self.max_slots}) is below slots_per_trial ({least}): no trial could ever start",
                 "max_slots",
             )
-        return self
 
-    @model_validator(mode="after")
-    def _labels_agree(self) -> "Resources":
+    @rule
+    def _labels_agree(self) -> None:
         for key in self.required_labels.keys() & self.preferred_labels.keys():
             raise refusal(
                 f"{key} is both required and preferred: keep it where it belongs", "preferred_labels", key
             )
-        return self
 
 
 class CheckpointStorage(Section):
@@ -166,14 +163,13 @@ class Profiling(Section):
     end_after_batch: int | None = Field(default=None, ge=0)
     sync_timings: bool = False
 
-    @model_validator(mode="after")
-    def _ends_after_it_begins(self) -> "Profiling":
+    @rule
+    def _ends_after_it_begins(self) -> None:
         if self.end_after_batch is not None and self.end_after_batch < self.begin_on_batch:
             raise refusal(
                 f"end_after_batch ({self.end_after_batch}) is below begin_on_batch ({self.begin_on_batch}): nothing would be measured",
                 "end_after_batch",
             )
-        return self
 
 
 class RetentionPolicy(Section):

@@ -1,19 +1,12 @@
 """The search space: `hyperparameters` of the config, Determined's types under Determined's names."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    JsonValue,
-    Tag,
-    model_validator,
-)
+from pydantic import BeforeValidator, Discriminator, Field, JsonValue, Tag
 from typing_extensions import TypeAliasType
 
-from muster.config.section import Section, refusal
+from muster.config.section import Section, refusal, rule
 
 MAX_COUNT = 100_000
 MAX_VALUES = 10_000
@@ -57,10 +50,10 @@ class Int(_Leaf):
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
     step: int | None = Field(default=None, ge=1)
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> "Int":
+    @rule
+    def _is_a_range(self) -> None:
         _check_step(self)
-        return _checked_range(self)
+        _check_range(self)
 
 
 class Double(_Leaf):
@@ -76,10 +69,10 @@ class Double(_Leaf):
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
     step: float | None = Field(default=None, gt=0)
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> "Double":
+    @rule
+    def _is_a_range(self) -> None:
         _check_step(self)
-        return _checked_range(self)
+        _check_range(self)
 
 
 class Log(_Leaf):
@@ -91,8 +84,8 @@ class Log(_Leaf):
     maxval: float
     count: int | None = Field(default=None, ge=1, le=MAX_COUNT)
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> "Log":
+    @rule
+    def _is_a_range(self) -> None:
         if self.base == 1:
             raise refusal(
                 "the base must not be 1: every power of it is 1",
@@ -106,7 +99,7 @@ class Log(_Leaf):
                     bound,
                     hint="minval and maxval of a log parameter are exponents, e.g. -4 for 0.0001",
                 )
-        return _checked_range(self)
+        _check_range(self)
 
 
 Parameter: TypeAlias = Const | Categorical | Int | Double | Log
@@ -148,7 +141,6 @@ else:
         ],
     )
 
-Ranged = TypeVar("Ranged", Int, Double, Log)
 Space: TypeAlias = Mapping[str, Hyperparameter]
 Leaf: TypeAlias = tuple[tuple[str, ...], Parameter]
 
@@ -194,14 +186,13 @@ def grid_size(parameter: Parameter) -> int | None:
     return parameter.count
 
 
-def _checked_range(parameter: Ranged) -> Ranged:
+def _check_range(parameter: Int | Double | Log) -> None:
     if parameter.minval >= parameter.maxval:
         raise refusal(
             f"minval ({parameter.minval:g}) must be below maxval ({parameter.maxval:g})",
             "minval",
             hint="give a single value as a constant: the bare value",
         )
-    return parameter
 
 
 def _check_step(parameter: Int | Double) -> None:

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, JsonValue
 
-from muster.config.section import Section, refusal
+from muster.config.section import Section, refusal, rule
 
 MOST_POINTS = 1000
 
@@ -23,10 +23,9 @@ class WarmStart(Section):
     experiments: tuple[Annotated[int, Field(ge=1)], ...] = Field(default=(), max_length=32, strict=False)
     best: int | None = Field(default=None, ge=1, le=MOST_POINTS)
 
-    @model_validator(mode="after")
-    def _says_something(self) -> "WarmStart":
+    @rule
+    def _says_something(self) -> None:
         if not self.points and not self.experiments:
             raise refusal("a warm start names points, experiments or both", hint="e.g. experiments: [12]")
         if self.best is not None and not self.experiments:
             raise refusal("these are the best points of 'experiments', and none is named", "best")
-        return self

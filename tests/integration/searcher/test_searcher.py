@@ -24,13 +24,7 @@ from shared.messages.experiments import (
 )
 from shared.messages.journals import GetJournal, ReplayExperiment
 from shared.messages.specs import Wanted
-from tests.integration.searcher.neighbours import (
-    Neighbours,
-    closed,
-    run_ended,
-    run_granted,
-    validation,
-)
+from tests.integration.searcher.neighbours import Neighbours, closed, run_ended, run_granted, validation
 from tests.integration.searcher.searches import (
     ASHA,
     RANDOM,
@@ -81,7 +75,10 @@ async def test_a_replay_finds_the_first_decision_that_is_not_what_was_recorded(
 ) -> None:
     experiment = await neighbours.submit(document({**ASHA, "sampler": {"name": "tpe", "startup_trials": 4}}))
     await Train(neighbours, experiment, loss).until_over()
-    length = await rows(postgres, "SELECT position FROM searcher.experiment WHERE id = :e", e=experiment)
+    ruled_out = (
+        "UPDATE searcher.experiment SET config = jsonb_set(config, '{searcher,widen_to}', '1') WHERE id = :e"
+    )
+    length = await rows(postgres, f"{ruled_out} RETURNING position", e=experiment)
     question = ReplayExperiment(experiment_id=experiment)
     same = await neighbours.bus.ask(question, neighbours.tenant, 30.0)
     assert (same.difference, same.decisions) == (None, same.checked)

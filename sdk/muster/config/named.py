@@ -1,0 +1,71 @@
+"""Which searcher a config names."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Discriminator, Tag
+
+from muster.config.searchers import (
+    AdaptiveAsha,
+    AsyncHalving,
+    Custom,
+    Grid,
+    Hyperband,
+    MedianStopping,
+    Pbt,
+    Random,
+    Single,
+)
+from muster.config.section import Section, refusal
+
+KINDS: Mapping[str, type[Section]] = {
+    "single": Single,
+    "random": Random,
+    "grid": Grid,
+    "async_halving": AsyncHalving,
+    "adaptive_asha": AdaptiveAsha,
+    "median_stopping": MedianStopping,
+    "hyperband": Hyperband,
+    "pbt": Pbt,
+    "custom": Custom,
+}
+
+
+def _named(value: object) -> object:
+    """Refuse what names no searcher."""
+    if not isinstance(value, Mapping):
+        if not isinstance(value, Section):
+            raise refusal(
+                "the searcher must be a mapping", hint="e.g. {name: random, metric: …, max_trials: 16}",
+                code="invalid_type",
+            )  # fmt: skip
+        return value
+    name, known = value.get("name"), f"one of {', '.join(KINDS)}"
+    if name is None:
+        raise refusal("the key 'name' is missing", "name", hint=known, code="missing_key")
+    if not isinstance(name, str) or name not in KINDS:
+        close = difflib.get_close_matches(str(name), KINDS, n=1, cutoff=0.6)
+        hint = f"did you mean '{close[0]}'?" if close else known
+        raise refusal(f"there is no searcher {name!r}", "name", hint=hint, code="unknown_searcher")
+    return value
+
+
+def _kind(value: object) -> str:
+    name = value.get("name") if isinstance(value, Mapping) else getattr(value, "name", None)
+    return f"<{name}>"
+
+
+Searcher = Annotated[
+    Annotated[Single, Tag("<single>")]
+    | Annotated[Random, Tag("<random>")]
+    | Annotated[Grid, Tag("<grid>")]
+    | Annotated[AsyncHalving, Tag("<async_halving>")]
+    | Annotated[AdaptiveAsha, Tag("<adaptive_asha>")]
+    | Annotated[MedianStopping, Tag("<median_stopping>")]
+    | Annotated[Hyperband, Tag("<hyperband>")]
+    | Annotated[Pbt, Tag("<pbt>")]
+    | Annotated[Custom, Tag("<custom>")],
+    Discriminator(_kind),
+    BeforeValidator(_named),
+]
