@@ -1,20 +1,19 @@
 """What other services ask of the searcher."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-import orjson
-from pydantic import JsonValue
-
-from muster.config import load_config
+from muster.config import load_accepted, load_config
 from services.searcher.core.entities import Mark
 from services.searcher.core.front import choose_front
 from services.searcher.core.limits import check_budget
+from services.searcher.core.methods.halving import notes_of_rungs
 from services.searcher.core.objectives import Objectives
 from services.searcher.core.samplers import check_space
 from services.searcher.desk import Desk
 from services.searcher.replaying import Replays
+from services.searcher.replies import fitting, known_at_start
 from services.searcher.store import entities, front
 from services.searcher.store.front import Shown
 from services.searcher.warming import find_warmth
@@ -33,11 +32,10 @@ from shared.messages.experiments import (
     ValidateConfig,
 )
 from shared.messages.journals import GetJournal, JournalEntry, JournalPage, ReplayExperiment
-from shared.messages.plans import GetWarmth, KnownAtStart, KnownTrial
+from shared.messages.plans import GetWarmth, KnownAtStart
 from shared.messages.specs import UNCATEGORIZED
 
 MOST_ENTRIES = 1000
-PAGE_BYTES = 400 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +67,14 @@ class Queries:
             _, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
         if config.budget is not None and config.budget.cost is not None and not price:
             notes = (*notes, "budget.cost: nobody has said what a slot of its pool costs; it is free")
-        return Accepted(warnings=notes)
+        return Accepted(warnings=(*notes, *notes_of_rungs(config.searcher)))
 
     async def on_warmth(self, ask: Ask, query: GetWarmth) -> KnownAtStart:
         """Return what a search would know at its start, of trials as many as fit into a reply: those that came furthest."""
         config = load_config(query.config)
         async with self.database.tenant(ask.tenant) as connection:
             warmth, notes = await find_warmth(connection, config, config.workspace or UNCATEGORIZED)
-        fitting = _fitting(trial.point for trial in warmth.known)
-        known = tuple(KnownTrial(**asdict(trial)) for trial in warmth.known[:fitting])
-        return KnownAtStart(points=warmth.points, known=known, notes=notes)
+        return known_at_start(warmth, notes)
 
     async def on_journal(self, ask: Ask, query: GetJournal) -> JournalPage:
         """Return a page of decisions, at most as many as fit into a reply."""
@@ -87,10 +83,10 @@ class Queries:
             if not await entities.has_experiment(connection, query.experiment_id):
                 raise NotFound(f"experiment {query.experiment_id}")
             found = await entities.load_journal(connection, query.experiment_id, query.after, limit + 1)
-        fitting = _fitting(entry.facts for entry, _ in found[:limit])
+        fits = fitting(entry.facts for entry, _ in found[:limit])
         entries = [
             JournalEntry(position=entry.position, at=at, kind=entry.kind, facts=entry.facts)
-            for entry, at in found[:fitting]
+            for entry, at in found[:fits]
         ]
         more = len(entries) < len(found)
         return JournalPage(entries=tuple(entries), next=entries[-1].position if more and entries else None)
@@ -103,20 +99,19 @@ class Queries:
                 raise NotFound(f"experiment {query.experiment_id}")
             if not results.bests:
                 return FrontPage(trials=(), total=0, admissible=0)
-            config = load_config(results.config)
+            config = load_accepted(results.config)
             chosen = await asyncio.to_thread(choose_front, Objectives.of(config), results.bests)
             left = [place for place in chosen if query.after is None or place > query.after]
             numbers = [number for _, number in left[: max(1, min(query.limit, MOST_ENTRIES))]]
             shown = await front.load_shown(connection, query.experiment_id, numbers)
-        fitting = _fitting(shown[number].point for number in numbers)
+        metric = config.searcher.metric
+        page = [_on_front(metric, shown[place[1]], place[1], chosen[place]) for place in left[: len(numbers)]]
+        fits = fitting(trial.model_dump(mode="json") for trial in page)
         return FrontPage(
-            trials=tuple(
-                _on_front(config.searcher.metric, shown[place[1]], place[1], chosen[place])
-                for place in left[:fitting]
-            ),
+            trials=tuple(page[:fits]),
             total=len(chosen),
             admissible=len(results.bests),
-            next=left[fitting - 1] if fitting < len(left) else None,
+            next=left[fits - 1] if fits < len(left) else None,
         )
 
     async def on_references(self, ask: Ask, query: GetReferences) -> Referenced:
@@ -135,14 +130,3 @@ def _on_front(metric: str, shown: Shown, number: int, best: Mark) -> FrontTrial:
         metrics={metric: best.value, **best.others},
         hyperparameters=shown.point,
     )
-
-
-def _fitting(parts: Iterable[dict[str, JsonValue]]) -> int:
-    """Return how many of these fit into one reply, the first in any case."""
-    size = count = 0
-    for part in parts:
-        size += len(orjson.dumps(part)) + 200
-        if count and size > PAGE_BYTES:
-            break
-        count += 1
-    return count

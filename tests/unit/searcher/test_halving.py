@@ -10,10 +10,12 @@ from services.searcher.core.methods.halving import (
     choose_rungs,
     floor_log,
     initial_trials,
+    notes_of_rungs,
     plan_brackets,
     planned_stops,
     rung_targets,
 )
+from tests.unit.searcher.world import Fields, adaptive, asha, config, median
 
 Mode = Literal["standard", "aggressive", "conservative"]
 
@@ -66,6 +68,26 @@ def test_rung_targets() -> None:
     assert rung_targets(7, 2.5, 2) == (2, 7)
 
 
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (
+            asha(rungs=5),
+            ("searcher.num_rungs: the 5 rungs are at 1, 1, 1, 3, 9; of these only 3 are different times",),
+        ),
+        (asha(rungs=3), ()),
+        (
+            adaptive(max_time=9, bracket_rungs=[1, 4]),
+            ("searcher.bracket_rungs: the 4 rungs are at 1, 1, 2, 9; of these only 3 are different times",),
+        ),
+        (adaptive(max_time=3), ()),
+        (median(), ()),
+    ],
+)
+def test_rungs_that_come_together_are_said(chosen: Fields, said: tuple[str, ...]) -> None:
+    assert notes_of_rungs(config(chosen).searcher) == said
+
+
 @given(base=st.integers(2, 10), power=st.integers(0, 12))
 def test_logarithms_are_exact_on_whole_numbers(base: int, power: int) -> None:
     assert floor_log(base**power, base) == power
@@ -97,7 +119,7 @@ def test_brackets_use_every_trial_and_never_more(
         mode,
         divisor=divisor,
         max_rungs=max_rungs,
-        bracket_rungs=rungs,
+        bracket_rungs=[min(each, max_time) for each in rungs],
         max_concurrent_trials=concurrent,
     )
     brackets = plan_brackets(chosen)

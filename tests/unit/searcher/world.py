@@ -42,67 +42,35 @@ def config(
     )
 
 
+Fields = dict[str, object]
+
+
 def asha(
     max_trials: int = 16, max_time: int = 9, rungs: int = 3, concurrent: int = 4, **more: object
-) -> dict[str, object]:
-    return {
-        "name": "async_halving",
-        "max_trials": max_trials,
-        "max_time": max_time,
-        "num_rungs": rungs,
-        "divisor": 3,
-        "time_metric": "step",
-        "max_concurrent_trials": concurrent,
-        **more,
-    }
+) -> Fields:
+    rule = {"max_trials": max_trials, "num_rungs": rungs, "divisor": 3}
+    return _timed("async_halving", max_time, concurrent, rule | more)
 
 
-def adaptive(
-    max_trials: int = 16, max_time: int = 64, concurrent: int = 5, **more: object
-) -> dict[str, object]:
-    return {
-        "name": "adaptive_asha",
-        "max_trials": max_trials,
-        "max_time": max_time,
-        "time_metric": "step",
-        "max_concurrent_trials": concurrent,
-        **more,
-    }
+def adaptive(max_trials: int = 16, max_time: int = 64, concurrent: int = 5, **more: object) -> Fields:
+    return _timed("adaptive_asha", max_time, concurrent, {"max_trials": max_trials} | more)
 
 
-def median(
-    max_trials: int = 16, max_time: int = 12, concurrent: int = 4, **more: object
-) -> dict[str, object]:
-    return {
-        "name": "median_stopping",
-        "max_trials": max_trials,
-        "max_time": max_time,
-        "time_metric": "step",
-        "max_concurrent_trials": concurrent,
-        **more,
-    }
+def median(max_trials: int = 16, max_time: int = 12, concurrent: int = 4, **more: object) -> Fields:
+    return _timed("median_stopping", max_time, concurrent, {"max_trials": max_trials} | more)
 
 
-def hyperband(max_time: int = 9, concurrent: int = 4, **more: object) -> dict[str, object]:
-    return {
-        "name": "hyperband",
-        "max_time": max_time,
-        "time_metric": "step",
-        "max_concurrent_trials": concurrent,
-        **more,
-    }
+def hyperband(max_time: int = 9, concurrent: int = 4, **more: object) -> Fields:
+    return _timed("hyperband", max_time, concurrent, more)
 
 
-def pbt(population: int = 5, max_time: int = 12, concurrent: int = 0, **more: object) -> dict[str, object]:
-    return {
-        "name": "pbt",
-        "population_size": population,
-        "max_time": max_time,
-        "interval": 3,
-        "time_metric": "step",
-        "max_concurrent_trials": concurrent,
-        **more,
-    }
+def pbt(population: int = 5, max_time: int = 12, concurrent: int = 0, **more: object) -> Fields:
+    return _timed("pbt", max_time, concurrent, {"population_size": population, "interval": 3} | more)
+
+
+def _timed(name: str, max_time: int, concurrent: int, more: Mapping[str, object]) -> Fields:
+    places = {"max_concurrent_trials": concurrent}
+    return {"name": name, "max_time": max_time, "time_metric": "step", **places, **more}
 
 
 @dataclass

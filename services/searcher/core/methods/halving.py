@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from muster.config import AdaptiveAsha
+from muster.config import AdaptiveAsha, AsyncHalving, Searcher
 
 Mode = Literal["aggressive", "standard", "conservative"]
 
@@ -42,6 +42,22 @@ def rung_targets(max_time: int, divisor: float, rungs: int) -> tuple[int, ...]:
     """Return the time at which each rung decides: max(floor(max_time / divisor^(rungs-1-i)), 1)."""
     ratio = Fraction(divisor)
     return tuple(max(int(max_time / ratio ** (rungs - 1 - i)), 1) for i in range(rungs))
+
+
+def notes_of_rungs(searcher: Searcher) -> tuple[str, ...]:
+    """Say where rungs come together, by the smallest whole time: one result is judged there several times, as Determined does it."""
+    match searcher:
+        case AsyncHalving(num_rungs=rungs):
+            key = "num_rungs"
+        case AdaptiveAsha():
+            key, rungs = "bracket_rungs", max(choose_rungs(searcher))
+        case _:
+            return ()
+    times = rung_targets(searcher.max_time, searcher.divisor, rungs)
+    if (distinct := len(set(times))) == rungs:
+        return ()
+    said = ", ".join(map(str, times))
+    return (f"searcher.{key}: the {rungs} rungs are at {said}; of these only {distinct} are different times",)
 
 
 def floor_log(value: int, base: float) -> int:

@@ -1,0 +1,22 @@
+"""What a plan is told of a warm start fits into one reply, however much each trial has to say."""
+
+from services.searcher.core.warm import Known, Warmth
+from services.searcher.replies import known_at_start
+from shared.bus.responder import MAX_REPLY_BYTES
+
+
+def test_trials_with_many_metrics_are_counted_whole() -> None:
+    others = {f"{index}{'x' * 250}": 1.5 for index in range(8)}
+    trials = tuple(Known(12, number, {"lr": 0.1}, 0.5, None, others) for number in range(500))
+    told = known_at_start(Warmth(({"lr": 0.2},), trials), ("a note",))
+    assert len(told.model_dump_json()) <= MAX_REPLY_BYTES
+    assert told.points == ({"lr": 0.2},)
+    assert 100 < len(told.known) < 500
+    assert [trial.trial for trial in told.known] == list(range(len(told.known)))
+    assert told.notes[0] == "a note" and f"{500 - len(told.known)} of 501" in told.notes[1]
+
+
+def test_what_fits_is_told_whole() -> None:
+    trials = (Known(12, 1, {"lr": 0.1}, 0.5),)
+    told = known_at_start(Warmth((), trials), ())
+    assert (len(told.known), told.notes) == (1, ())
