@@ -24,7 +24,7 @@ SEEDS = 30
 SAMPLERS = ("random", "quasi_random", "tpe", "gp", "cmaes", "nsga2")
 DEAR = "gp"
 """With 16 at once and 200 evaluations a proposal of it takes up to a second."""
-DEAR_TRIALS, DEAR_ALONE_SEEDS = 50, 3
+DEAR_TRIALS, DEAR_ALONE_SEEDS = 50, 1
 """So many evaluations of it are played, and so many seeds one after the other too."""
 
 

@@ -31,7 +31,7 @@ from tests.bench.service_scale import measure_service
 T = TypeVar("T")
 TRIALS, REPORTS, OPEN, SEED = 100_000, 1_000_000, 64, 7
 MOST_P99_MS, MOST_PEAK_MIB = 1.0, 1536
-SLOW_S, RECENT, ALL_UNTIL = 0.05, 9, 500
+SLOW_S, RECENT, ALL_UNTIL = 0.05, 9, 200
 """So many trials are all proposed; after that fewer and fewer of those there are, and the rest are drawn by chance."""
 SAMPLERS = ("tpe", "gp", "cmaes", "nsga2", "quasi_random")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -183,7 +183,7 @@ def slow_at(report: Report, name: str) -> tuple[int, float]:
     """Return at which trial it was given up, and the median of the last proposals in seconds.
 
     To propose all of 100,000 takes some samplers an hour. What a proposal costs follows from how many trials there are, more than from who
-    proposed these: beyond the first 500, one in n / 500 is proposed. What is counted is the processor's time: a proposal is made in one thread and
+    proposed these: beyond the first 200, one in n / 200 is proposed. What is counted is the processor's time: a proposal is made in one thread and
     waits for nothing, and so others on the machine matter little.
     """
     sampler = make_sampler(config(name="random", max_trials=TRIALS, sampler=name), SEED)
