@@ -4,9 +4,9 @@ from uuid import UUID
 
 from services.registry.core.checkpoint import State
 from services.registry.store.checkpoints import Checkpoint, File
-from services.registry.store.models import Model
+from services.registry.store.models import Model, Version
 from shared.errors import Broken
-from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId
+from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId, VersionId
 from shared.messages.checkpoints import (
     CheckpointAbandoned,
     CheckpointCorrupt,
@@ -16,7 +16,7 @@ from shared.messages.checkpoints import (
     CheckpointState,
 )
 from shared.messages.files import FileEntry
-from shared.messages.models import ModelChanged
+from shared.messages.models import ModelChanged, VersionChanged
 
 PUBLIC: dict[State, CheckpointState] = {
     State.announced: "uploading",
@@ -67,11 +67,51 @@ def model_event(model: Model, operation: UUID | None = None) -> ModelChanged:
         model_id=ModelId(model.id),
         version=model.version,
         name=model.name,
+        workspace=model.workspace,
         description=model.description,
+        notes=model.notes,
+        tags=tuple(model.tags),
         metadata=dict(model.metadata),
+        approvals=dict(model.approvals),
         versions=model.versions,
+        aliases=dict(model.aliases),
         created_at=model.created_at,
         by=model.by,
+        deleted_at=model.deleted_at,
+        deleted_reason=model.deleted_reason,
+        changed_by=model.changed_by,
+        operation_id=operation,
+    )
+
+
+def version_event(
+    version: Version, model: Model, checkpoint: Checkpoint, operation: UUID | None = None
+) -> VersionChanged:
+    """Return the version's whole public state."""
+    return VersionChanged(
+        version_id=VersionId(version.id),
+        model_id=ModelId(model.id),
+        model_name=model.name,
+        version=version.version,
+        number=version.number,
+        checkpoint_id=CheckpointId(checkpoint.id),
+        name=version.name,
+        comment=version.comment,
+        notes=version.notes,
+        tags=tuple(version.tags),
+        metadata=dict(version.metadata),
+        signature=dict(version.signature) if version.signature is not None else None,
+        stage=version.staged.stage,
+        pending=version.staged.pending,
+        stages=version.staged.stages,
+        lineage=version.lineage,
+        files=checkpoint.files,
+        size_bytes=checkpoint.size_bytes,
+        created_at=version.created_at,
+        by=version.by,
+        deleted_at=version.deleted_at,
+        deleted_reason=version.deleted_reason,
+        changed_by=version.changed_by,
         operation_id=operation,
     )
 

@@ -1,7 +1,10 @@
 """What may be called how: metrics, models, files of a manifest. Each refusal has a stable code and a reason."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from shared.messages.models import Stage
 
 METRIC_NAME_BYTES = 256
 METRICS_PER_REPORT = 1_000
@@ -9,6 +12,9 @@ SERIES_PER_RUN = 10_000
 MODEL_NAME_CHARACTERS = 128
 PATH_BYTES = 1024
 FILES_PER_MANIFEST = 1_000
+TAGS_KEPT = 32
+TAG_CHARACTERS = 64
+APPROVALS_AT_MOST = 10
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -95,6 +101,30 @@ def refuse_alias(alias: str) -> Refusal | None:
             "alias_characters",
             f"The alias {alias[:64]!r} must be letters, digits, '.', '_' or '-', not only digits, and not 'latest'.",
         )
+    return None
+
+
+def refuse_tags(tags: Sequence[str]) -> Refusal | None:
+    """Return why these tags are not taken; None when they are."""
+    if len(tags) > TAGS_KEPT:
+        return Refusal("tags_too_many", f"There are {len(tags)} tags; at most {TAGS_KEPT} are kept.")
+    for tag in tags:
+        if not tag.strip() or len(tag) > TAG_CHARACTERS or _CONTROL.search(tag) or not _is_text(tag):
+            return Refusal(
+                "tag_characters",
+                f"The tag {tag[:TAG_CHARACTERS]!r} must have 1 to {TAG_CHARACTERS} characters that can be shown.",
+            )
+    return None
+
+
+def refuse_approvals(approvals: Mapping[Stage, int]) -> Refusal | None:
+    """Return why so many approvals cannot be asked for; None when they can."""
+    for stage, count in approvals.items():
+        if not 0 <= count <= APPROVALS_AT_MOST:
+            return Refusal(
+                "approvals_range",
+                f"The approvals for '{stage}' are a number from 0 to {APPROVALS_AT_MOST}, not {count}.",
+            )
     return None
 
 

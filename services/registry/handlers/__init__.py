@@ -1,6 +1,7 @@
 """What the registry does at each message of its neighbours. `EVENTS` and `COMMANDS` are given to its consumers."""
 
-from services.registry.handlers.models import on_create_model, on_create_version
+from services.registry.handlers.answering import each
+from services.registry.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.handlers.trials import (
     on_experiment_changed,
     on_run_ended,
@@ -10,10 +11,27 @@ from services.registry.handlers.trials import (
     on_trial_changed,
     on_trial_wanted,
 )
+from services.registry.handlers.versions import (
+    create_version,
+    decide_stage,
+    delete_version,
+    edit_version,
+    set_stage,
+)
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
-from shared.messages.models import CreateModel, CreateVersion
+from shared.messages.models import (
+    CreateModel,
+    CreateVersion,
+    DecideStage,
+    DeleteModel,
+    DeleteVersion,
+    EditModel,
+    EditVersion,
+    SetAlias,
+    SetStage,
+)
 from shared.messages.runs import RunEnded, RunGranted, RunResized
 
 EVENTS: Handlers = {
@@ -26,8 +44,15 @@ EVENTS: Handlers = {
     ExperimentChanged: on_experiment_changed,
 }
 COMMANDS: Handlers = {
-    CreateModel: on_create_model,
-    CreateVersion: on_create_version,
+    CreateModel: each(create_model),
+    EditModel: each(edit_model),
+    SetAlias: each(set_alias),
+    DeleteModel: each(delete_model),
+    CreateVersion: each(create_version),
+    EditVersion: each(edit_version),
+    SetStage: each(set_stage),
+    DecideStage: each(decide_stage),
+    DeleteVersion: each(delete_version),
     **republishing("registry"),
 }
 

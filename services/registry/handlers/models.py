@@ -1,131 +1,107 @@
-"""Commands on models. What is refused is said by `operation.refused`, so that the caller's wait ends."""
+"""Commands on models. Neighbour: `versions`, commands on theirs."""
 
 from services.registry import events
-from services.registry.core.checkpoint import State
-from services.registry.core.names import model_key, refuse_model_name
-from services.registry.store import checkpoints, models
-from services.registry.store.checkpoints import Checkpoint
+from services.registry.core.names import (
+    model_key,
+    refuse_alias,
+    refuse_approvals,
+    refuse_model_name,
+    refuse_tags,
+)
+from services.registry.core.stage import refuse_deletion
+from services.registry.handlers.answering import check, check_version
+from services.registry.handlers.versions import remove
+from services.registry.store import models
 from services.registry.store.models import Model
 from shared.bus import Delivery, Unit
-from shared.errors import Conflict, MusterError, NotFound, Rejected
-from shared.ids import CheckpointId, ModelId, VersionId
+from shared.errors import Conflict, NotFound
+from shared.ids import ModelId
 from shared.messages.base import Command
-from shared.messages.experiments import OperationRefused
-from shared.messages.models import CreateModel, CreateVersion, Lineage, VersionChanged
+from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
 
 
-async def on_create_model(unit: Unit, batch: list[Delivery[CreateModel]]) -> None:
-    """Create models under names that their tenant does not have yet."""
-    for delivery in batch:
-        try:
-            await _create_model(unit, delivery)
-        except (Rejected, Conflict) as error:
-            _refuse(unit, delivery, error)
-
-
-async def on_create_version(unit: Unit, batch: list[Delivery[CreateVersion]]) -> None:
-    """Give models versions of saved checkpoints."""
-    for delivery in batch:
-        try:
-            await _create_version(unit, delivery)
-        except (Rejected, Conflict) as error:
-            _refuse(unit, delivery, error)
-
-
-async def _create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
+async def create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
+    """Create a model under a name that its workspace does not have yet."""
     message = delivery.message
-    if refusal := refuse_model_name(message.name):
-        raise Rejected(refusal.code, refusal.reason, place="name")
+    check(refuse_model_name(message.name), "name")
+    check(refuse_tags(message.tags), "tags")
+    check(refuse_approvals(message.approvals), "approvals")
     made = await models.insert_model(
         unit.connection,
         {
             "id": message.model_id,
             "tenant": delivery.envelope.tenant,
-            "name": message.name,
             "key": model_key(message.name),
-            "description": message.description,
-            "metadata": message.metadata,
-            "by": message.by,
+            "tags": list(message.tags),
             "created_at": unit.now,
+            **message.model_dump(include={"name", "workspace", "description", "notes", "metadata", "by"}),
+            "approvals": message.approvals,
         },
     )
     if made is None:
         raise Conflict(
-            "model_exists", f"a model called '{message.name}' exists already (case does not count)"
+            "model_exists",
+            f"the workspace '{message.workspace}' has a model called '{message.name}' already (case does not count)",
         )
     unit.emit(events.model_event(made, message.operation_id), cause=delivery)
 
 
-async def _create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
+async def edit_model(unit: Unit, delivery: Delivery[EditModel]) -> None:
+    """Change what people wrote about a model, or who must agree to a stage."""
     message = delivery.message
-    model = await models.load_model(unit.connection, message.model_id, lock=True)
-    if model is None:
-        raise NotFound(f"model {message.model_id}")
-    if message.expected_version is not None and message.expected_version != model.version:
-        raise Conflict(
-            "version_conflict", f"model '{model.name}' has changed meanwhile; look at it and ask again"
-        )
-    # Locked: collection may be about to delete it.
-    checkpoint = await checkpoints.load_checkpoint(unit.connection, message.checkpoint_id, lock=True)
-    if checkpoint is None:
-        raise NotFound(f"checkpoint {message.checkpoint_id}")
-    if checkpoint.state is not State.saved:
-        raise Conflict(
-            "checkpoint_not_saved",
-            f"checkpoint {checkpoint.id} is {events.PUBLIC[checkpoint.state]}, not saved",
-        )
-    lineage = await models.trace_lineage(unit.connection, checkpoint)
-    changed = await models.add_version(
+    check(refuse_tags(message.tags or ()), "tags")
+    check(refuse_approvals(message.approvals or {}), "approvals")
+    model = await _locked(unit, message.model_id, message)
+    changes = message.model_dump(
+        include={"description", "notes", "tags", "metadata", "approvals"}, exclude_none=True
+    )
+    if "tags" in changes:
+        changes["tags"] = list(changes["tags"])
+    changed = await models.save_model(unit.connection, model, **changes, changed_by=message.by)
+    unit.emit(events.model_event(changed, message.operation_id), cause=delivery)
+
+
+async def set_alias(unit: Unit, delivery: Delivery[SetAlias]) -> None:
+    """Let an alias name a version, or none."""
+    message = delivery.message
+    check(refuse_alias(message.alias), "alias")
+    model = await _locked(unit, message.model_id, message)
+    if message.number is None:
+        if message.alias not in model.aliases:
+            raise NotFound(f"alias {message.alias} of model {model.name}")
+        aliases = {alias: number for alias, number in model.aliases.items() if alias != message.alias}
+    else:
+        found = await models.find_version(unit.connection, model=model.id, number=message.number)
+        if found is None:
+            raise NotFound(f"version {message.number} of model {model.name}")
+        aliases = {**model.aliases, message.alias: message.number}
+    changed = await models.save_model(unit.connection, model, aliases=aliases, changed_by=message.by)
+    unit.emit(events.model_event(changed, message.operation_id), cause=delivery)
+
+
+async def delete_model(unit: Unit, delivery: Delivery[DeleteModel]) -> None:
+    """Delete a model with all its versions, unless one is in use; its name is free again."""
+    message = delivery.message
+    model = await _locked(unit, message.model_id, message)
+    versions = await models.load_versions(unit.connection, model.id)
+    for version in versions:
+        if refusal := refuse_deletion(version.staged.stage, model.aliases_of(version.number)):
+            raise Conflict(refusal.code, f"version {version.number}: {refusal.reason}")
+    for version in versions:
+        await remove(unit, delivery, model, version, message.reason, message.by)
+    gone = await models.save_model(
         unit.connection,
         model,
-        {
-            "id": message.version_id,
-            "tenant": delivery.envelope.tenant,
-            "checkpoint": checkpoint.id,
-            "name": message.name,
-            "comment": message.comment,
-            "metadata": message.metadata,
-            "by": message.by,
-            "lineage": lineage.model_dump(mode="json"),
-            "created_at": unit.now,
-        },
+        deleted_at=unit.now,
+        deleted_reason=message.reason,
+        changed_by=message.by,
     )
-    unit.emit(
-        _version_event(unit, message, changed, checkpoint, lineage),
-        events.model_event(changed),
-        cause=delivery,
-    )
+    unit.emit(events.model_event(gone, message.operation_id), cause=delivery)
 
 
-def _version_event(
-    unit: Unit, message: CreateVersion, model: Model, checkpoint: Checkpoint, lineage: Lineage
-) -> VersionChanged:
-    return VersionChanged(
-        version_id=VersionId(message.version_id),
-        model_id=ModelId(model.id),
-        model_name=model.name,
-        version=1,
-        number=model.versions,
-        checkpoint_id=CheckpointId(checkpoint.id),
-        name=message.name,
-        comment=message.comment,
-        metadata=message.metadata,
-        lineage=lineage,
-        files=checkpoint.files,
-        size_bytes=checkpoint.size_bytes,
-        created_at=unit.now,
-        by=message.by,
-        operation_id=message.operation_id,
-    )
-
-
-def _refuse(
-    unit: Unit, delivery: Delivery[CreateModel] | Delivery[CreateVersion], error: MusterError
-) -> None:
-    command: Command = delivery.message
-    unit.emit(
-        OperationRefused(
-            operation_id=command.operation_id, code=error.code, message=error.message, hint=error.hint
-        ),
-        cause=delivery,
-    )
+async def _locked(unit: Unit, id: ModelId, command: Command) -> Model:
+    model = await models.lock_model(unit.connection, id)
+    if model is None:
+        raise NotFound(f"model {id}")
+    check_version(command, model.version, f"model '{model.name}'")
+    return model

@@ -9,6 +9,7 @@ from pydantic import JsonValue, ValidationError
 from muster.config.sections import CheckpointStorage
 from services.registry import fences
 from services.registry.core.checkpoint import Trigger
+from services.registry.core.datasets import find_datasets
 from services.registry.core.fencing import Ending
 from services.registry.store import trials
 from shared.bus import Delivery, Unit
@@ -21,16 +22,19 @@ Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-    """Keep how many checkpoints the experiment wants to keep."""
+    """Keep how many checkpoints the experiment wants to keep, and what it is called and trains on."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.experiment_id: {
             "id": delivery.message.experiment_id,
             "tenant": delivery.envelope.tenant,
+            "number": delivery.message.number,
+            "name": delivery.message.name,
+            "datasets": [one.model_dump() for one in find_datasets(delivery.message.config.get("data"))],
             **_policy(delivery.message.config),
         }
         for delivery in batch
     }
-    await trials.save_policy(unit.connection, _by_id(rows.values()))
+    await trials.save_submissions(unit.connection, _by_id(rows.values()))
 
 
 async def on_experiment_changed(unit: Unit, batch: list[Delivery[ExperimentChanged]]) -> None:
@@ -76,6 +80,7 @@ async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> N
             "tenant": delivery.envelope.tenant,
             "experiment": delivery.message.experiment_id,
             "changed_version": delivery.message.version,
+            "number": delivery.message.number,
             "is_final": delivery.message.final,
             "final_at": unit.now if delivery.message.final else None,
         }

@@ -6,7 +6,7 @@ from uuid import UUID
 from services.registry import events
 from services.registry.core.checkpoint import State
 from services.registry.links import Links
-from services.registry.store import checkpoints, models
+from services.registry.store import checkpoints, lineage
 from services.registry.store.checkpoints import Checkpoint, File
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
@@ -51,7 +51,7 @@ class CheckpointQueries:
                 )
             page = found[:limit]
             files = await checkpoints.load_files(unit.connection, [one.id for one in page])
-            metrics = await models.load_metrics(unit.connection, page)
+            metrics = await lineage.load_metrics(unit.connection, page)
         following = f"{page[-1].created_at.isoformat()}|{page[-1].id}" if len(found) > limit else None
         return CheckpointPage(
             checkpoints=tuple(_view(one, files[one.id], metrics.get(one.id, {})) for one in page),

@@ -1,10 +1,19 @@
-"""Where models come from."""
+"""Where models come from, and what came of things."""
 
-from services.registry.store import models
+from collections.abc import Mapping
+from uuid import UUID
+
+from services.registry.store import graph, lineage
+from services.registry.store.graph import Step
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
+from shared.driver import Driver
 from shared.errors import NotFound
-from shared.messages.models import GetLineage, Lineage
+from shared.messages.lineage import Edge, GetLineage, GetLineageGraph, Lineage, LineageGraph, Node, NodeKind
+
+NODES_PER_ANSWER = 500
+
+Place = tuple[NodeKind, str]
 
 
 class LineageQueries:
@@ -15,12 +24,91 @@ class LineageQueries:
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {GetLineage: self.on_lineage}
+        return {GetLineage: self.on_lineage, GetLineageGraph: self.on_graph}
 
     async def on_lineage(self, ask: Ask, query: GetLineage) -> Lineage:
         """Where a model version comes from."""
         async with self._units.tenant(ask.tenant) as unit:
-            found = await models.load_lineage(unit.connection, query.version_id)
+            found = await lineage.load_lineage(unit.connection, query.version_id)
         if found is None:
             raise NotFound(f"version {query.version_id}")
         return found
+
+    async def on_graph(self, ask: Ask, query: GetLineageGraph) -> LineageGraph:
+        """All that a thing came from, and what came of it; the nearest where that is more than an answer holds."""
+        start = query.kind, query.id
+        async with self._units.tenant(ask.tenant) as unit:
+            walk = _Walk(Driver.of(unit.connection), start)
+            if not _may_be(start) or not await graph.load_nodes(walk.driver, query.kind, [query.id]):
+                raise NotFound(f"{query.kind} {query.id}")
+            await walk.follow(graph.UP)
+            await walk.follow(graph.DOWN)
+            nodes = await walk.nodes()
+        if query.kind in ("dataset", "code") and len(nodes) == 1:
+            raise NotFound(f"{query.kind} {query.id}")
+        return LineageGraph(
+            start=node_id(start), nodes=nodes, edges=tuple(walk.edges), truncated=walk.truncated
+        )
+
+
+class _Walk:
+    """Goes through the graph level by level, so that what is nearest is there when the answer is full."""
+
+    def __init__(self, driver: Driver, start: Place) -> None:
+        self.driver = driver
+        self.edges: dict[Edge, None] = {}
+        self.truncated = False
+        self._start = start
+        self._seen: dict[Place, None] = {start: None}
+
+    async def follow(self, ways: Mapping[NodeKind, tuple[Step, ...]]) -> None:
+        """Take every step of `ways` from the start, and from what they lead to."""
+        level = [self._start]
+        while level:
+            reached: dict[Place, None] = {}
+            for kind in sorted({kind for kind, _ in level}):
+                ids = [one for here, one in level if here == kind]
+                for step in ways.get(kind, ()):
+                    reached |= dict.fromkeys(await self._step(kind, ids, step, down=ways is graph.DOWN))
+            level = list(reached)
+
+    async def _step(self, kind: NodeKind, ids: list[str], step: Step, *, down: bool) -> list[Place]:
+        found = await step.look(self.driver, ids, NODES_PER_ANSWER + 1)
+        fresh: list[Place] = []
+        for here, there in found:
+            place = step.to, there
+            if place not in self._seen:
+                if len(self._seen) >= NODES_PER_ANSWER:
+                    self.truncated = True
+                    continue
+                self._seen[place] = None
+                fresh.append(place)
+            ends = node_id((kind, here)), node_id(place)
+            source, target = ends if down else ends[::-1]
+            self.edges[Edge(source=source, target=target, kind=step.edge)] = None
+        return fresh
+
+    async def nodes(self) -> tuple[Node, ...]:
+        """Return what was met, the start first."""
+        named: dict[str, Node] = {}
+        for kind in sorted({kind for kind, _ in self._seen}):
+            ids = [one for here, one in self._seen if here == kind]
+            for node in await graph.load_nodes(self.driver, kind, ids):
+                named[node_id((kind, node.id))] = node.model_copy(update={"id": node_id((kind, node.id))})
+        return tuple(named[node_id(place)] for place in self._seen if node_id(place) in named)
+
+
+def node_id(place: Place) -> str:
+    """Return `kind:id`."""
+    return ":".join(place)
+
+
+def _may_be(place: Place) -> bool:
+    """Whether the id is one of its kind in form."""
+    kind, name = place
+    if kind in ("dataset", "code"):
+        return bool(name)
+    try:
+        return bool(UUID(name))
+    except ValueError:
+        return False

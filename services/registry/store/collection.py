@@ -110,6 +110,13 @@ async def save_collected(connection: AsyncConnection, experiment: UUID, now: dat
     )
 
 
+async def save_uncollected(connection: AsyncConnection, experiment: UUID) -> None:
+    """Have the experiment looked at again: something that held a checkpoint of it is gone."""
+    await connection.execute(
+        update(experiments).where(experiments.c.id == experiment).values(collected_at=None)
+    )
+
+
 async def save_settled(connection: AsyncConnection, run: UUID) -> None:
     """Remember that nothing of the run is awaited any more."""
     await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))

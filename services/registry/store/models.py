@@ -1,4 +1,4 @@
-"""Models, their versions, and where these come from."""
+"""Models and their versions as rows. A deleted one stays as a row that nobody finds by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select, update
+from sqlalchemy import Table, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.tables import models, trials, validations, versions
-from services.registry.store.values import decode_values
-from shared.ids import CheckpointId, ExperimentId, RunId, TrialId
-from shared.messages.models import Lineage
+from services.registry.core.stage import Staged
+from services.registry.store.tables import models, versions
+from shared.messages.lineage import Lineage
+from shared.messages.models import PendingStage, Stage, StageChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,92 +22,143 @@ class Model:
 
     id: UUID
     tenant: UUID
+    workspace: str
     name: str
     key: str
     description: str
+    notes: str
+    tags: list[str]
     metadata: Mapping[str, Any]
+    approvals: Mapping[Stage, int]
+    aliases: Mapping[str, int]
     by: str
+    changed_by: str | None
     version: int
     versions: int
     created_at: datetime
+    deleted_at: datetime | None
+    deleted_reason: str | None
+
+    def aliases_of(self, number: int) -> list[str]:
+        """Return what names this version."""
+        return [alias for alias, named in self.aliases.items() if named == number]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version's row."""
+
+    id: UUID
+    tenant: UUID
+    model: UUID
+    version: int
+    number: int
+    checkpoint: UUID
+    name: str
+    comment: str
+    notes: str
+    tags: list[str]
+    metadata: Mapping[str, Any]
+    signature: Mapping[str, Any] | None
+    staged: Staged
+    by: str
+    changed_by: str | None
+    lineage: Lineage
+    created_at: datetime
+    deleted_at: datetime | None
+    deleted_reason: str | None
 
 
 async def insert_model(connection: AsyncConnection, row: Mapping[str, object]) -> Model | None:
-    """Create the model; None when the tenant has one of that name."""
+    """Create the model; None when its workspace has one of that name."""
     made = await connection.execute(
-        insert(models).values(version=1, versions=0, **row).on_conflict_do_nothing().returning(models)
+        insert(models)
+        .values(version=1, versions=0, aliases={}, **row)
+        .on_conflict_do_nothing()
+        .returning(models)
     )
     found = made.first()
     return Model(**found._mapping) if found else None
 
 
-async def load_model(connection: AsyncConnection, model: UUID, *, lock: bool = False) -> Model | None:
-    """Return the model, its row locked when asked; None when the tenant has none of that id."""
-    query = select(models).where(models.c.id == model)
-    row = (await connection.execute(query.with_for_update() if lock else query)).first()
+async def lock_model(connection: AsyncConnection, model: UUID) -> Model | None:
+    """Return the model with its row locked; None when the tenant has none of that id, or no longer."""
+    query = select(models).where(models.c.id == model, models.c.deleted_at.is_(None))
+    row = (await connection.execute(query.with_for_update())).first()
     return Model(**row._mapping) if row else None
 
 
-async def add_version(connection: AsyncConnection, model: Model, row: Mapping[str, object]) -> Model:
-    """Give the locked model one more version, numbered behind its last."""
-    number = model.versions + 1
-    await connection.execute(insert(versions).values(model=model.id, number=number, **row))
-    changed = await connection.execute(
-        update(models)
-        .where(models.c.id == model.id)
-        .values(versions=number, version=model.version + 1)
-        .returning(models)
+async def save_model(connection: AsyncConnection, model: Model, **changes: object) -> Model:
+    """Change the locked model."""
+    return Model(**await _save(connection, models, model.id, model.version, changes))
+
+
+async def insert_version(connection: AsyncConnection, row: Mapping[str, object]) -> Version:
+    """Create a version."""
+    made = await connection.execute(
+        insert(versions).values(version=1, stage="none", stages=[], **row).returning(versions)
     )
-    return Model(**changed.one()._mapping)
+    return _version(dict(made.one()._mapping))
 
 
-async def load_lineage(connection: AsyncConnection, version: UUID) -> Lineage | None:
-    """Return where a version comes from, as it was written when the version was made."""
-    stored = await connection.scalar(select(versions.c.lineage).where(versions.c.id == version))
-    return Lineage.model_validate(stored) if stored is not None else None
+async def find_version(
+    connection: AsyncConnection, *, id: UUID | None = None, model: UUID | None = None, number: int = 0
+) -> Version | None:
+    """Return a version by its id, or by model and number; None when there is none, or no longer. Changing one takes its model's lock first."""
+    query = select(versions).where(versions.c.deleted_at.is_(None))
+    wanted = versions.c.id == id if id else (versions.c.model == model) & (versions.c.number == number)
+    row = (await connection.execute(query.where(wanted))).first()
+    return _version(dict(row._mapping)) if row else None
 
 
-async def trace_lineage(connection: AsyncConnection, checkpoint: Checkpoint) -> Lineage:
-    """Gather where a checkpoint comes from: its trial's making, and the metrics at its step."""
-    trial = (
-        await connection.execute(
-            select(trials.c.code_hash, trials.c.hyperparameters).where(trials.c.id == checkpoint.trial)
-        )
-    ).first()
-    metrics = await load_metrics(connection, [checkpoint])
-    return Lineage(
-        experiment_id=ExperimentId(checkpoint.experiment),
-        trial_id=TrialId(checkpoint.trial),
-        run_id=RunId(checkpoint.run),
-        checkpoint_id=CheckpointId(checkpoint.id),
-        step=checkpoint.step,
-        code_hash=trial.code_hash if trial else None,
-        hyperparameters=trial.hyperparameters if trial else {},
-        metrics=metrics.get(checkpoint.id, {}),
-    )
-
-
-async def load_metrics(connection: AsyncConnection, wanted: list[Checkpoint]) -> dict[UUID, dict[str, float]]:
-    """Return the validation at each checkpoint's step: its own run's, else the trial's latest there."""
-    if not wanted:
-        return {}
+async def load_versions(connection: AsyncConnection, model: UUID) -> list[Version]:
+    """Return a model's versions, oldest first."""
     rows = await connection.execute(
-        select(validations.c.trial, validations.c.step, validations.c.run, validations.c["values"])
-        .where(validations.c.trial.in_({one.trial for one in wanted}))
-        .where(validations.c.step.in_({one.step for one in wanted}))
-        .order_by(validations.c.stored_at, validations.c.number)
+        select(versions)
+        .where(versions.c.model == model, versions.c.deleted_at.is_(None))
+        .order_by(versions.c.number)
     )
-    by_run: dict[tuple[UUID, int], dict[str, float]] = {}
-    by_trial: dict[tuple[UUID, int], dict[str, float]] = {}
-    for row in rows:
-        by_run[row.run, row.step] = by_trial[row.trial, row.step] = decode_values(row[3])
-    found = {one.id: by_run.get((one.run, one.step)) or by_trial.get((one.trial, one.step)) for one in wanted}
-    return {checkpoint: metrics for checkpoint, metrics in found.items() if metrics}
+    return [_version(dict(row._mapping)) for row in rows]
+
+
+async def save_version(connection: AsyncConnection, version: Version, **changes: object) -> Version:
+    """Change a version of the locked model."""
+    return _version(await _save(connection, versions, version.id, version.version, changes))
+
+
+def staged_columns(staged: Staged) -> dict[str, object]:
+    """Return how a version's stage is stored."""
+    return {
+        "stage": staged.stage,
+        "pending": staged.pending.model_dump(mode="json") if staged.pending else None,
+        "stages": [one.model_dump(mode="json") for one in staged.stages],
+    }
 
 
 async def load_registered(connection: AsyncConnection, wanted: list[UUID]) -> frozenset[UUID]:
     """Return those of the checkpoints that a version refers to."""
     rows = await connection.scalars(
-        select(versions.c.checkpoint).where(versions.c.checkpoint.in_(wanted)).distinct()
+        select(versions.c.checkpoint)
+        .where(versions.c.checkpoint.in_(wanted), versions.c.deleted_at.is_(None))
+        .distinct()
     )
     return frozenset(rows)
+
+
+async def _save(
+    connection: AsyncConnection, table: Table, id: UUID, version: int, changes: Mapping[str, object]
+) -> dict[str, Any]:
+    changed = await connection.execute(
+        update(table).where(table.c.id == id).values(version=version + 1, **changes).returning(table)
+    )
+    return dict(changed.one()._mapping)
+
+
+def _version(row: dict[str, Any]) -> Version:
+    pending = row.pop("pending")
+    staged = Staged(
+        row.pop("stage"),
+        PendingStage.model_validate(pending) if pending else None,
+        tuple(StageChange.model_validate(one) for one in row.pop("stages")),
+    )
+    return Version(**row | {"staged": staged, "lineage": Lineage.model_validate(row["lineage"])})

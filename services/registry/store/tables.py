@@ -30,6 +30,9 @@ experiments = Table(
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
     Column("collected_at", _INSTANT),
+    Column("number", Integer),
+    Column("name", Text),
+    Column("datasets", JSONB),
 )
 
 trials = Table(
@@ -49,6 +52,7 @@ trials = Table(
     Column("upload_timeout_s", Float),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
+    Column("number", Integer),
 )
 
 runs = Table(
@@ -184,14 +188,22 @@ models = Table(
     METADATA,
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
+    Column("workspace", Text),
     Column("name", Text),
     Column("key", Text),
     Column("description", Text),
+    Column("notes", Text),
+    Column("tags", ARRAY(Text)),
     Column("metadata", JSONB),
+    Column("approvals", JSONB),
+    Column("aliases", JSONB),
     Column("by", Text),
+    Column("changed_by", Text),
     Column("version", BigInteger),
     Column("versions", Integer),
     Column("created_at", _INSTANT),
+    Column("deleted_at", _INSTANT),
+    Column("deleted_reason", Text),
 )
 
 versions = Table(
@@ -200,12 +212,35 @@ versions = Table(
     Column("id", Uuid, primary_key=True),
     Column("tenant", Uuid),
     Column("model", Uuid),
+    Column("version", BigInteger),
     Column("number", Integer),
     Column("checkpoint", Uuid),
     Column("name", Text),
     Column("comment", Text),
+    Column("notes", Text),
+    Column("tags", ARRAY(Text)),
     Column("metadata", JSONB),
+    Column("signature", JSONB(none_as_null=True)),
+    Column("stage", Text),
+    Column("pending", JSONB(none_as_null=True)),
+    Column("stages", JSONB),
     Column("by", Text),
+    Column("changed_by", Text),
     Column("lineage", JSONB),
     Column("created_at", _INSTANT),
+    Column("deleted_at", _INSTANT),
+    Column("deleted_reason", Text),
+)
+
+consumers = Table(
+    "consumers",
+    METADATA,
+    Column("id", Uuid, primary_key=True),
+    Column("tenant", Uuid),
+    Column("version", Uuid),
+    Column("kind", Text),
+    Column("reference", Text),
+    Column("by", Text),
+    Column("metadata", JSONB),
+    Column("at", _INSTANT),
 )

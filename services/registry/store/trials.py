@@ -39,9 +39,9 @@ class StoredRun:
         return Attempt(self.number, self.resumed_from)
 
 
-async def save_policy(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep each experiment's collection policy; the first submission stands."""
-    await connection.execute(_SAVE_POLICY, list(rows))
+async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
+    """Keep each experiment's name, datasets and collection policy."""
+    await connection.execute(_SAVE_SUBMISSIONS, list(rows))
 
 
 async def save_experiment_end(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
@@ -175,14 +175,16 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
     )
 
 
-_SAVE_POLICY = _upsert(experiments, "save_experiment_best save_trial_best save_trial_latest")
+_SAVE_SUBMISSIONS = _upsert(
+    experiments, "number name datasets save_experiment_best save_trial_best save_trial_latest"
+)
 _SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(
     trials,
     "wanted_version hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
     "wanted_version",
 )
-_SAVE_CHANGED = _upsert(trials, "changed_version is_final final_at", "changed_version")
+_SAVE_CHANGED = _upsert(trials, "changed_version number is_final final_at", "changed_version")
 _RAISE_TOKEN = """
 INSERT INTO registry.trials AS known (id, tenant, experiment, newest_token, code_hash, start_checkpoint)
 VALUES ($1, $2, $3, $4, $5, $6)
