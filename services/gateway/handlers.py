@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from services.gateway.feed import Feed
-from services.gateway.store import events, projections, registry
+from services.gateway.store import events, models, projections, registry
 from services.gateway.store.events import NewEvent
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
@@ -95,7 +95,7 @@ class Projections:
         told = [
             _event("model", "changed", message.model_id, None, message)
             for message in _messages(batch)
-            if await registry.apply_model(unit.connection, tenant, message)
+            if await models.apply_model(unit.connection, tenant, message)
         ]
         await self._tell(unit, tenant, told)
 
@@ -105,7 +105,7 @@ class Projections:
         told = [
             _event("version", "changed", message.version_id, message.lineage.experiment_id, message)
             for message in _messages(batch)
-            if await registry.apply_version(unit.connection, tenant, message)
+            if await models.apply_version(unit.connection, tenant, message)
         ]
         await self._tell(unit, tenant, told)
 

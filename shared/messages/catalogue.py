@@ -101,6 +101,7 @@ ALL: tuple[type[Message], ...] = (
     models.SetStage,
     models.DecideStage,
     models.DeleteVersion,
+    models.RecordConsumer,
     models.ModelChanged,
     models.VersionChanged,
     lineage.GetLineage,

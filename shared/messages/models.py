@@ -56,14 +56,15 @@ class CreateModel(Command, owner="registry", verb="create_model"):
 
 
 class EditModel(Command, owner="registry", verb="edit_model"):
-    """What is None stays. `approvals`: how many people besides who asks must agree before a version comes to a stage."""
+    """What is None stays. `approvals`, of the stages that it names: how many people besides who asks must agree before a version comes there."""
 
     model_id: ModelId
     description: str | None = None
     notes: str | None = None
-    tags: tuple[str, ...] | None = None
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
     metadata: dict[str, JsonValue] | None = None
-    approvals: dict[Stage, int] | None = None
+    approvals: dict[Stage, int] = Field(default_factory=dict)
     by: str
 
 
@@ -101,7 +102,8 @@ class EditVersion(Command, owner="registry", verb="edit_version"):
     version_id: VersionId
     comment: str | None = None
     notes: str | None = None
-    tags: tuple[str, ...] | None = None
+    add_tags: tuple[str, ...] = ()
+    remove_tags: tuple[str, ...] = ()
     by: str
 
 
@@ -126,6 +128,17 @@ class DecideStage(Command, owner="registry", verb="decide_stage"):
 class DeleteVersion(Command, owner="registry", verb="delete_version"):
     version_id: VersionId
     reason: str
+    by: str
+
+
+class RecordConsumer(Command, owner="registry", verb="record_consumer"):
+    """Something used the version: `kind` is its word (inference, evaluation), `reference` its own id there; the second of both is the same."""
+
+    consumer_id: UUID
+    version_id: VersionId
+    kind: str
+    reference: str
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     by: str
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -463,6 +464,44 @@ class Replay(Resource):
     difference: ReplayDifference | None = None
 
 
+class LineageKind(StrEnum):
+    """What stands in the graph."""
+
+    DATASET = "dataset"
+    CODE = "code"
+    EXPERIMENT = "experiment"
+    TRIAL = "trial"
+    CHECKPOINT = "checkpoint"
+    VERSION = "version"
+    CONSUMER = "consumer"
+
+
+class LineageNode(Resource):
+    """One thing of the graph."""
+
+    id: str = Field(description="`kind:id`.")
+    kind: LineageKind
+    name: str = Field(description="What people call it.")
+    facts: JsonObject = {}
+
+
+class LineageEdge(Resource):
+    """`source` came first and had a part in `target`."""
+
+    source: str
+    target: str
+    kind: str = Field(description="used, ran, searched, saved, started, registered or consumed.")
+
+
+class LineageGraph(Resource):
+    """What a thing came from, and what came of it; nodes with the start first."""
+
+    start: str
+    nodes: list[LineageNode]
+    edges: list[LineageEdge]
+    truncated: bool = Field(default=False, description="There is more than an answer holds.")
+
+
 class LogLine(Resource):
     """One line that a rank wrote."""
 
@@ -492,13 +531,29 @@ class LogStream(StrEnum):
     PLATFORM = "platform"
 
 
+class ModelStage(StrEnum):
+    """How far a version has come; nothing goes into production that was not in staging."""
+
+    NONE = "none"
+    CANDIDATE = "candidate"
+    STAGING = "staging"
+    PRODUCTION = "production"
+    ARCHIVED = "archived"
+
+
 class Model(Resource):
     """A named line of versions."""
 
     id: UUID
     name: str
+    workspace: str
     description: str = ""
+    notes: str = ""
+    tags: list[str] = []
     metadata: JsonObject = {}
+    approvals: dict[str, int] = Field(
+        default={}, description="How many people must agree before a version comes to a stage."
+    )
     versions: int = Field(
         default=0,
         description="How many versions were made; the newest has this number.",
@@ -506,6 +561,7 @@ class Model(Resource):
     aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
     owner: str
     created_at: datetime
+    changed_by: str | None = None
     version: int = Field(description="Rises with every change of this entry.")
 
 
@@ -513,45 +569,6 @@ class ModelPage(Resource):
     """A page of models by name."""
 
     items: list[Model]
-    next_cursor: str | None = None
-
-
-class ModelLineage(Resource):
-    """Where a version comes from."""
-
-    experiment: UUID
-    trial: UUID
-    run: UUID
-    checkpoint: UUID
-    step: int
-    code_sha256: str | None = None
-    hyperparameters: JsonObject
-    metrics: dict[str, float]
-
-
-class ModelVersion(Resource):
-    """A checkpoint that was promoted, with where it comes from."""
-
-    id: UUID
-    model: UUID
-    model_name: str
-    number: int
-    name: str = ""
-    comment: str = ""
-    metadata: JsonObject = {}
-    checkpoint: UUID
-    lineage: ModelLineage
-    files: int
-    size_bytes: int
-    owner: str
-    created_at: datetime
-    version: int
-
-
-class ModelVersionPage(Resource):
-    """A page of versions, newest first."""
-
-    items: list[ModelVersion]
     next_cursor: str | None = None
 
 
@@ -996,3 +1013,122 @@ class Usage(Resource):
     by: list[UsageKey]
     items: list[UsageRow]
     slot_seconds: float = Field(description="All of them together.")
+
+
+class Tensor(Resource):
+    """One input or output of a model."""
+
+    name: Annotated[str, Field(max_length=200)]
+    dtype: Annotated[str, Field(max_length=50, description="As numpy says it: float32, int64, str.")]
+    shape: Annotated[
+        list[Annotated[int, Field(ge=-1)]], Field(max_length=16, description="-1: any size.")
+    ] = []
+
+
+class Signature(Resource):
+    """What a model takes and gives."""
+
+    inputs: Annotated[list[Tensor], Field(max_length=100)] = []
+    outputs: Annotated[list[Tensor], Field(max_length=100)] = []
+
+
+class DatasetReference(Resource):
+    """Data as an experiment's config states it under `data:`."""
+
+    name: str
+    version: str | None = None
+    hash: str | None = None
+
+
+class ModelLineage(Resource):
+    """Where a version comes from."""
+
+    experiment: UUID
+    trial: UUID
+    run: UUID
+    checkpoint: UUID
+    step: int
+    code_sha256: str | None = None
+    hyperparameters: JsonObject
+    metrics: dict[str, float]
+    datasets: list[DatasetReference] = []
+    start_checkpoint: UUID | None = None
+
+
+class StageApproval(Resource):
+    """One person's yes."""
+
+    by: str
+    at: datetime
+    reason: str = ""
+
+
+class PendingStage(Resource):
+    """A change of stage that waits for approvals."""
+
+    stage: ModelStage
+    by: str
+    reason: str = ""
+    asked_at: datetime
+    needed: int = Field(description="How many people must agree.")
+    approvals: list[StageApproval] = []
+
+
+class StageChange(Resource):
+    """A stage that a version came to."""
+
+    stage: ModelStage
+    by: str
+    at: datetime
+    reason: str = ""
+    approvals: list[StageApproval] = []
+
+
+class ModelVersion(Resource):
+    """A checkpoint that was promoted, with where it comes from. What it is made of never changes."""
+
+    id: UUID
+    model: UUID
+    model_name: str
+    number: int
+    name: str = ""
+    comment: str = ""
+    notes: str = ""
+    tags: list[str] = []
+    metadata: JsonObject = {}
+    signature: Signature | None = None
+    stage: ModelStage = ModelStage.NONE
+    pending: PendingStage | None = Field(default=None, description="A change of stage that waits.")
+    stages: list[StageChange] = Field(default=[], description="How it came here, oldest first.")
+    checkpoint: UUID
+    lineage: ModelLineage
+    files: int
+    size_bytes: int
+    owner: str
+    created_at: datetime
+    changed_by: str | None = None
+    version: int
+
+
+class ModelVersionPage(Resource):
+    """A page of versions, newest first."""
+
+    items: list[ModelVersion]
+    next_cursor: str | None = None
+
+
+class Difference(Resource):
+    """One thing that is not the same; None where one of the two does not have it."""
+
+    what: str = Field(description="metric, hyperparameter, file, dataset, code, signature, size or step.")
+    name: str
+    base: JsonValue = None
+    other: JsonValue = None
+
+
+class ModelComparison(Resource):
+    """What differs between two versions of a model, by kind and name."""
+
+    base: ModelVersion
+    other: ModelVersion
+    differences: list[Difference]

@@ -1,6 +1,7 @@
 """Registered models and their versions as users see them."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -8,7 +9,10 @@ from pydantic import Field
 
 from services.gateway.api.base import (
     JsonObject,
+    Label,
+    Labels,
     ModelName,
+    Name,
     PageRequest,
     Reference,
     Request,
@@ -16,14 +20,38 @@ from services.gateway.api.base import (
     Text,
 )
 
+Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
+
+
+class ModelStage(StrEnum):
+    """How far a version has come; nothing goes into production that was not in staging."""
+
+    NONE = "none"
+    CANDIDATE = "candidate"
+    STAGING = "staging"
+    PRODUCTION = "production"
+    ARCHIVED = "archived"
+
+
+Approvals = Annotated[
+    dict[ModelStage, Annotated[int, Field(ge=0, le=10)]],
+    Field(description="How many people besides who asks must agree before a version comes to a stage."),
+]
+
 
 class Model(Resource):
     """A named line of versions."""
 
     id: UUID
     name: str
+    workspace: str
     description: str = ""
+    notes: str = ""
+    tags: list[str] = []
     metadata: JsonObject = {}
+    approvals: dict[str, int] = Field(
+        default={}, description="How many people must agree before a version comes to a stage."
+    )
     versions: int = Field(
         default=0,
         description="How many versions were made; the newest has this number.",
@@ -31,6 +59,7 @@ class Model(Resource):
     aliases: dict[str, int] = Field(default={}, description="Names of versions, such as `champion`.")
     owner: str
     created_at: datetime
+    changed_by: str | None = None
     version: int = Field(description="Rises with every change of this entry.")
 
 
@@ -42,82 +71,61 @@ class ModelPage(Resource):
 
 
 class CreateModelRequest(Request):
-    """A new model; its name is unique within the tenant."""
+    """A new model; its name is unique within the workspace."""
 
     name: ModelName
+    workspace: Annotated[Name | None, Field(description="None: `Uncategorized`.")] = None
     description: Text = ""
+    notes: Notes = ""
+    tags: Labels = []
     metadata: JsonObject = {}
+    approvals: Approvals = {}
+
+
+class EditModelRequest(Request):
+    """What is left out stays as it is."""
+
+    model: Reference
+    description: Text | None = None
+    notes: Notes | None = None
+    add_tags: Labels = []
+    remove_tags: Labels = []
+    metadata: JsonObject | None = None
+    approvals: Approvals = {}
+    expected_version: Annotated[int | None, Field(ge=1, description="Refuse when it has changed since.")] = (
+        None
+    )
 
 
 class ModelRequest(Request):
-    """One model by its name or id."""
+    """One model by its id, its name, or `workspace/name` where several workspaces have one of that name."""
 
     model: Reference
 
 
 class ListModelsRequest(PageRequest):
-    """All models of the tenant."""
+    """The models of the tenant."""
 
     name_contains: Annotated[str | None, Field(max_length=100)] = None
+    workspace: Annotated[str | None, Field(max_length=200)] = None
+    tag: Annotated[Label | None, Field(description="Only those that have it.")] = None
 
 
-class ModelLineage(Resource):
-    """Where a version comes from."""
-
-    experiment: UUID
-    trial: UUID
-    run: UUID
-    checkpoint: UUID
-    step: int
-    code_sha256: str | None = None
-    hyperparameters: JsonObject
-    metrics: dict[str, float]
-
-
-class ModelVersion(Resource):
-    """A checkpoint that was promoted, with where it comes from."""
-
-    id: UUID
-    model: UUID
-    model_name: str
-    number: int
-    name: str = ""
-    comment: str = ""
-    metadata: JsonObject = {}
-    checkpoint: UUID
-    lineage: ModelLineage
-    files: int
-    size_bytes: int
-    owner: str
-    created_at: datetime
-    version: int
-
-
-class ModelVersionPage(Resource):
-    """A page of versions, newest first."""
-
-    items: list[ModelVersion]
-    next_cursor: str | None = None
-
-
-class CreateModelVersionRequest(Request):
-    """A new version of a model, made of one saved checkpoint."""
+class DeleteModelRequest(Request):
+    """With all its versions, none of which may be in use."""
 
     model: Reference
-    checkpoint: UUID
-    name: Annotated[str, Field(max_length=200)] = ""
-    comment: Text = ""
-    metadata: JsonObject = {}
+    reason: Annotated[str, Field(min_length=1, max_length=1000)]
 
 
-class ListModelVersionsRequest(PageRequest):
-    """The versions of one model."""
+class ModelAlias(Request):
+    """An alias names one version at a time; it moves when it is set again."""
 
     model: Reference
+    alias: Reference
 
 
-class ModelVersionRequest(Request):
-    """One version of a model by its number or alias; `latest` names the newest."""
+class SetModelAliasRequest(ModelAlias):
+    """From now on the alias names this version."""
 
-    model: Reference
     version: Reference

@@ -11,6 +11,7 @@ class Permission(StrEnum):
     CODE_WRITE = "code.write"
     MODEL_READ = "model.read"
     MODEL_WRITE = "model.write"
+    MODEL_APPROVE = "model.approve"
     CHECKPOINT_DOWNLOAD = "checkpoint.download"
     CLUSTER_READ = "cluster.read"
     CLUSTER_MANAGE = "cluster.manage"
@@ -46,7 +47,7 @@ _SITE = frozenset({Permission.WORKER_JOIN, Permission.CLUSTER_MANAGE})
 ROLES: dict[str, frozenset[Permission]] = {
     "viewer": _READ,
     "editor": _EDIT,
-    "admin": _EDIT | {Permission.TOKEN_MANAGE} | _SITE,
+    "admin": _EDIT | {Permission.MODEL_APPROVE, Permission.TOKEN_MANAGE} | _SITE,
     "operator": _SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
 """An operator sees tenants' machines and no tenant's content."""

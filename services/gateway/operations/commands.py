@@ -6,8 +6,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import Conflict, NotFound, Rejected
+from muster.errors import Conflict, MusterError, NotFound, Rejected, Transient
 from services.gateway.operations.call import Call
+from services.gateway.operations.once import forget
 from services.gateway.store.events import load_refusal
 from shared.ids import TenantId
 from shared.messages.base import Command
@@ -15,7 +16,19 @@ from shared.messages.base import Command
 T = TypeVar("T")
 _POLL_S = 0.25
 _CONFLICTS = frozenset(
-    {"model_exists", "version_changed", "version_conflict", "checkpoint_not_saved", "checkpoint_taken"}
+    {
+        "model_exists",
+        "version_changed",
+        "version_conflict",
+        "version_in_use",
+        "checkpoint_not_saved",
+        "checkpoint_taken",
+        "stage_pending",
+        "stage_not_pending",
+        "stage_unreachable",
+        "own_approval",
+        "approved_already",
+    }
 )
 """Refusals that are a matter of the present state: the announcement of one carries its code only."""
 
@@ -56,6 +69,49 @@ async def wait_for(
             if left <= 0:
                 return None
             await waiter.wait(min(left, _POLL_S))
+
+
+async def created(call: Call, entity: UUID, look: Callable[[AsyncConnection], Awaitable[Any | None]]) -> Any:
+    """The row of what was just ordered under its own id. A refusal frees the idempotency key.
+
+    Raises:
+        Transient: the owner has not answered yet.
+    """
+    try:
+        row = await wait_for(call, entity, look)
+    except MusterError:
+        await forget(call)
+        raise
+    return _there(row)
+
+
+async def carried_out(
+    call: Call, command: Command, look: Callable[[AsyncConnection], Awaitable[Any | None]]
+) -> Any:
+    """Sends a command on what `look` finds, and returns that row as the command made it.
+
+    Raises:
+        Transient: the owner has not answered yet.
+    """
+
+    async def made(connection: AsyncConnection) -> Any | None:
+        row = await look(connection)
+        return (
+            row if row is not None and row.changed.get("operation_id") == str(command.operation_id) else None
+        )
+
+    await send(call, command)
+    return _there(await wait_for(call, command.operation_id, made))
+
+
+def _there(row: Any | None) -> Any:
+    if row is None:
+        raise Transient(
+            "the owner has not answered yet; the request is kept and will be carried out",
+            retry_after_s=2.0,
+            code="still_working",
+        )
+    return row
 
 
 def refused(row: Any) -> Exception:

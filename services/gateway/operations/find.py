@@ -6,9 +6,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import NotFound
+from muster.errors import Conflict, NotFound
 from services.gateway.operations.call import Call
-from services.gateway.store import experiments as store, registry
+from services.gateway.store import experiments as store, models
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TRIAL = re.compile(r"([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})")
@@ -50,11 +50,16 @@ async def find_trial(call: Call, reference: str) -> Row:
 
 
 async def model_in(connection: AsyncConnection, reference: str) -> Row:
-    """By id or name, within a transaction. Raises NotFound."""
-    row = await registry.load_model(connection, parse_uuid(reference) or reference)
-    if row is None:
+    """By id, name, or `workspace/name`, within a transaction. Raises NotFound; Conflict where several workspaces have one of that name."""
+    found = await models.load_named(connection, parse_uuid(reference) or reference)
+    if not found:
         raise NotFound(f"model {reference}", "`muster model list` shows those there are")
-    return row
+    if len(found) > 1:
+        places = ", ".join(f"{row.workspace}/{row.name}" for row in found)
+        raise Conflict(
+            "model_ambiguous", f"there are several models of that name: {places}", hint="say which"
+        )
+    return found[0]
 
 
 async def version_in(connection: AsyncConnection, model: Row, reference: str) -> Row:
@@ -64,7 +69,7 @@ async def version_in(connection: AsyncConnection, model: Row, reference: str) ->
         number = int(reference)
     row = None
     if number is not None or reference == "latest":
-        row = await registry.load_version(connection, model.id, number)
+        row = await models.load_version(connection, model.id, number)
     if row is None:
         raise NotFound(f"version {reference}", "versions are named by their number, an alias, or `latest`")
     return row

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from services.gateway.api import checkpoints, cluster, logs, models, trials
+from services.gateway.api import checkpoints, cluster, logs, trials
 from shared.messages.checkpoints import CheckpointView, FileLinks
 from shared.messages.experiments import FrontTrial, TrialChanged
 from shared.messages.logs import StoredLine
 from shared.messages.metrics import SeriesPage, TrialSummaries
-from shared.messages.models import ModelChanged, VersionChanged
 from shared.messages.specs import WHOLE_SLOT, Thousandths
 
 Row = Any
@@ -138,7 +137,7 @@ def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
         state=checkpoints.CheckpointState(view.state),
         size_bytes=view.size_bytes,
         files=len(view.files),
-        metrics=_finite_only(view.metrics),
+        metrics=finite_only(view.metrics),
         metadata=view.metadata,
         reason=view.reason,
         created_at=view.created_at,
@@ -151,51 +150,6 @@ def render_download(found: FileLinks) -> checkpoints.Download:
         for file in found.files
     ]
     return checkpoints.Download(checkpoint=found.checkpoint_id, step=found.step, files=files)
-
-
-def render_model(row: Row) -> models.Model:
-    changed = ModelChanged.model_validate(row.changed)
-    return models.Model(
-        id=changed.model_id,
-        name=changed.name,
-        description=changed.description,
-        metadata=changed.metadata,
-        versions=changed.versions,
-        aliases=changed.aliases,
-        owner=changed.by,
-        created_at=changed.created_at,
-        version=changed.version,
-    )
-
-
-def render_version(row: Row) -> models.ModelVersion:
-    changed = VersionChanged.model_validate(row.changed)
-    lineage = changed.lineage
-    return models.ModelVersion(
-        id=changed.version_id,
-        model=changed.model_id,
-        model_name=changed.model_name,
-        number=changed.number,
-        name=changed.name,
-        comment=changed.comment,
-        metadata=changed.metadata,
-        checkpoint=changed.checkpoint_id,
-        lineage=models.ModelLineage(
-            experiment=lineage.experiment_id,
-            trial=lineage.trial_id,
-            run=lineage.run_id,
-            checkpoint=lineage.checkpoint_id,
-            step=lineage.step,
-            code_sha256=lineage.code_hash,
-            hyperparameters=lineage.hyperparameters,
-            metrics=_finite_only(lineage.metrics),
-        ),
-        files=changed.files,
-        size_bytes=changed.size_bytes,
-        owner=changed.by,
-        created_at=changed.created_at,
-        version=changed.version,
-    )
 
 
 def render_event(row: Row, cursor: str) -> cluster.Event:
@@ -216,7 +170,7 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _finite_only(values: Mapping[str, float]) -> dict[str, float]:
+def finite_only(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
@@ -228,7 +182,7 @@ def _measured(validated: Any) -> trials.Measured | None:
     if not validated:
         return None
     return trials.Measured(
-        step=validated.step, value=finite(validated.value), others=_finite_only(validated.others)
+        step=validated.step, value=finite(validated.value), others=finite_only(validated.others)
     )
 
 

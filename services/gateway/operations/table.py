@@ -6,6 +6,7 @@ from services.gateway.api import (
     checkpoints,
     cluster,
     experiments,
+    lineage,
     logs,
     models,
     plans,
@@ -14,6 +15,7 @@ from services.gateway.api import (
     searches,
     trials,
     usage,
+    versions,
 )
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
@@ -27,6 +29,7 @@ from services.gateway.operations import (
     experiments as experiment_handlers,
     lifecycle as lifecycle_handlers,
     limits as limit_handlers,
+    lineage as lineage_handlers,
     logs as log_handlers,
     metrics as metric_handlers,
     models as model_handlers,
@@ -38,11 +41,13 @@ from services.gateway.operations import (
     submit as submit_handlers,
     trials as trial_handlers,
     usage as usage_handlers,
+    versions as version_handlers,
 )
 from services.gateway.operations.operation import Idempotency, Operation, RateClass
 
 READ_EXPERIMENT, WRITE_EXPERIMENT = Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE
 READ_MODEL, WRITE_MODEL = Permission.MODEL_READ, Permission.MODEL_WRITE
+APPROVE_MODEL = Permission.MODEL_APPROVE
 DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
 CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
@@ -94,10 +99,22 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("CreateModel", "POST", "/v1/models", models.CreateModelRequest, models.Model, WRITE_MODEL, KEY, model_handlers.create_model, status=201),
     Operation("ListModels", "GET", "/v1/models", models.ListModelsRequest, models.ModelPage, READ_MODEL, SAFE, model_handlers.list_models),
     Operation("GetModel", "GET", "/v1/models/{model}", models.ModelRequest, models.Model, READ_MODEL, SAFE, model_handlers.get_model),
-    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", models.CreateModelVersionRequest, models.ModelVersion, WRITE_MODEL, KEY, model_handlers.create_version, status=201),
-    Operation("ListModelVersions", "GET", "/v1/models/{model}/versions", models.ListModelVersionsRequest, models.ModelVersionPage, READ_MODEL, SAFE, model_handlers.list_versions),
-    Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", models.ModelVersionRequest, models.ModelVersion, READ_MODEL, SAFE, model_handlers.get_version),
-    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", models.ModelVersionRequest, checkpoints.Download, READ_MODEL, SAFE, model_handlers.download_version),
+    Operation("EditModel", "PATCH", "/v1/models/{model}", models.EditModelRequest, models.Model, WRITE_MODEL, NATURAL, model_handlers.edit_model),
+    Operation("DeleteModel", "DELETE", "/v1/models/{model}", models.DeleteModelRequest, models.Model, WRITE_MODEL, NATURAL, model_handlers.delete_model),
+    Operation("SetModelAlias", "PUT", "/v1/models/{model}/aliases/{alias}", models.SetModelAliasRequest, models.Model, WRITE_MODEL, NATURAL, model_handlers.set_alias),
+    Operation("DeleteModelAlias", "DELETE", "/v1/models/{model}/aliases/{alias}", models.ModelAlias, models.Model, WRITE_MODEL, NATURAL, model_handlers.delete_alias),
+    Operation("CreateModelVersion", "POST", "/v1/models/{model}/versions", versions.CreateModelVersionRequest, versions.ModelVersion, WRITE_MODEL, KEY, version_handlers.create_version, status=201),
+    Operation("ListModelVersions", "GET", "/v1/models/{model}/versions", versions.ListModelVersionsRequest, versions.ModelVersionPage, READ_MODEL, SAFE, version_handlers.list_versions),
+    Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", versions.ModelVersionRequest, versions.ModelVersion, READ_MODEL, SAFE, version_handlers.get_version),
+    Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", versions.EditModelVersionRequest, versions.ModelVersion, WRITE_MODEL, NATURAL, version_handlers.edit_version),
+    Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", versions.DeleteModelVersionRequest, versions.ModelVersion, WRITE_MODEL, NATURAL, version_handlers.delete_version),
+    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", versions.ModelVersionRequest, checkpoints.Download, READ_MODEL, SAFE, version_handlers.download_version),
+    Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", versions.CompareModelVersionsRequest, versions.ModelComparison, READ_MODEL, SAFE, version_handlers.compare_versions),
+    Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", versions.SetModelStageRequest, versions.ModelVersion, WRITE_MODEL, NATURAL, version_handlers.set_stage),
+    Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", versions.DecideModelStageRequest, versions.ModelVersion, APPROVE_MODEL, NATURAL, version_handlers.approve_stage),
+    Operation("RejectModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/reject", versions.DecideModelStageRequest, versions.ModelVersion, APPROVE_MODEL, NATURAL, version_handlers.reject_stage),
+    Operation("RecordModelUse", "POST", "/v1/models/{model}/versions/{version}/uses", versions.RecordModelUseRequest, versions.ModelVersion, WRITE_MODEL, NATURAL, version_handlers.record_use),
+    Operation("GetLineage", "GET", "/v1/lineage", lineage.GetLineageRequest, lineage.LineageGraph, READ_MODEL, SAFE, lineage_handlers.get_lineage),
     # machines and the queue
     Operation("ListWorkers", "GET", "/v1/workers", cluster.ListWorkersRequest, cluster.WorkerPage, CLUSTER, SAFE, cluster_handlers.list_workers),
     Operation("GetWorker", "GET", "/v1/workers/{worker}", cluster.WorkerRequest, cluster.Worker, CLUSTER, SAFE, cluster_handlers.get_worker),

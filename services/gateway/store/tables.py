@@ -122,6 +122,9 @@ model = Table(
     Column("tenant", Uuid, nullable=False),
     Column("id", Uuid, primary_key=True),
     Column("name", Text, nullable=False),
+    Column("workspace", Text, nullable=False),
+    Column("tags", ARRAY(Text), nullable=False),
+    Column("is_deleted", Boolean, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("changed", JSON, nullable=False),
 )
@@ -133,6 +136,7 @@ model_version = Table(
     Column("id", Uuid, primary_key=True),
     Column("model", Uuid, nullable=False),
     Column("number", Integer, nullable=False),
+    Column("is_deleted", Boolean, nullable=False),
     Column("version", BigInteger, nullable=False),
     Column("changed", JSON, nullable=False),
 )

@@ -117,6 +117,11 @@ def refuse_tags(tags: Sequence[str]) -> Refusal | None:
     return None
 
 
+def change_tags(tags: Sequence[str], added: Sequence[str], removed: Sequence[str]) -> list[str]:
+    """Return the tags with some added and some taken away, in the order in which they came; a tag that is both stays away."""
+    return [tag for tag in dict.fromkeys([*tags, *added]) if tag not in removed]
+
+
 def refuse_approvals(approvals: Mapping[Stage, int]) -> Refusal | None:
     """Return why so many approvals cannot be asked for; None when they can."""
     for stage, count in approvals.items():

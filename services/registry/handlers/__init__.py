@@ -16,6 +16,7 @@ from services.registry.handlers.versions import (
     decide_stage,
     delete_version,
     edit_version,
+    record_consumer,
     set_stage,
 )
 from shared.bus.consumer import Handlers
@@ -29,6 +30,7 @@ from shared.messages.models import (
     DeleteVersion,
     EditModel,
     EditVersion,
+    RecordConsumer,
     SetAlias,
     SetStage,
 )
@@ -53,6 +55,7 @@ COMMANDS: Handlers = {
     SetStage: each(set_stage),
     DecideStage: each(decide_stage),
     DeleteVersion: each(delete_version),
+    RecordConsumer: each(record_consumer),
     **republishing("registry"),
 }
 

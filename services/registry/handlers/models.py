@@ -2,6 +2,7 @@
 
 from services.registry import events
 from services.registry.core.names import (
+    change_tags,
     model_key,
     refuse_alias,
     refuse_approvals,
@@ -49,15 +50,19 @@ async def create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
 async def edit_model(unit: Unit, delivery: Delivery[EditModel]) -> None:
     """Change what people wrote about a model, or who must agree to a stage."""
     message = delivery.message
-    check(refuse_tags(message.tags or ()), "tags")
-    check(refuse_approvals(message.approvals or {}), "approvals")
+    check(refuse_approvals(message.approvals), "approvals")
     model = await _locked(unit, message.model_id, message)
-    changes = message.model_dump(
-        include={"description", "notes", "tags", "metadata", "approvals"}, exclude_none=True
+    tags = change_tags(model.tags, message.add_tags, message.remove_tags)
+    check(refuse_tags(tags), "tags")
+    approvals = {**model.approvals, **message.approvals}
+    changed = await models.save_model(
+        unit.connection,
+        model,
+        tags=tags,
+        approvals={stage: count for stage, count in approvals.items() if count},
+        changed_by=message.by,
+        **message.model_dump(include={"description", "notes", "metadata"}, exclude_none=True),
     )
-    if "tags" in changes:
-        changes["tags"] = list(changes["tags"])
-    changed = await models.save_model(unit.connection, model, **changes, changed_by=message.by)
     unit.emit(events.model_event(changed, message.operation_id), cause=delivery)
 
 

@@ -60,6 +60,7 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
             "tenant": delivery.envelope.tenant,
             "experiment": delivery.message.experiment_id,
             "wanted_version": delivery.message.version,
+            "number": delivery.message.spec.trial_number,
             "hyperparameters": delivery.message.spec.hyperparameters,
             "code_hash": delivery.message.spec.code_hash,
             "metric": delivery.message.spec.metric,
@@ -80,7 +81,6 @@ async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> N
             "tenant": delivery.envelope.tenant,
             "experiment": delivery.message.experiment_id,
             "changed_version": delivery.message.version,
-            "number": delivery.message.number,
             "is_final": delivery.message.final,
             "final_at": unit.now if delivery.message.final else None,
         }

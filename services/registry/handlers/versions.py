@@ -5,7 +5,7 @@ from uuid import UUID
 
 from services.registry import events
 from services.registry.core.checkpoint import State
-from services.registry.core.names import refuse_tags
+from services.registry.core.names import change_tags, refuse_tags
 from services.registry.core.stage import (
     Staged,
     ask_stage,
@@ -20,7 +20,14 @@ from services.registry.store.models import Model, Version
 from shared.bus import Delivery, Unit
 from shared.errors import Broken, Conflict, NotFound
 from shared.messages.base import Command
-from shared.messages.models import CreateVersion, DecideStage, DeleteVersion, EditVersion, SetStage
+from shared.messages.models import (
+    CreateVersion,
+    DecideStage,
+    DeleteVersion,
+    EditVersion,
+    RecordConsumer,
+    SetStage,
+)
 
 C = TypeVar("C", bound=Command)
 Staging = TypeVar("Staging", SetStage, DecideStage)
@@ -70,12 +77,11 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
 async def edit_version(unit: Unit, delivery: Delivery[EditVersion]) -> None:
     """Change what people wrote about a version."""
     message = delivery.message
-    check(refuse_tags(message.tags or ()), "tags")
     model, version = await _locked(unit, message.version_id, message)
-    changes = message.model_dump(include={"comment", "notes", "tags"}, exclude_none=True)
-    if "tags" in changes:
-        changes["tags"] = list(changes["tags"])
-    changed = await models.save_version(unit.connection, version, **changes, changed_by=message.by)
+    tags = change_tags(version.tags, message.add_tags, message.remove_tags)
+    check(refuse_tags(tags), "tags")
+    written = message.model_dump(include={"comment", "notes"}, exclude_none=True)
+    changed = await models.save_version(unit.connection, version, tags=tags, changed_by=message.by, **written)
     await _say(unit, delivery, model, changed)
 
 
@@ -107,6 +113,24 @@ async def delete_version(unit: Unit, delivery: Delivery[DeleteVersion]) -> None:
     if refusal := refuse_deletion(version.staged.stage, model.aliases_of(version.number)):
         raise Conflict(refusal.code, refusal.reason)
     await remove(unit, delivery, model, version, message.reason, message.by)
+
+
+async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> None:
+    """Keep that something used a version, for lineage."""
+    message = delivery.message
+    model, version = await _locked(unit, message.version_id, message)
+    await models.insert_consumer(
+        unit.connection,
+        {
+            "id": message.consumer_id,
+            "tenant": delivery.envelope.tenant,
+            "version": version.id,
+            "at": unit.now,
+            **message.model_dump(include={"kind", "reference", "metadata", "by"}),
+        },
+    )
+    changed = await models.save_version(unit.connection, version, changed_by=message.by)
+    await _say(unit, delivery, model, changed)
 
 
 async def remove(

@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.stage import Staged
-from services.registry.store.tables import models, versions
+from services.registry.store.tables import consumers, models, versions
 from shared.messages.lineage import Lineage
 from shared.messages.models import PendingStage, Stage, StageChange
 
@@ -124,6 +124,11 @@ async def load_versions(connection: AsyncConnection, model: UUID) -> list[Versio
 async def save_version(connection: AsyncConnection, version: Version, **changes: object) -> Version:
     """Change a version of the locked model."""
     return _version(await _save(connection, versions, version.id, version.version, changes))
+
+
+async def insert_consumer(connection: AsyncConnection, row: Mapping[str, object]) -> None:
+    """Keep that something used a version; one that is known stays as it is."""
+    await connection.execute(insert(consumers).values(**row).on_conflict_do_nothing())
 
 
 def staged_columns(staged: Staged) -> dict[str, object]:

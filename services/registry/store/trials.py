@@ -181,10 +181,10 @@ _SAVE_SUBMISSIONS = _upsert(
 _SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(
     trials,
-    "wanted_version hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
+    "wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
     "wanted_version",
 )
-_SAVE_CHANGED = _upsert(trials, "changed_version number is_final final_at", "changed_version")
+_SAVE_CHANGED = _upsert(trials, "changed_version is_final final_at", "changed_version")
 _RAISE_TOKEN = """
 INSERT INTO registry.trials AS known (id, tenant, experiment, newest_token, code_hash, start_checkpoint)
 VALUES ($1, $2, $3, $4, $5, $6)

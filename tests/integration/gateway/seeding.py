@@ -47,6 +47,7 @@ class Seeded:
             "checkpoint": str(self.checkpoint),
             "model": str(self.model),
             "version": "1",
+            "alias": "champion",
             "sha256": self.code,
         }
         return template.format_map(places)

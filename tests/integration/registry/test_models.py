@@ -4,8 +4,10 @@ import pytest
 
 from muster.errors import Conflict
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
+from shared.messages.base import Command
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
-from shared.messages.models import CreateModel, CreateVersion, GetLineage
+from shared.messages.lineage import GetLineage
+from shared.messages.models import CreateModel, CreateVersion
 from tests.integration.registry.messages import ended, finished_experiment, finished_trial, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform, Registry
 from tests.integration.registry.uploads import FILES, save
@@ -33,7 +35,7 @@ async def create_version(around: Platform, model: ModelId, checkpoint: Checkpoin
     return command
 
 
-async def refused(around: Platform, command: CreateModel | CreateVersion) -> str:
+async def refused(around: Platform, command: Command) -> str:
     async def is_refused() -> bool:
         return bool(await around.emitted("operation.refused", operation_id=command.operation_id))
 

@@ -42,12 +42,32 @@ class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPERIMENT_STATE_ERROR: _ClassVar[ExperimentState]
     EXPERIMENT_STATE_REJECTED: _ClassVar[ExperimentState]
 
+class LineageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LINEAGE_KIND_UNSPECIFIED: _ClassVar[LineageKind]
+    LINEAGE_KIND_DATASET: _ClassVar[LineageKind]
+    LINEAGE_KIND_CODE: _ClassVar[LineageKind]
+    LINEAGE_KIND_EXPERIMENT: _ClassVar[LineageKind]
+    LINEAGE_KIND_TRIAL: _ClassVar[LineageKind]
+    LINEAGE_KIND_CHECKPOINT: _ClassVar[LineageKind]
+    LINEAGE_KIND_VERSION: _ClassVar[LineageKind]
+    LINEAGE_KIND_CONSUMER: _ClassVar[LineageKind]
+
 class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LOG_STREAM_UNSPECIFIED: _ClassVar[LogStream]
     LOG_STREAM_STDOUT: _ClassVar[LogStream]
     LOG_STREAM_STDERR: _ClassVar[LogStream]
     LOG_STREAM_PLATFORM: _ClassVar[LogStream]
+
+class ModelStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MODEL_STAGE_UNSPECIFIED: _ClassVar[ModelStage]
+    MODEL_STAGE_NONE: _ClassVar[ModelStage]
+    MODEL_STAGE_CANDIDATE: _ClassVar[ModelStage]
+    MODEL_STAGE_STAGING: _ClassVar[ModelStage]
+    MODEL_STAGE_PRODUCTION: _ClassVar[ModelStage]
+    MODEL_STAGE_ARCHIVED: _ClassVar[ModelStage]
 
 class PlanBasis(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -141,10 +161,24 @@ EXPERIMENT_STATE_COMPLETED: ExperimentState
 EXPERIMENT_STATE_CANCELLED: ExperimentState
 EXPERIMENT_STATE_ERROR: ExperimentState
 EXPERIMENT_STATE_REJECTED: ExperimentState
+LINEAGE_KIND_UNSPECIFIED: LineageKind
+LINEAGE_KIND_DATASET: LineageKind
+LINEAGE_KIND_CODE: LineageKind
+LINEAGE_KIND_EXPERIMENT: LineageKind
+LINEAGE_KIND_TRIAL: LineageKind
+LINEAGE_KIND_CHECKPOINT: LineageKind
+LINEAGE_KIND_VERSION: LineageKind
+LINEAGE_KIND_CONSUMER: LineageKind
 LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
 LOG_STREAM_PLATFORM: LogStream
+MODEL_STAGE_UNSPECIFIED: ModelStage
+MODEL_STAGE_NONE: ModelStage
+MODEL_STAGE_CANDIDATE: ModelStage
+MODEL_STAGE_STAGING: ModelStage
+MODEL_STAGE_PRODUCTION: ModelStage
+MODEL_STAGE_ARCHIVED: ModelStage
 PLAN_BASIS_UNSPECIFIED: PlanBasis
 PLAN_BASIS_EARLIER_TRIALS: PlanBasis
 PLAN_BASIS_STATED_MODEL: PlanBasis
@@ -274,6 +308,16 @@ class CodeRequest(_message.Message):
     sha256: str
     def __init__(self, sha256: _Optional[str] = ...) -> None: ...
 
+class CompareModelVersionsRequest(_message.Message):
+    __slots__ = ("model", "base", "other")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    base: str
+    other: str
+    def __init__(self, model: _Optional[str] = ..., base: _Optional[str] = ..., other: _Optional[str] = ...) -> None: ...
+
 class CreateExperimentRequest(_message.Message):
     __slots__ = ("config", "config_yaml", "code_sha256", "name", "labels")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
@@ -289,28 +333,49 @@ class CreateExperimentRequest(_message.Message):
     def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateModelRequest(_message.Message):
-    __slots__ = ("name", "description", "metadata")
+    __slots__ = ("name", "workspace", "description", "notes", "tags", "metadata", "approvals")
+    class ApprovalsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
     name: str
+    workspace: str
     description: str
+    notes: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
     metadata: _struct_pb2.Struct
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    approvals: _containers.ScalarMap[str, int]
+    def __init__(self, name: _Optional[str] = ..., workspace: _Optional[str] = ..., description: _Optional[str] = ..., notes: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., approvals: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class CreateModelVersionRequest(_message.Message):
-    __slots__ = ("model", "checkpoint", "name", "comment", "metadata")
+    __slots__ = ("model", "checkpoint", "name", "comment", "notes", "tags", "metadata", "signature")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     COMMENT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
     model: str
     checkpoint: str
     name: str
     comment: str
+    notes: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
     metadata: _struct_pb2.Struct
-    def __init__(self, model: _Optional[str] = ..., checkpoint: _Optional[str] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+    signature: Signature
+    def __init__(self, model: _Optional[str] = ..., checkpoint: _Optional[str] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., notes: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., signature: _Optional[_Union[Signature, _Mapping]] = ...) -> None: ...
 
 class CreateReservationRequest(_message.Message):
     __slots__ = ("pool", "slots", "begins_at", "ends_at", "tenant", "workspace")
@@ -355,6 +420,56 @@ class CreatedToken(_message.Message):
     revoked_at: _timestamp_pb2.Timestamp
     secret: str
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
+
+class DatasetReference(_message.Message):
+    __slots__ = ("name", "version", "hash")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: str
+    hash: str
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., hash: _Optional[str] = ...) -> None: ...
+
+class DecideModelStageRequest(_message.Message):
+    __slots__ = ("model", "version", "reason")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    reason: str
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class DeleteModelRequest(_message.Message):
+    __slots__ = ("model", "reason")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    reason: str
+    def __init__(self, model: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class DeleteModelVersionRequest(_message.Message):
+    __slots__ = ("model", "version", "reason")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    reason: str
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Difference(_message.Message):
+    __slots__ = ("what", "name", "base", "other")
+    WHAT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    what: str
+    name: str
+    base: _struct_pb2.Value
+    other: _struct_pb2.Value
+    def __init__(self, what: _Optional[str] = ..., name: _Optional[str] = ..., base: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., other: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
 
 class Download(_message.Message):
     __slots__ = ("checkpoint", "step", "files")
@@ -428,6 +543,51 @@ class EditExperimentRequest(_message.Message):
     no_max_trials: bool
     pool: str
     def __init__(self, experiment: _Optional[str] = ..., priority: _Optional[int] = ..., weight: _Optional[float] = ..., max_slots: _Optional[int] = ..., no_max_slots: _Optional[bool] = ..., max_trials: _Optional[int] = ..., no_max_trials: _Optional[bool] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class EditModelRequest(_message.Message):
+    __slots__ = ("model", "description", "notes", "add_tags", "remove_tags", "metadata", "approvals", "expected_version")
+    class ApprovalsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    ADD_TAGS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_TAGS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    description: str
+    notes: str
+    add_tags: _containers.RepeatedScalarFieldContainer[str]
+    remove_tags: _containers.RepeatedScalarFieldContainer[str]
+    metadata: _struct_pb2.Struct
+    approvals: _containers.ScalarMap[str, int]
+    expected_version: int
+    def __init__(self, model: _Optional[str] = ..., description: _Optional[str] = ..., notes: _Optional[str] = ..., add_tags: _Optional[_Iterable[str]] = ..., remove_tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., approvals: _Optional[_Mapping[str, int]] = ..., expected_version: _Optional[int] = ...) -> None: ...
+
+class EditModelVersionRequest(_message.Message):
+    __slots__ = ("model", "version", "comment", "notes", "add_tags", "remove_tags", "expected_version")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    COMMENT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    ADD_TAGS_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_TAGS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    comment: str
+    notes: str
+    add_tags: _containers.RepeatedScalarFieldContainer[str]
+    remove_tags: _containers.RepeatedScalarFieldContainer[str]
+    expected_version: int
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., comment: _Optional[str] = ..., notes: _Optional[str] = ..., add_tags: _Optional[_Iterable[str]] = ..., remove_tags: _Optional[_Iterable[str]] = ..., expected_version: _Optional[int] = ...) -> None: ...
 
 class EditPoolRequest(_message.Message):
     __slots__ = ("pool", "order", "preemption", "elastic", "default_priority", "ageing_s", "no_ageing", "half_life_s", "min_run_s", "max_preemptions", "topology", "no_topology", "placement", "no_max_preemptions", "quantum_s", "no_quantum", "defragment")
@@ -848,6 +1008,14 @@ class FrontTrial(_message.Message):
     hyperparameters: _struct_pb2.Struct
     def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., state: _Optional[_Union[TrialState, str]] = ..., step: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
+class GetLineageRequest(_message.Message):
+    __slots__ = ("kind", "id")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    kind: LineageKind
+    id: str
+    def __init__(self, kind: _Optional[_Union[LineageKind, str]] = ..., id: _Optional[str] = ...) -> None: ...
+
 class GivenBack(_message.Message):
     __slots__ = ("run_number", "code", "message", "by")
     RUN_NUMBER_FIELD_NUMBER: _ClassVar[int]
@@ -994,6 +1162,40 @@ class LimitPage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[Limit, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class LineageEdge(_message.Message):
+    __slots__ = ("source", "target", "kind")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    target: str
+    kind: str
+    def __init__(self, source: _Optional[str] = ..., target: _Optional[str] = ..., kind: _Optional[str] = ...) -> None: ...
+
+class LineageGraph(_message.Message):
+    __slots__ = ("start", "nodes", "edges", "truncated")
+    START_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    EDGES_FIELD_NUMBER: _ClassVar[int]
+    TRUNCATED_FIELD_NUMBER: _ClassVar[int]
+    start: str
+    nodes: _containers.RepeatedCompositeFieldContainer[LineageNode]
+    edges: _containers.RepeatedCompositeFieldContainer[LineageEdge]
+    truncated: bool
+    def __init__(self, start: _Optional[str] = ..., nodes: _Optional[_Iterable[_Union[LineageNode, _Mapping]]] = ..., edges: _Optional[_Iterable[_Union[LineageEdge, _Mapping]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
+
+class LineageNode(_message.Message):
+    __slots__ = ("id", "kind", "name", "facts")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FACTS_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: LineageKind
+    name: str
+    facts: _struct_pb2.Struct
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[LineageKind, str]] = ..., name: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
 class ListExperimentCheckpointsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1079,14 +1281,18 @@ class ListModelVersionsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
 
 class ListModelsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "name_contains")
+    __slots__ = ("limit", "cursor", "name_contains", "workspace", "tag")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    TAG_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
     name_contains: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., name_contains: _Optional[str] = ...) -> None: ...
+    workspace: str
+    tag: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., name_contains: _Optional[str] = ..., workspace: _Optional[str] = ..., tag: _Optional[str] = ...) -> None: ...
 
 class ListQueueRequest(_message.Message):
     __slots__ = ("limit", "cursor", "pool")
@@ -1302,7 +1508,14 @@ class MetricSummary(_message.Message):
     def __init__(self, group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., min: _Optional[float] = ..., max: _Optional[float] = ..., mean: _Optional[float] = ..., last: _Optional[float] = ..., last_step: _Optional[int] = ...) -> None: ...
 
 class Model(_message.Message):
-    __slots__ = ("id", "name", "description", "metadata", "versions", "aliases", "owner", "created_at", "version")
+    __slots__ = ("id", "name", "workspace", "description", "notes", "tags", "metadata", "approvals", "versions", "aliases", "owner", "created_at", "changed_by", "version")
+    class ApprovalsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     class AliasesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -1312,26 +1525,54 @@ class Model(_message.Message):
         def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
     VERSIONS_FIELD_NUMBER: _ClassVar[int]
     ALIASES_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
+    workspace: str
     description: str
+    notes: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
     metadata: _struct_pb2.Struct
+    approvals: _containers.ScalarMap[str, int]
     versions: int
     aliases: _containers.ScalarMap[str, int]
     owner: str
     created_at: _timestamp_pb2.Timestamp
+    changed_by: str
     version: int
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., versions: _Optional[int] = ..., aliases: _Optional[_Mapping[str, int]] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., workspace: _Optional[str] = ..., description: _Optional[str] = ..., notes: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., approvals: _Optional[_Mapping[str, int]] = ..., versions: _Optional[int] = ..., aliases: _Optional[_Mapping[str, int]] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
+
+class ModelAlias(_message.Message):
+    __slots__ = ("model", "alias")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    ALIAS_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    alias: str
+    def __init__(self, model: _Optional[str] = ..., alias: _Optional[str] = ...) -> None: ...
+
+class ModelComparison(_message.Message):
+    __slots__ = ("base", "other", "differences")
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    OTHER_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
+    base: ModelVersion
+    other: ModelVersion
+    differences: _containers.RepeatedCompositeFieldContainer[Difference]
+    def __init__(self, base: _Optional[_Union[ModelVersion, _Mapping]] = ..., other: _Optional[_Union[ModelVersion, _Mapping]] = ..., differences: _Optional[_Iterable[_Union[Difference, _Mapping]]] = ...) -> None: ...
 
 class ModelLineage(_message.Message):
-    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics")
+    __slots__ = ("experiment", "trial", "run", "checkpoint", "step", "code_sha256", "hyperparameters", "metrics", "datasets", "start_checkpoint")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -1347,6 +1588,8 @@ class ModelLineage(_message.Message):
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     HYPERPARAMETERS_FIELD_NUMBER: _ClassVar[int]
     METRICS_FIELD_NUMBER: _ClassVar[int]
+    DATASETS_FIELD_NUMBER: _ClassVar[int]
+    START_CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     trial: str
     run: str
@@ -1355,7 +1598,9 @@ class ModelLineage(_message.Message):
     code_sha256: str
     hyperparameters: _struct_pb2.Struct
     metrics: _containers.ScalarMap[str, float]
-    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    datasets: _containers.RepeatedCompositeFieldContainer[DatasetReference]
+    start_checkpoint: str
+    def __init__(self, experiment: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[str] = ..., checkpoint: _Optional[str] = ..., step: _Optional[int] = ..., code_sha256: _Optional[str] = ..., hyperparameters: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., metrics: _Optional[_Mapping[str, float]] = ..., datasets: _Optional[_Iterable[_Union[DatasetReference, _Mapping]]] = ..., start_checkpoint: _Optional[str] = ...) -> None: ...
 
 class ModelPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1372,20 +1617,27 @@ class ModelRequest(_message.Message):
     def __init__(self, model: _Optional[str] = ...) -> None: ...
 
 class ModelVersion(_message.Message):
-    __slots__ = ("id", "model", "model_name", "number", "name", "comment", "metadata", "checkpoint", "lineage", "files", "size_bytes", "owner", "created_at", "version")
+    __slots__ = ("id", "model", "model_name", "number", "name", "comment", "notes", "tags", "metadata", "signature", "stage", "pending", "stages", "checkpoint", "lineage", "files", "size_bytes", "owner", "created_at", "changed_by", "version")
     ID_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     MODEL_NAME_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     COMMENT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
     METADATA_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    PENDING_FIELD_NUMBER: _ClassVar[int]
+    STAGES_FIELD_NUMBER: _ClassVar[int]
     CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
     LINEAGE_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     OWNER_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     id: str
     model: str
@@ -1393,15 +1645,22 @@ class ModelVersion(_message.Message):
     number: int
     name: str
     comment: str
+    notes: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
     metadata: _struct_pb2.Struct
+    signature: Signature
+    stage: ModelStage
+    pending: PendingStage
+    stages: _containers.RepeatedCompositeFieldContainer[StageChange]
     checkpoint: str
     lineage: ModelLineage
     files: int
     size_bytes: int
     owner: str
     created_at: _timestamp_pb2.Timestamp
+    changed_by: str
     version: int
-    def __init__(self, id: _Optional[str] = ..., model: _Optional[str] = ..., model_name: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., checkpoint: _Optional[str] = ..., lineage: _Optional[_Union[ModelLineage, _Mapping]] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., model: _Optional[str] = ..., model_name: _Optional[str] = ..., number: _Optional[int] = ..., name: _Optional[str] = ..., comment: _Optional[str] = ..., notes: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., signature: _Optional[_Union[Signature, _Mapping]] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., pending: _Optional[_Union[PendingStage, _Mapping]] = ..., stages: _Optional[_Iterable[_Union[StageChange, _Mapping]]] = ..., checkpoint: _Optional[str] = ..., lineage: _Optional[_Union[ModelLineage, _Mapping]] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ..., owner: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
 
 class ModelVersionPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -1426,6 +1685,22 @@ class PageRequest(_message.Message):
     limit: int
     cursor: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
+class PendingStage(_message.Message):
+    __slots__ = ("stage", "by", "reason", "asked_at", "needed", "approvals")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    ASKED_AT_FIELD_NUMBER: _ClassVar[int]
+    NEEDED_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
+    stage: ModelStage
+    by: str
+    reason: str
+    asked_at: _timestamp_pb2.Timestamp
+    needed: int
+    approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
+    def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., needed: _Optional[int] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class Plan(_message.Message):
     __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes")
@@ -1629,6 +1904,20 @@ class QueuePage(_message.Message):
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[QueueEntry, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
+class RecordModelUseRequest(_message.Message):
+    __slots__ = ("model", "version", "kind", "reference", "metadata")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    kind: str
+    reference: str
+    metadata: _struct_pb2.Struct
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., kind: _Optional[str] = ..., reference: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
 class Replay(_message.Message):
     __slots__ = ("decisions", "checked", "difference")
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
@@ -1824,6 +2113,36 @@ class SetLimitRequest(_message.Message):
     weight: float
     def __init__(self, pool: _Optional[str] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., guaranteed: _Optional[int] = ..., maximum: _Optional[int] = ..., weight: _Optional[float] = ...) -> None: ...
 
+class SetModelAliasRequest(_message.Message):
+    __slots__ = ("model", "alias", "version")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    ALIAS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    alias: str
+    version: str
+    def __init__(self, model: _Optional[str] = ..., alias: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class SetModelStageRequest(_message.Message):
+    __slots__ = ("model", "version", "stage", "reason")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    version: str
+    stage: ModelStage
+    reason: str
+    def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Signature(_message.Message):
+    __slots__ = ("inputs", "outputs")
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    OUTPUTS_FIELD_NUMBER: _ClassVar[int]
+    inputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    outputs: _containers.RepeatedCompositeFieldContainer[Tensor]
+    def __init__(self, inputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ..., outputs: _Optional[_Iterable[_Union[Tensor, _Mapping]]] = ...) -> None: ...
+
 class SlotRequest(_message.Message):
     __slots__ = ("worker", "slot")
     WORKER_FIELD_NUMBER: _ClassVar[int]
@@ -1831,6 +2150,30 @@ class SlotRequest(_message.Message):
     worker: str
     slot: int
     def __init__(self, worker: _Optional[str] = ..., slot: _Optional[int] = ...) -> None: ...
+
+class StageApproval(_message.Message):
+    __slots__ = ("by", "at", "reason")
+    BY_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    by: str
+    at: _timestamp_pb2.Timestamp
+    reason: str
+    def __init__(self, by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class StageChange(_message.Message):
+    __slots__ = ("stage", "by", "at", "reason", "approvals")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    APPROVALS_FIELD_NUMBER: _ClassVar[int]
+    stage: ModelStage
+    by: str
+    at: _timestamp_pb2.Timestamp
+    reason: str
+    approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
+    def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class TellSearchRequest(_message.Message):
     __slots__ = ("experiment", "operations", "acknowledge", "driver")
@@ -1843,6 +2186,16 @@ class TellSearchRequest(_message.Message):
     acknowledge: int
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., operations: _Optional[_Iterable[_Union[SearchOperation, _Mapping]]] = ..., acknowledge: _Optional[int] = ..., driver: _Optional[str] = ...) -> None: ...
+
+class Tensor(_message.Message):
+    __slots__ = ("name", "dtype", "shape")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DTYPE_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    dtype: str
+    shape: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, name: _Optional[str] = ..., dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Token(_message.Message):
     __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")

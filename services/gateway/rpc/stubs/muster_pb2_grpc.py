@@ -235,6 +235,26 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ModelRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Model.FromString,
                 _registered_method=True)
+        self.EditModel = channel.unary_unary(
+                '/muster.v1.Muster/EditModel',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditModelRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Model.FromString,
+                _registered_method=True)
+        self.DeleteModel = channel.unary_unary(
+                '/muster.v1.Muster/DeleteModel',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteModelRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Model.FromString,
+                _registered_method=True)
+        self.SetModelAlias = channel.unary_unary(
+                '/muster.v1.Muster/SetModelAlias',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetModelAliasRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Model.FromString,
+                _registered_method=True)
+        self.DeleteModelAlias = channel.unary_unary(
+                '/muster.v1.Muster/DeleteModelAlias',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ModelAlias.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Model.FromString,
+                _registered_method=True)
         self.CreateModelVersion = channel.unary_unary(
                 '/muster.v1.Muster/CreateModelVersion',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateModelVersionRequest.SerializeToString,
@@ -250,10 +270,50 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ModelVersionRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
                 _registered_method=True)
+        self.EditModelVersion = channel.unary_unary(
+                '/muster.v1.Muster/EditModelVersion',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditModelVersionRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
+        self.DeleteModelVersion = channel.unary_unary(
+                '/muster.v1.Muster/DeleteModelVersion',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DeleteModelVersionRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
         self.DownloadModelVersion = channel.unary_unary(
                 '/muster.v1.Muster/DownloadModelVersion',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ModelVersionRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Download.FromString,
+                _registered_method=True)
+        self.CompareModelVersions = channel.unary_unary(
+                '/muster.v1.Muster/CompareModelVersions',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CompareModelVersionsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelComparison.FromString,
+                _registered_method=True)
+        self.SetModelStage = channel.unary_unary(
+                '/muster.v1.Muster/SetModelStage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetModelStageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
+        self.ApproveModelStage = channel.unary_unary(
+                '/muster.v1.Muster/ApproveModelStage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
+        self.RejectModelStage = channel.unary_unary(
+                '/muster.v1.Muster/RejectModelStage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
+        self.RecordModelUse = channel.unary_unary(
+                '/muster.v1.Muster/RecordModelUse',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RecordModelUseRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+                _registered_method=True)
+        self.GetLineage = channel.unary_unary(
+                '/muster.v1.Muster/GetLineage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GetLineageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LineageGraph.FromString,
                 _registered_method=True)
         self.ListWorkers = channel.unary_unary(
                 '/muster.v1.Muster/ListWorkers',
@@ -716,6 +776,38 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EditModel(self, request, context):
+        """Changes what is written about a model, its tags, or who must agree to a stage.
+        REST: PATCH /v1/models/{model}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteModel(self, request, context):
+        """Deletes a model with all its versions, none of which may be in use; its name is free again.
+        REST: DELETE /v1/models/{model}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetModelAlias(self, request, context):
+        """Lets an alias name one version, from now on no other.
+        REST: PUT /v1/models/{model}/aliases/{alias}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteModelAlias(self, request, context):
+        """Takes an alias away; the version that it named stays.
+        REST: DELETE /v1/models/{model}/aliases/{alias}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateModelVersion(self, request, context):
         """Makes a saved checkpoint the next version of a model.
         REST: POST /v1/models/{model}/versions
@@ -740,9 +832,73 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def EditModelVersion(self, request, context):
+        """Changes what is written about a version, or its tags; what it is made of cannot be changed.
+        REST: PATCH /v1/models/{model}/versions/{version}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteModelVersion(self, request, context):
+        """Deletes a version that no alias names and that is not in production; its number is not given again.
+        REST: DELETE /v1/models/{model}/versions/{version}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DownloadModelVersion(self, request, context):
         """Says where each file of a version can be fetched, with its hash.
         REST: GET /v1/models/{model}/versions/{version}/files
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompareModelVersions(self, request, context):
+        """Says what differs between two versions of a model: metrics, hyperparameters, data, code, signature, files.
+        REST: GET /v1/models/{model}/compare
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetModelStage(self, request, context):
+        """Brings a version to a stage, or asks for the approvals that this takes.
+        REST: POST /v1/models/{model}/versions/{version}/stage
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ApproveModelStage(self, request, context):
+        """Agrees to the change of stage that waits; who asked for it cannot.
+        REST: POST /v1/models/{model}/versions/{version}/stage/approve
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectModelStage(self, request, context):
+        """Ends the change of stage that waits; the version stays where it is.
+        REST: POST /v1/models/{model}/versions/{version}/stage/reject
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecordModelUse(self, request, context):
+        """Records that something used a version, such as batch inference; lineage shows it.
+        REST: POST /v1/models/{model}/versions/{version}/uses
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetLineage(self, request, context):
+        """Shows all that a thing came from, and what came of it.
+        REST: GET /v1/lineage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1167,6 +1323,26 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ModelRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Model.SerializeToString,
             ),
+            'EditModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditModel,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditModelRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Model.SerializeToString,
+            ),
+            'DeleteModel': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteModel,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteModelRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Model.SerializeToString,
+            ),
+            'SetModelAlias': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetModelAlias,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetModelAliasRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Model.SerializeToString,
+            ),
+            'DeleteModelAlias': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteModelAlias,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ModelAlias.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Model.SerializeToString,
+            ),
             'CreateModelVersion': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateModelVersion,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CreateModelVersionRequest.FromString,
@@ -1182,10 +1358,50 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersionRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
             ),
+            'EditModelVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditModelVersion,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditModelVersionRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
+            'DeleteModelVersion': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteModelVersion,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DeleteModelVersionRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
             'DownloadModelVersion': grpc.unary_unary_rpc_method_handler(
                     servicer.DownloadModelVersion,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ModelVersionRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Download.SerializeToString,
+            ),
+            'CompareModelVersions': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompareModelVersions,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CompareModelVersionsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelComparison.SerializeToString,
+            ),
+            'SetModelStage': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetModelStage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetModelStageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
+            'ApproveModelStage': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveModelStage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
+            'RejectModelStage': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectModelStage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
+            'RecordModelUse': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecordModelUse,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RecordModelUseRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ModelVersion.SerializeToString,
+            ),
+            'GetLineage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLineage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GetLineageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LineageGraph.SerializeToString,
             ),
             'ListWorkers': grpc.unary_unary_rpc_method_handler(
                     servicer.ListWorkers,
@@ -2415,6 +2631,114 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def EditModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditModel',
+            muster_dot_v1_dot_muster__pb2.EditModelRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Model.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteModel(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteModel',
+            muster_dot_v1_dot_muster__pb2.DeleteModelRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Model.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetModelAlias(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetModelAlias',
+            muster_dot_v1_dot_muster__pb2.SetModelAliasRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Model.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteModelAlias(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteModelAlias',
+            muster_dot_v1_dot_muster__pb2.ModelAlias.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Model.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def CreateModelVersion(request,
             target,
             options=(),
@@ -2496,6 +2820,60 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def EditModelVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditModelVersion',
+            muster_dot_v1_dot_muster__pb2.EditModelVersionRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteModelVersion(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteModelVersion',
+            muster_dot_v1_dot_muster__pb2.DeleteModelVersionRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def DownloadModelVersion(request,
             target,
             options=(),
@@ -2512,6 +2890,168 @@ class Muster:
             '/muster.v1.Muster/DownloadModelVersion',
             muster_dot_v1_dot_muster__pb2.ModelVersionRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Download.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareModelVersions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CompareModelVersions',
+            muster_dot_v1_dot_muster__pb2.CompareModelVersionsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelComparison.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetModelStage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetModelStage',
+            muster_dot_v1_dot_muster__pb2.SetModelStageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveModelStage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ApproveModelStage',
+            muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectModelStage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RejectModelStage',
+            muster_dot_v1_dot_muster__pb2.DecideModelStageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecordModelUse(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RecordModelUse',
+            muster_dot_v1_dot_muster__pb2.RecordModelUseRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ModelVersion.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLineage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetLineage',
+            muster_dot_v1_dot_muster__pb2.GetLineageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LineageGraph.FromString,
             options,
             channel_credentials,
             insecure,

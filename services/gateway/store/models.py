@@ -1,0 +1,121 @@
+"""Models and versions as the registry last said them. Deleted ones are found by nobody."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, select, tuple_
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.store.tables import model, model_version
+from shared.messages.models import ModelChanged, VersionChanged
+
+AMBIGUOUS_SHOWN = 5
+
+
+async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {
+        "name": changed.name,
+        "workspace": changed.workspace,
+        "tags": list(changed.tags),
+        "is_deleted": changed.deleted_at is not None,
+        "version": changed.version,
+        "changed": changed.model_dump(mode="json"),
+    }
+    statement = (
+        upsert(model)
+        .values(tenant=tenant, id=changed.model_id, **values)
+        .on_conflict_do_update(index_elements=["id"], set_=values, where=model.c.version < changed.version)
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def apply_version(connection: AsyncConnection, tenant: UUID, changed: VersionChanged) -> bool:
+    """Takes over a newer version; False for one already known."""
+    values = {
+        "number": changed.number,
+        "is_deleted": changed.deleted_at is not None,
+        "version": changed.version,
+        "changed": changed.model_dump(mode="json"),
+    }
+    statement = (
+        upsert(model_version)
+        .values(tenant=tenant, id=changed.version_id, model=changed.model_id, **values)
+        .on_conflict_do_update(
+            index_elements=["id"], set_=values, where=model_version.c.version < changed.version
+        )
+    )
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:
+    """Those that an id, a name or `workspace/name` names; a name may be several workspaces'."""
+    query = select(model).where(model.c.is_deleted.is_(False))
+    if isinstance(reference, UUID):
+        query = query.where(model.c.id == reference)
+    else:
+        workspace, slash, name = reference.rpartition("/")
+        query = query.where(model.c.name == name)
+        if slash:
+            query = query.where(model.c.workspace == workspace)
+    return (await connection.execute(query.order_by(model.c.workspace).limit(AMBIGUOUS_SHOWN))).all()
+
+
+async def load_models(
+    connection: AsyncConnection,
+    *,
+    name_contains: str | None,
+    workspace: str | None,
+    tag: str | None,
+    after: tuple[str, UUID] | None,
+    limit: int,
+) -> Sequence[Row[Any]]:
+    """By name and id, those behind `after`."""
+    query = select(model).where(model.c.is_deleted.is_(False))
+    if name_contains:
+        query = query.where(model.c.name.icontains(name_contains, autoescape=True))
+    if workspace:
+        query = query.where(model.c.workspace == workspace)
+    if tag:
+        query = query.where(model.c.tags.contains([tag]))
+    if after is not None:
+        query = query.where(tuple_(model.c.name, model.c.id) > tuple_(*after))
+    return (await connection.execute(query.order_by(model.c.name, model.c.id).limit(limit))).all()
+
+
+async def load_model(connection: AsyncConnection, model_id: UUID) -> Row[Any] | None:
+    """By its id, deleted or not."""
+    return (await connection.execute(select(model).where(model.c.id == model_id))).one_or_none()
+
+
+async def load_version_by_id(connection: AsyncConnection, version_id: UUID) -> Row[Any] | None:
+    """By its id, deleted or not."""
+    return (
+        await connection.execute(select(model_version).where(model_version.c.id == version_id))
+    ).one_or_none()
+
+
+async def load_version(connection: AsyncConnection, model_id: UUID, number: int | None) -> Row[Any] | None:
+    """By its number; None names the newest."""
+    query = _versions_of(model_id)
+    if number is not None:
+        query = query.where(model_version.c.number == number)
+    return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(1))).one_or_none()
+
+
+async def load_versions(
+    connection: AsyncConnection, model_id: UUID, below: int | None, limit: int
+) -> Sequence[Row[Any]]:
+    """Newest first, numbers below `below`."""
+    query = _versions_of(model_id)
+    if below is not None:
+        query = query.where(model_version.c.number < below)
+    return (await connection.execute(query.order_by(model_version.c.number.desc()).limit(limit))).all()
+
+
+def _versions_of(model_id: UUID) -> Any:
+    return select(model_version).where(
+        model_version.c.model == model_id, model_version.c.is_deleted.is_(False)
+    )
