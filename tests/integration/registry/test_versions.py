@@ -182,10 +182,10 @@ async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platfor
     assert "version" in names(await graph(around, "code", CODE))
     for kind, foreign in (("version", str(version)), ("code", CODE), ("dataset", "digits")):
         with pytest.raises(NotFound):
-            await around.ask(GetLineageGraph(kind=kind, id=foreign), OTHER_TENANT)  # type: ignore[arg-type]
+            await around.ask(GetLineageGraph(kind=kind, id=foreign), OTHER_TENANT)
     for kind, odd in (("version", "'; DROP"), ("trial", ""), ("dataset", "nothing"), ("code", "0")):
         with pytest.raises(NotFound):
-            await around.ask(GetLineageGraph(kind=kind, id=odd))  # type: ignore[arg-type]
+            await around.ask(GetLineageGraph(kind=kind, id=odd))
 
 
 async def graph(around: Platform, kind: NodeKind, place: str) -> LineageGraph:
