@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from muster._trial.forming import Forming
     from muster._trial.gang import Gang
+    from muster.elastic.resizing import Resizing
 
 __all__ = ["Trial", "trial"]
 
@@ -89,6 +90,7 @@ class Trial:
         self._description = description
         self._surroundings = surroundings
         self._forming: Forming | None = None
+        self._resizing: Resizing | None = None
         self._channel = channel
         self._gang = gang
         self._heart = heart

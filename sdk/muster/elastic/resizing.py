@@ -47,21 +47,41 @@ class Resizing:
 
     Attributes:
         formed: How often the gang has formed anew.
+        is_put_off: This rank has joined others that are in a later loop, and does nothing with them before that one.
+
+    Raises:
+        Rejected: The trial has one already (`trained_twice`).
     """
 
     def __init__(self, trial: "Trial", training: Resizable) -> None:
+        if trial._resizing is not None:
+            raise Rejected(
+                "trained_twice",
+                "a Trainer, or a muster.elastic.Training, trains this trial already: ranks that come and go, and the checkpoint, are its",
+                hint="call `fit` of the one Trainer again, which goes on where it came to",
+            )
+        trial._resizing = self
         self.formed = 0
         self._trial, self._training = trial, training
         self._commits = _Commits()
         self._has_joined = self._has_begun = False
         self._broke_in, self._in_vain = 0, 0
+        self._put_off: Any = None
         trial._forming = self._forming = take_seat(trial._surroundings)
+
+    @property
+    def is_put_off(self) -> bool:
+        return self._put_off is not None
 
     def may_go_on(self) -> bool:
         """Say whether there may be another step, after the gang has formed anew where that is due. Collective, before each step.
 
         False: `trial.should_stop()` has said so; save, and return.
         """
+        if self._put_off is not None:
+            self._training.load_state_dict(self._put_off)
+            self._put_off = None
+            return True
         with self.step():
             # Who has just joined was not there when the others asked.
             if not self._has_joined and self._trial.should_stop():
@@ -74,6 +94,19 @@ class Resizing:
         if self._forming and self._trial.rank == 0:
             self._commits.keep(self._training.state_dict)
         return True
+
+    def put_off(self) -> None:
+        """This rank has joined others that are in a later loop: the step that may be is that loop's first, from the state that is now.
+
+        What its script does in between has been done by the others before.
+        """
+        self._put_off = copied(self._training.state_dict())
+
+    def begin_anew(self) -> None:
+        """Another loop begins: a rank that is lost in it costs nothing of the one before."""
+        if self._forming and self._trial.rank == 0:
+            self._commits = _Commits()
+            self._commits.keep(self._training.state_dict)
 
     @contextmanager
     def step(self) -> Iterator[None]:

@@ -41,6 +41,12 @@ class Course:
         """Steps taken so far."""
         return self.progress.step
 
+    def go_on_with(self, data: Shares) -> None:
+        """Train on other data, or the same, from the same place: epoch, and batches of it."""
+        data.load_state_dict(self._data.state_dict())
+        self._data = self._parts["data"] = data
+        self._files = TrainingState(self._trial, **self._parts)
+
     def save(self) -> None:
         """Write a checkpoint, unless this step is saved already. Collective."""
         step = self.progress.step

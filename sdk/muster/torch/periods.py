@@ -27,16 +27,16 @@ class Progress:
     Attributes:
         step: Batches trained.
         epoch: Whole epochs trained.
-        is_at_epochs_end: The last batch was an epoch's last.
+        is_at_epochs_end: With the last batch an epoch was through: it was its last one, or the first after one whose rest was left out.
     """
 
     step: int
     epoch: int
     is_at_epochs_end: bool
 
-    def after_batch(self, epoch: int, is_at_epochs_end: bool) -> "Progress":
-        """One batch further."""
-        return Progress(self.step + 1, epoch, is_at_epochs_end)
+    def after_batch(self, epoch: int) -> "Progress":
+        """One batch further, in or at the beginning of that epoch."""
+        return Progress(self.step + 1, epoch, is_at_epochs_end=epoch > self.epoch)
 
     def has_reached(self, period: Period) -> bool:
         """Whether so much was trained."""

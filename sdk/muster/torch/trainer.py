@@ -46,7 +46,8 @@ class Trainer:
     same steps as a run on one. `accumulate` cuts that part again, where it is too large for the memory.
 
     On a number of slots that changes (`slots_per_trial: {min: 1, max: 12}`, by Horovod) it is resized between two steps: the ranks that stay
-    keep process and state, those that join get rank 0's, and a lost one costs the steps since rank 0's last copy in memory.
+    keep process and state, those that join get rank 0's, and a lost one costs the steps since rank 0's last copy in memory. Its batch stays what the
+    loader says (decision 0074); one that grows with the slots is `muster.elastic.Training`'s, with `max_batch_size`.
 
     Attributes:
         device: Where the model is and batches go: this rank's GPU, else the CPU.
@@ -95,6 +96,7 @@ class Trainer:
         self._scaler = torch.amp.GradScaler(self.device.type, enabled=precision == "fp16")
         self._gradients = join_gradients(trial, model)
         self._course: Course | None = None
+        self._resizing: Resizing | None = None
 
     @property
     def progress(self) -> Progress:
@@ -124,7 +126,8 @@ class Trainer:
     ) -> dict[str, float]:
         """Train from the latest checkpoint, or from the beginning, until so much is trained or the trial should stop.
 
-        The end is validated and saved too. A trial whose hyperparameters are not those of its checkpoint, as a copy in
+        The end is validated and saved too. A further `fit`, with these data or others, goes on where the one before came to: at its
+        step, its epoch, and its place in the epoch, in batches; `until` counts from the first one's beginning. A trial whose hyperparameters are not those of its checkpoint, as a copy in
         population-based training, keeps the optimizer's settings that the script gave it.
 
         Args:
@@ -136,18 +139,17 @@ class Trainer:
             The last validation's metrics; empty where there was none in this run.
 
         Raises:
-            Rejected: A loader cannot be shared by the ranks, or the checkpoint does not fit.
+            Rejected: A loader cannot be shared by the ranks, the checkpoint does not fit, or another Trainer trains this trial.
         """
         shares = Shares(train, self._trial, self._accumulate)
         held_out = Shares(validation, self._trial) if validation else None
-        course = self._begin(shares)
-        resizing = Resizing(self._trial, course)
+        course, resizing = self._begin(shares)
         found: dict[str, float] = {}
         means = Means()
         for parts in self._batches(resizing, shares, until):
             with resizing.step():
                 self._train(parts, means)
-                course.progress = now = self.progress.after_batch(shares.epoch, shares.is_at_epochs_end)
+                course.progress = now = self.progress.after_batch(shares.epoch)
                 is_over = now.has_reached(until)
                 if self._scheduler and now.is_due(self._schedule_every):
                     self._scheduler.step()
@@ -158,21 +160,25 @@ class Trainer:
                     found = self._validate(held_out)
                 if is_over or self._is_save_due(checkpoint_every, is_validated):
                     course.save()
-        course.save()
+        if not resizing.is_put_off:
+            course.save()
         return found
 
-    def _begin(self, shares: Shares) -> Course:
-        """Where the latest checkpoint is, or at the beginning."""
+    def _begin(self, shares: Shares) -> tuple[Course, Resizing]:
+        """Where the last `fit` came to; the first one where the latest checkpoint is, or at the beginning."""
+        if self._course and self._resizing:
+            self._course.go_on_with(shares)
+            self._resizing.begin_anew()
+            return self._course, self._resizing
         parts: dict[str, Any] = {"model": self._model, "data": shares}
         if self._scheduler:
             parts["scheduler"] = self._scheduler
         if self._scaler.is_enabled():
             parts["scaler"] = self._scaler
         course = Course(self._trial, self._optimizer, self._gradients, **parts)
-        course.progress = self.progress
         course.resume()
-        self._course = course
-        return course
+        self._course, self._resizing = course, Resizing(self._trial, course)
+        return self._course, self._resizing
 
     def _is_save_due(self, every: Period | None, is_validated: bool) -> bool:
         if every:
@@ -183,7 +189,10 @@ class Trainer:
         """Yield this rank's parts of batch after batch, until so much is trained or the trial should stop."""
         coming: Iterator[Iterator[Part]] = iter(())
         formed = 0
-        while resizing.may_go_on() and not self.progress.has_reached(until):
+        while not self.progress.has_reached(until) and resizing.may_go_on():
+            if self.progress.has_reached(until):  # it has joined ranks that are in a later `fit`
+                resizing.put_off()
+                return
             if resizing.formed != formed:  # what was loaded ahead is another rank's part now
                 coming, formed = iter(()), resizing.formed
             parts = next(coming, None)

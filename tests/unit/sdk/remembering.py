@@ -23,6 +23,7 @@ class Remembering:
     seed: int = 7
     generation: int = 0
     _gang: None = None
+    _resizing: Any = None
     optimizations: dict[str, Json] = field(default_factory=dict)
     reported: dict[int, dict[str, float]] = field(default_factory=dict)
     validated: dict[int, dict[str, float]] = field(default_factory=dict)

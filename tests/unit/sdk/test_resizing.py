@@ -11,6 +11,7 @@ from horovod.common.exceptions import HorovodInternalError
 from muster import Trial
 from muster._trial.pulse import Heart
 from muster.elastic import resizing
+from muster.elastic.state import copied
 
 
 class Line:
@@ -80,6 +81,44 @@ def test_a_gang_that_breaks_at_one_place_again_and_again_though_nobody_is_lost_i
         _meet_a_broken_gang()
 
 
+def test_a_rank_that_joins_others_in_a_later_loop_goes_on_there_with_what_they_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its script passes the earlier loop, and what stands between, without a word to the others."""
+    asked: list[str] = []
+    given = Line()
+    given.train()
+
+    def should_stop() -> bool:
+        asked.append("should_stop")
+        return False
+
+    seat = SimpleNamespace(is_due=True, join=lambda: SimpleNamespace(rank=1, size=2))
+    monkeypatch.setattr(resizing, "take_seat", lambda surroundings: seat)
+    monkeypatch.setattr(resizing, "from_first", lambda gang, state: copied(given.state_dict()))
+    trial = SimpleNamespace(
+        rank=1,
+        size=2,
+        should_stop=should_stop,
+        _gang=None,
+        _resizing=None,
+        _heart=Heart("", 0),
+        _surroundings=None,
+        _take_gang=lambda gang: None,
+    )
+    line = Line()
+    joining = resizing.Resizing(cast(Trial, trial), line)
+    assert joining.may_go_on()
+    seat.is_due = False
+    asked.clear()
+    joining.put_off()
+    joining.begin_anew()
+    line.train()  # what stands between the loops
+    assert joining.may_go_on() and not asked
+    assert line.standing() == given.standing()
+    assert joining.may_go_on() and asked == ["should_stop"]
+
+
 def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """A trial of four ranks; `next_size`: how many the gang has when it has formed anew."""
     left = SimpleNamespace(rank=0, size=1)
@@ -92,6 +131,7 @@ def _trial(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         next_size=4,
         should_stop=lambda: False,
         _gang=None,
+        _resizing=None,
         _heart=Heart("", 0),
         _surroundings=None,
     )

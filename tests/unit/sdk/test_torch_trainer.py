@@ -155,6 +155,48 @@ def test_a_copy_with_other_hyperparameters_keeps_its_own_settings(trial: Callabl
     assert torch.equal(copy.weights(), training.weights())
 
 
+def test_a_further_fit_goes_on_where_the_last_one_came_to(trial: Callable[..., Remembering]) -> None:
+    """Also in a run that was started again: each of them finds its own part done, or goes on in the middle of it."""
+    unbroken = Training(trial("unbroken"), lr=0.01)
+    unbroken.trainer.fit(unbroken.train, until=batches(12))
+    mine = trial("parts")
+    parts = Training(mine, lr=0.01)
+    parts.trainer.fit(parts.train, until=batches(7))
+    parts.trainer.fit(parts.train, until=batches(12), checkpoint_every=batches(9))
+    assert mine.saved == [7, 9, 12]
+    assert torch.equal(parts.weights(), unbroken.weights())
+    later = trial("later", latest_checkpoint=mine.folder / "9")
+    again = Training(later, lr=0.01)
+    again.trainer.fit(again.train, until=batches(7))
+    assert (again.trainer.progress.step, later.saved) == (9, [])
+    again.trainer.fit(again.train, until=batches(12))
+    assert later.saved == [12]
+    assert torch.equal(again.weights(), unbroken.weights())
+
+
+def test_a_trial_has_one_trainer(trial: Callable[..., Remembering]) -> None:
+    mine = trial()
+    first, second = Training(mine), Training(mine)
+    first.trainer.fit(first.train, until=batches(1))
+    with pytest.raises(Rejected, match="trains this trial already"):
+        second.trainer.fit(second.train, until=batches(1))
+
+
+def test_an_epoch_whose_rest_was_left_out_is_validated_too(trial: Callable[..., Remembering]) -> None:
+    """More ranks than its last batch has samples: seen by the place alone, which is beyond what they can share."""
+    mine = trial()
+    training = Training(mine)
+    training.trainer.fit(training.train, until=batches(3), checkpoint_every=batches(3))
+    state = torch.load(mine.folder / "3" / "state.pt")
+    state["parts"]["data"] = {"epoch": 0, "batch": 5}
+    torch.save(state, mine.folder / "3" / "state.pt")
+    after = trial("after", latest_checkpoint=mine.folder / "3")
+    resumed = Training(after)
+    resumed.trainer.fit(resumed.train, resumed.held_out, until=batches(9), validate_every=epochs(1))
+    assert list(after.validated) == [4, 8, 9]
+    assert after.validated[4]["epochs"] == 1.0
+
+
 def test_steps_may_be_methods_of_a_subclass(trial: Callable[..., Remembering]) -> None:
     class Mine(Trainer):
         def train_step(self, model: nn.Module, batch: Batch) -> dict[str, torch.Tensor]:
