@@ -2,7 +2,7 @@
 
 Append-only segments named by their first number. A record is length, CRC-32, number, tag, payload; a tail torn by a
 crash fails its check and is cut off. The last record is never deleted: it says where the numbering stands, and its
-tag (the caller's running count) with it. Writes reach the kernel at once, so they survive a killed daemon.
+tag (the caller's running count) with it. A folder with nothing but the mark goes on from there. Writes reach the kernel at once, so they survive a killed daemon.
 """
 
 import itertools
@@ -56,7 +56,7 @@ class Journal:
         _check_gapless(self._segments)
         self._file = -1
         newest = self._segments[-1] if self._segments else None
-        self.last = newest.last if newest else 0
+        self.last = newest.last if newest else self._load_mark() - 1
         self.tag = self._read_tag(newest) if newest and newest.offsets else 0
         self.next_unsent = max(self._load_mark(), self._segments[0].first if self._segments else 1)
 

@@ -56,9 +56,13 @@ class RunPlaces:
     def watch(self) -> Path:
         return self.root / "watch"
 
+    @property
+    def journals(self) -> Path:
+        return self.root / "journal"
+
     def journal(self, stream: str) -> Path:
         """The journal of a stream: `reports`, `logs` or `profile`."""
-        return self.root / "journal" / stream
+        return self.journals / stream
 
     def output(self, rank: int, stream: str) -> Path:
         """Where a rank's stdout or stderr goes."""
@@ -106,6 +110,11 @@ class Places:
         return self.root / "runs"
 
     @property
+    def numbering(self) -> Path:
+        """Where the journals of runs stood that were here and may come back."""
+        return self.root / "numbering"
+
+    @property
     def cache(self) -> Path:
         return self.root / "cache"
 
@@ -126,7 +135,7 @@ class Places:
         for path in (self.root, self.runs, self.environments):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o711 if is_shared else 0o700)
-        for path in (self.identity, self.parent, self.code_cache, self.checkpoint_cache):
+        for path in (self.identity, self.parent, self.numbering, self.code_cache, self.checkpoint_cache):
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def lock(self) -> int:

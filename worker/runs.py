@@ -21,6 +21,7 @@ from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.run import LocalRun
 from worker.core.state import RunState
 from worker.executors.parents import Parents
+from worker.launch.description import is_elastic, spec_of
 from worker.observing import observed_of
 from worker.ranks.server import same_token
 from worker.ranks.session import RankSession
@@ -261,7 +262,8 @@ class Runs:
         context.tasks.discard(asyncio.current_task())
         await context.close()
         self._tools.machine.cgroups.drop(run_id)
-        self._store.drop_run(run_id)
+        may_return = is_elastic(spec_of(context.kept.allocation))
+        (self._store.leave_run if may_return else self._store.drop_run)(run_id)
         self._on_change()
 
     def _find(self, run_id: str) -> RunContext | None:

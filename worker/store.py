@@ -21,6 +21,8 @@ from shared.outages import Outages
 from worker.core.run import LocalRun
 from worker.places import Places
 
+MOST_NUMBERINGS = 1000
+"""Of runs that may come back; of older ones that do, the first lines would be lost."""
 _KEEPING = "keeping records; they wait in memory"
 _log = structlog.get_logger()
 
@@ -76,8 +78,11 @@ class Store:
             OSError: The disk is full or broken; nothing of the run is here then.
         """
         try:
-            self._places.run(kept.run.run_id).make()
-            write_whole(self._places.run(kept.run.run_id).record, kept.model_dump_json(), sync=False)
+            places, left = self._places.run(kept.run.run_id), self._places.numbering / str(kept.run.run_id)
+            places.make()
+            if left.is_dir():
+                shutil.copytree(left, places.journals, dirs_exist_ok=True)
+            write_whole(places.record, kept.model_dump_json(), sync=False)
         except OSError:
             self.drop_run(kept.run.run_id)
             raise
@@ -90,6 +95,18 @@ class Store:
         """Remove a run's directory."""
         self._owed.pop(self._places.run(run_id).record, None)
         shutil.rmtree(self._places.run(run_id).root, ignore_errors=True)
+
+    def leave_run(self, run_id: RunId) -> None:
+        """Remove the directory of a run that may come back to this worker: the registry goes on counting what it sends, so its journals must."""
+        left = self._places.numbering / str(run_id)
+        with suppress(OSError):
+            for mark in self._places.run(run_id).journals.glob("*/mark"):
+                target = left / mark.parent.name
+                target.mkdir(parents=True, exist_ok=True)
+                mark.replace(target / mark.name)
+        for oldest in sorted(self._places.numbering.iterdir(), key=_changed_at)[:-MOST_NUMBERINGS]:
+            shutil.rmtree(oldest, ignore_errors=True)
+        self.drop_run(run_id)
 
     def settle(self) -> None:
         """Write what is owed, as far as there is room."""
@@ -110,6 +127,10 @@ class Store:
         del self._owed[path]
         if not self._owed:
             self._outages.worked(_KEEPING)
+
+
+def _changed_at(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 def write_whole(path: Path, text: str, sync: bool) -> None:

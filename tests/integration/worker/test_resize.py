@@ -70,9 +70,12 @@ print("pid", os.getpid(), "rank", trial.rank, "of", trial.size)
 inputs = torch.randn(12, 8)
 loader = DataLoader(TensorDataset(inputs, inputs.sum(1, keepdim=True)), 12)
 told = Told(trial, model, optimizer, train_step)
-told.fit(loader, loader, until=batches(100_000), validate_every=batches(1), checkpoint_every=batches(50_000), report_every=batches(50_000))
+rarely = {"validate_every": batches(1), "checkpoint_every": batches(50_000), "report_every": batches(50_000)}
+told.fit(loader, loader, until=batches(3), **rarely)
+optimizer.param_groups[0]["fits"] = 1 + optimizer.param_groups[0].get("fits", 0)  # who joins later has this from rank 0
+told.fit(loader, loader, until=batches(100_000), **rarely)
 weights = [round(float(value), 6) for value in model.weight.flatten()]
-print("rank", trial.rank, "ended at", told.progress.step, weights)
+print("rank", trial.rank, "ended at", told.progress.step, weights, optimizer.param_groups[0]["fits"], "fits")
 """
 RANGE = {"slots": {"min": 1, "max": 4}}
 
@@ -178,7 +181,7 @@ async def test_a_run_grows_and_shrinks_while_its_ranks_keep_process_and_state(
     await eventually(lambda: len(platform.saved_of(run)) == 1)
 
 
-async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_and_through_a_lost_connection(
+async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_through_a_lost_connection_and_takes_another_in(
     platform: FakePlatform, two_workers: None, tmp_path: Path
 ) -> None:
     one, two = Member(worker="r1", slots=2), Member(worker="r2", slots=1)
@@ -208,11 +211,16 @@ async def test_what_is_left_of_a_gang_goes_on_without_a_rank_that_died_and_throu
     assert platform.text(run).count("pid") == 3, "a rank was started anew"
     losses = {report.step: report.values["loss"] for report in stored.values()}
     assert list(losses.values()) == pytest.approx(unbroken(len(losses)), rel=1e-3, abs=1e-5)
-    await platform.desire(
-        "r1", met.model_copy(update={"generation": 3, "members": (one,), "wanted": Signal.STOP})
-    )
-    await eventually(lambda: state_of(platform, run, "r1") == "exited")
+
+    grown = formed(run, 4, one, two)
+    grown = await form(platform, grown, ("r1", "r2"))
+    await eventually(lambda: sizes(platform, run)[-1] == 3)
+    for name in ("r1", "r2"):
+        await platform.desire(name, grown.model_copy(update={"wanted": Signal.STOP}))
+    for name in ("r1", "r2"):
+        await eventually(lambda name=name: state_of(platform, run, name) == "exited")  # type: ignore[misc]
     assert platform.of("r1", run).acknowledged is Signal.STOP, platform.text(run)  # type: ignore[union-attr]
     assert platform.of("r1", run).exit_code == 0, platform.text(run)  # type: ignore[union-attr]
-    ends = {line.split("ended at ")[1] for line in platform.text(run).splitlines() if "ended at" in line}
-    assert len(ends) == 1, platform.text(run)
+    await eventually(lambda: platform.text(run).count("ended at") == 3)
+    ends = [line.split("ended at ")[1] for line in platform.text(run).splitlines() if "ended at" in line]
+    assert len(set(ends)) == 1 and ends[0].endswith(" 1 fits"), platform.text(run)

@@ -142,3 +142,16 @@ def test_a_lost_segment_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sorted(tmp_path.glob("*.seg"))[1].unlink()
     with pytest.raises(Broken):
         Journal(tmp_path)
+
+
+def test_a_folder_with_nothing_but_the_mark_goes_on_from_it(tmp_path: Path) -> None:
+    before = Journal(tmp_path / "before")
+    before.append(_payloads(1, 3))
+    before.commit(4)
+    (tmp_path / "after").mkdir()
+    (tmp_path / "before" / "mark").rename(tmp_path / "after" / "mark")
+    after = Journal(tmp_path / "after")
+    assert (after.last, after.is_drained) == (3, True)
+    after.append(_payloads(4, 2))
+    assert after.read_batch() == (4, [b"record 4", b"record 5"])
+    assert Journal(tmp_path / "after").last == 5
