@@ -13,12 +13,14 @@ from muster import wire
 from muster.errors import MusterError
 from muster.wire.processes import PROCESSES, is_served, read_ended
 from shared.outages import Outages
+from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
 START_AGAIN_S = 5.0
 _OUTDATED = "an older warm parent was adopted: new runs wait until those that it holds have ended"
+_MEETS_ELSEWHERE = "the worker was replaced by a newer version between the opening of the gang's rendezvous and the start of its ranks"
 _GREETING = "greeting the warm parent"
 _log = structlog.get_logger()
 
@@ -27,7 +29,7 @@ class ProcessExecutor:
     """One connection at a time, for ever; what is sent while there is none waits.
 
     A parent that an older daemon has started is adopted for what it holds. It may not understand what it would be asked now: new processes
-    wait until its last one has ended, and a new parent takes its place.
+    wait until its last one has ended, and a new parent takes its place. Only the ranks of a rendezvous that it holds cannot: they fail.
     """
 
     def __init__(
@@ -58,10 +60,19 @@ class ProcessExecutor:
         if self._writer is None or not self.is_ready:
             self._waiting.append(order)
             return
+        if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_meeting_of(order.run):
+            failed = wire.Process(order.name, order.run, 0, exit_code=1, error=_MEETS_ELSEWHERE)
+            asyncio.get_running_loop().call_soon(self._events.on_process, failed)
+            return
         if self._is_outdated and (is_for_next or any(one.run == order.run for one in self._waiting)):
             self._waiting.append(order)
         if not (self._is_outdated and is_for_next):
             self._writer.write(wire.encode(order))
+
+    def _holds_only_meeting_of(self, run: str) -> bool:
+        """Whether of a run there is its rendezvous and nothing else: it would wait for ranks that wait for its end."""
+        mine = [part_of(name) for name in self._living if name.startswith(f"{run}.")]
+        return bool(mine) and all(part == RENDEZVOUS for part in mine)
 
     async def run(self) -> None:
         """Keep connected."""

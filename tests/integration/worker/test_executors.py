@@ -154,8 +154,12 @@ async def test_the_end_of_all_leaves_no_process(bench: Bench) -> None:
     await eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
+HELD = {"run": "old", "gang": "gang.1.rendezvous"}
+"""What an older parent has: a rank, and a place where a gang is to meet whose ranks were not started yet."""
+
+
 class OlderParent:
-    """A warm parent of the first protocol, with one process: it refuses greetings of another, and would not understand what is new."""
+    """A warm parent of the first protocol: it refuses greetings of another, and would not understand what is new."""
 
     def __init__(self) -> None:
         self.asked: list[wire.Frame] = []
@@ -171,10 +175,11 @@ class OlderParent:
             for frame in decoder.feed(data):
                 self.asked.append(frame)
                 if isinstance(frame, wire.Greeting) and frame.version == 1:
-                    for told in (wire.Process("old", "run", 7), wire.Ready(6, [], version=1)):
+                    held: list[wire.Frame] = [wire.Process(name, run, 7) for run, name in HELD.items()]
+                    for told in (*held, wire.Ready(6, [], version=1)):
                         writer.write(wire.encode(told))
-                if isinstance(frame, wire.Kill) and frame.run == "run":
-                    writer.write(wire.encode(wire.Process("old", "run", 7, exit_code=-9)))
+                if isinstance(frame, wire.Kill) and frame.run in HELD:
+                    writer.write(wire.encode(wire.Process(HELD[frame.run], frame.run, 7, exit_code=-9)))
                 if isinstance(frame, wire.Quit) and self.server is not None:
                     self.server.close()
                     writer.close()
@@ -189,13 +194,17 @@ async def test_a_parent_of_an_older_daemon_keeps_what_it_holds_and_is_asked_for_
     bench = Bench(by_processes, tmp_path)
     try:
         await eventually(lambda: bench.executor.is_ready)
-        assert bench.ready_after == [{"old"}], "what it holds is adopted"
+        assert bench.ready_after == [set(HELD.values())], "what it holds is adopted"
+        bench.send(bench.launch("gang.1.0", "echo new", run="gang"))
+        await eventually(lambda: bench.code("gang.1.0") == 1)
+        assert "replaced by a newer version" in bench.told["gang.1.0"].error
+        bench.send(wire.Kill("gang", 9))
         bench.send(bench.launch("new", "echo new", run="other"))
         bench.send(bench.launch("ended", "sleep 600", run="ended meanwhile"), wire.Kill("ended meanwhile", 9))
         bench.send(wire.Kill("run", 9))
         await eventually(lambda: bench.code("old") == -9)
         await eventually(lambda: bench.code("new") == 0)
         await eventually(lambda: bench.code("ended") == -9)
-        assert [type(frame) for frame in older.asked] == [wire.Greeting, wire.Kill, wire.Kill, wire.Quit]
+        assert [type(frame) for frame in older.asked] == [wire.Greeting, *[wire.Kill] * 3, wire.Quit]
     finally:
         await bench.end()
