@@ -65,7 +65,10 @@ def resume(context: RunContext, send: Send) -> None:
 
 def _start_stand_bys(context: RunContext, first: int, send: Send) -> None:
     run, machine = context.run, context.machine
-    bound_here(context)
+    try:
+        bound_here(context)
+    except OSError as error:  # a training that goes on well is not ended for it
+        context.tail.warn(f"what this machine may give the run stays bounded as it was: {error}")
     born = range(first, len(run.births))
     context.tail.follow(outputs_of(context.places, [run.births[local][1] for local in born]))
     if machine.account is not None:

@@ -13,7 +13,7 @@ from muster.errors import Rejected
 from shared.ids import RunId
 from shared.messages.files import GetCode
 from worker.files.copying import copy_folder
-from worker.files.space import CacheSpace
+from worker.files.space import UNFINISHED, CacheSpace
 from worker.files.transfer import Transfer
 from worker.line import Line
 from worker.room import used_bytes
@@ -59,7 +59,7 @@ class CodeCache:
             raise Rejected(
                 "code_mismatch", f"the registry has code {link.sha256}, the run names {cached.name}"
             )
-        with tempfile.TemporaryDirectory(dir=self._directory, prefix="fetch-") as folder:
+        with tempfile.TemporaryDirectory(dir=self._directory, prefix=UNFINISHED) as folder:
             packed, content = Path(folder, "packed"), Path(folder, "content")
             await self._transfer.get(link.url, packed, link.sha256, link.size_bytes)
             await asyncio.to_thread(_extract, packed, content)

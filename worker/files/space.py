@@ -14,15 +14,20 @@ from pathlib import Path
 
 from worker.room import used_bytes
 
+UNFINISHED = "fetch-"
+"""How the folders begin in which something is being fetched, beside those of the tenants."""
+
 
 class CacheSpace:
     """The entries with their sizes. Threads may share it."""
 
     def __init__(self, directory: Path, limit_bytes: int) -> None:
-        """Take up what is there; what is over the limit goes. What an earlier daemon left half-made goes in its turn."""
+        """Take up what is there; what is over the limit goes, and what an earlier daemon was fetching."""
         self._limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._held: Counter[Path] = Counter()
+        for unfinished in directory.glob(f"*/{UNFINISHED}*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
         found = sorted(directory.glob("*/*/*"), key=_used_at)
         self._sizes = OrderedDict((entry, _size_bytes(entry)) for entry in found)
         self._total_bytes = sum(self._sizes.values())

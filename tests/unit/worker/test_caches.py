@@ -47,6 +47,16 @@ def _has(cache: FileCache, tmp_path: Path, entry: FileEntry, tenant: UUID = TENA
     return is_here
 
 
+def test_what_an_earlier_daemon_was_fetching_goes(tmp_path: Path) -> None:
+    unfinished = tmp_path / "code" / "fetch-x" / "content"
+    kept = tmp_path / "code" / str(TENANT) / "hash"
+    for folder in (unfinished, kept):
+        folder.mkdir(parents=True)
+        (folder / "train.py").write_text("print()")
+    CacheSpace(tmp_path, 1 << 20)
+    assert (kept / "train.py").exists() and not unfinished.parent.exists()
+
+
 def test_what_was_not_used_for_longest_goes_when_room_is_needed(
     open_cache: Callable[[int], FileCache], tmp_path: Path
 ) -> None:
