@@ -170,20 +170,20 @@ class Reports:
         if fresh:
             for key, number in (await reports.load_series(driver, fresh)).items():
                 known[key.run][key.group, key.name] = number
-        keys, trials = self._new_series(with_points, known)
-        if keys:
-            made = await reports.register_series(driver, tenant, keys, trials)
+        wanted = self._new_series(with_points, known)
+        if wanted:
+            made = await reports.register_series(driver, tenant, wanted)
             for key, number in made.items():
                 known[key.run][key.group, key.name] = number
-        if fresh or keys:
+        if fresh or wanted:
             unit.then(partial(self._keep_series, known))
         # A run's logs may stand in the same transaction as its points: they must not hide its series.
         return {batch.sent.run: {} for batch in batches} | known
 
     def _new_series(
         self, batches: Sequence[Incoming], known: dict[UUID, dict[tuple[str, str], int]]
-    ) -> tuple[list[SeriesKey], list[UUID]]:
-        wanted: dict[SeriesKey, UUID] = {}
+    ) -> dict[SeriesKey, AllocationFacts]:
+        wanted: dict[SeriesKey, AllocationFacts] = {}
         for batch in batches:
             run = batch.sent.run
             new = [key for key in batch.points if key not in known[run]]
@@ -192,8 +192,8 @@ class Reports:
             if refusal := refuse_new_series(len(known[run]), len(new)):
                 batch.refusals.append(refusal)
                 continue
-            wanted |= {SeriesKey(run, group, name): batch.facts.trial_id for group, name in new}
-        return list(wanted), list(wanted.values())
+            wanted |= {SeriesKey(run, group, name): batch.facts for group, name in new}
+        return wanted
 
     async def _keep_series(self, known: dict[UUID, dict[tuple[str, str], int]]) -> None:
         for run, names in known.items():

@@ -20,6 +20,7 @@ from shared.messages import (
     reservations,
     runs,
     searches,
+    tables,
     usage,
     workers,
 )
@@ -109,6 +110,8 @@ ALL: tuple[type[Message], ...] = (
     metrics.GetSeries,
     metrics.CompareTrials,
     metrics.GetSummaries,
+    tables.GetTable,
+    tables.GetColumns,
     plans.GetCurves,
     plans.GetWarmth,
     logs.GetLogs,

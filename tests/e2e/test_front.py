@@ -36,3 +36,19 @@ def test_small_networks_that_recognise_digits_are_shown_as_a_front(platform: Pla
 
     shown = platform.muster("experiment", "front", number)
     assert shown.code == 0 and f"{number}.{front[0].trial_number}" in shown.out and "parameters" in shown.out
+
+    few = f"metrics.validation.parameters.last <= {min(sizes)} and state = completed"
+    table = platform.client.trials.table(
+        number, filter=few, sort="best", columns=("hparams.epochs", "best")
+    ).all()
+    smallest = [one for one in within if within[one].others["parameters"] <= min(sizes)]
+    assert {row.number for row in table} == set(smallest)
+    assert table[0].values["best"] == max(within[one].value or 0.0 for one in smallest)
+    first = platform.client.trials.best(number, 1)[0]
+    # The search's limits leave trials out of its own best, not out of the table.
+    reached = first.values["metrics.validation.accuracy.best"]
+    assert isinstance(reached, float) and reached >= (ended.best.value or 0.0)
+    told = platform.muster("experiment", "best", number, "--count", "1")
+    assert told.code == 0 and f"{number}.{first.number}" in told.out
+    refused = platform.muster("trial", "list", number, "--filter", "1=1; DROP TABLE registry.trials")
+    assert refused.code != 0 and "at character 1" in refused.err

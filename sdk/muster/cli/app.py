@@ -17,6 +17,7 @@ from muster.cli import (
     replay,
     reservation,
     sign_in,
+    tables,
     trace,
     trial,
     usage,
@@ -123,6 +124,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+verb(experiment.app, "best")(tables.best)
 verb(experiment.app, "replay")(replay.replay)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")

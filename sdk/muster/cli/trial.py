@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muster.cli import tables
 from muster.cli.frame import noun, verb
 from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName, TrialStates
 from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
@@ -23,15 +24,34 @@ def list_(
     experiment: Number,
     best: Annotated[bool, typer.Option("--best", help="The best first.")] = False,
     state: TrialStates = None,
+    filter_: tables.Filter = None,
+    sort: tables.Sort = None,
+    columns: tables.Columns = None,
 ) -> None:
-    """List an experiment's trials."""
+    """List an experiment's trials; with a filter, a sort or columns as a table of any metric and hyperparameter."""
     from muster.cli.views import trial_columns, trial_row
     from muster.client import connect
 
+    if filter_ or sort or columns:
+        if state:
+            raise typer.BadParameter(
+                "say state in the filter: 'state in (completed, stopped)'", param_hint="--state"
+            )
+        chosen = tables.names_in(columns)
+        with connect() as client:
+            wanted = client.trials.table(
+                experiment, filter=filter_ or "", sort=sort or ("best" if best else ""), columns=chosen
+            ).all()
+        tables.show(wanted, "no trial meets the filter" if filter_ else "no trials yet")
+        return
     with connect() as client:
         found = client.trials.list(experiment, states=state or (), best_first=best).all()
     rows = (trial_row(one, found) for one in found)
     emit(found, lambda: table(trial_columns(found), rows, "no trials yet"))
+
+
+verb(app, "columns")(tables.columns)
+verb(app, "compare")(tables.compare)
 
 
 @verb(app, "describe")

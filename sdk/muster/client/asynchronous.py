@@ -56,6 +56,9 @@ class AsyncTrials(AsyncNoun[Trials]):
     """`Trials`, awaited."""
 
     list = listed(Trials.list)
+    table = listed(Trials.table)
+    columns_of = awaited(Trials.columns_of)
+    best = awaited(Trials.best)
     get = awaited(Trials.get)
     runs = listed(Trials.runs)
     explain = awaited(Trials.explain)

@@ -799,6 +799,33 @@ class SearchEventPage(Resource):
     over: bool = Field(description="True when the experiment has ended and these are its last events.")
 
 
+class TableRow(Resource):
+    """One trial with the cells of the columns that were asked for."""
+
+    trial: UUID
+    experiment_number: int
+    number: int = Field(description="Its number within the experiment.")
+    state: str | None = None
+    values: JsonObject = Field(
+        description="By column; null where the trial has no such value, or one that is no finite number."
+    )
+
+
+class TrialTable(Resource):
+    """A page of a table of trials."""
+
+    columns: list[str] = Field(description="The columns' names, as they were asked for.")
+    items: list[TableRow]
+    total: int | None = Field(default=None, description="How many trials meet the filter; on the first page.")
+    next_cursor: str | None = None
+
+
+class TableColumns(Resource):
+    """What there is to filter, sort and show by; metrics without their stat."""
+
+    columns: list[str]
+
+
 class TrialState(StrEnum):
     """Where a trial stands; `completed`, `stopped`, `error` and `cancelled` are final."""
 

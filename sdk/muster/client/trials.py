@@ -29,9 +29,45 @@ class Trials:
             "invalid": INVALID in states if states else None,
             "order": "best" if best_first else "number",
         }
-        return pages(
-            self._transport, models.TrialPage, f"/v1/experiments/{segment(experiment)}/trials", query
-        )
+        return pages(self._transport, models.TrialPage, f"{_of(experiment)}/trials", query)
+
+    def table(
+        self, experiment: Reference, *, filter: str = "", sort: str = "", columns: Sequence[str] = ()
+    ) -> Items[models.TableRow]:
+        """Return an experiment's trials with any of their metrics and hyperparameters, those that meet a filter, in an order.
+
+        Args:
+            filter: Such as `metrics.validation.accuracy.max > 0.9 and hparams.lr < 0.01 and state = completed`.
+            sort: Up to four columns separated by commas, the greatest first behind `-`; `best`: the best by the search's metric first.
+            columns: `columns_of` tells the names; without any, the hyperparameters and the search's metric.
+        """
+        query: Query = {"filter": filter or None, "sort": sort or None, "column": columns}
+        return pages(self._transport, models.TrialTable, f"{_of(experiment)}/table", query)
+
+    def columns_of(self, experiment: Reference) -> Sequence[str]:
+        """Return the names by which an experiment's trials can be filtered, sorted and shown; metrics without their stat."""
+        return self._transport.get(models.TableColumns, f"{_of(experiment)}/columns").columns
+
+    def best(
+        self,
+        experiment: Reference,
+        count: int = 10,
+        *,
+        metric: str | None = None,
+        smaller_is_better: bool = True,
+        filter: str = "",
+        columns: Sequence[str] = (),
+    ) -> Sequence[models.TableRow]:
+        """Return the best trials by the search's metric, or by another, best first; without a value a trial is last.
+
+        Args:
+            metric: Group and name, such as `validation.f1`; then `smaller_is_better` says which values are better.
+        """
+        sort = "best"
+        if metric is not None:
+            sort = f"metrics.{metric}.min" if smaller_is_better else f"-metrics.{metric}.max"
+        shown = columns if columns or metric is None else ("state", sort.removeprefix("-"))
+        return self.table(experiment, filter=filter, sort=sort, columns=shown).first(count)
 
     def get(self, trial: Reference) -> models.Trial:
         """Return one trial."""
@@ -68,6 +104,10 @@ class Trials:
     def follow_logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
         return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", log_query(wanted))
+
+
+def _of(experiment: Reference) -> str:
+    return f"/v1/experiments/{segment(experiment)}"
 
 
 def _path(trial: Reference) -> str:

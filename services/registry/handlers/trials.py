@@ -74,13 +74,19 @@ async def on_trial_wanted(unit: Unit, batch: list[Delivery[TrialWanted]]) -> Non
 
 
 async def on_trial_changed(unit: Unit, batch: list[Delivery[TrialChanged]]) -> None:
-    """Learn that a trial is over, which unpins its checkpoints."""
+    """Keep where a trial stands; once it is over, its checkpoints are unpinned."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.trial_id: {
             "id": delivery.message.trial_id,
             "tenant": delivery.envelope.tenant,
             "experiment": delivery.message.experiment_id,
             "changed_version": delivery.message.version,
+            "number": delivery.message.number,
+            "state": delivery.message.state,
+            "invalid": delivery.message.invalid,
+            "runs": delivery.message.runs,
+            "created_at": delivery.message.created_at,
+            "ended_at": delivery.message.ended_at,
             "is_final": delivery.message.final,
             "final_at": unit.now if delivery.message.final else None,
         }

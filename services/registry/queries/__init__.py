@@ -5,6 +5,7 @@ from services.registry.queries.checkpoints import CheckpointQueries
 from services.registry.queries.lineage import LineageQueries
 from services.registry.queries.logs import LogQueries
 from services.registry.queries.metrics import MetricQueries
+from services.registry.queries.tables import TableQueries
 from shared.bus import Units
 from shared.bus.responder import Answer, Question
 
@@ -15,6 +16,7 @@ class Queries:
     def __init__(self, units: Units, links: Links) -> None:
         self._parts = (
             MetricQueries(units),
+            TableQueries(units),
             LogQueries(units),
             CheckpointQueries(units, links),
             LineageQueries(units),

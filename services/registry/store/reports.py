@@ -1,6 +1,6 @@
 """The hot path: marks, series, chunks of points and validations of many batches at once, each step one statement whatever their number."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.summary import Summary
 from services.registry.store.tables import marks
 from shared.driver import Driver
+from shared.messages.runs import AllocationFacts
 from shared.partitions import partition_name
 
 COPY_FROM_ROWS = 96
@@ -122,11 +123,13 @@ async def load_series(driver: Driver, runs: Sequence[UUID]) -> dict[SeriesKey, i
 
 
 async def register_series(
-    driver: Driver, tenant: UUID, keys: Sequence[SeriesKey], trials: Sequence[UUID]
+    driver: Driver, tenant: UUID, new: Mapping[SeriesKey, AllocationFacts]
 ) -> dict[SeriesKey, int]:
     """Make these series known and return their ids; another replica may have been faster."""
-    columns = [one.run for one in keys], [one.group for one in keys], [one.name for one in keys]
-    await driver.fetch(_REGISTER_SERIES, tenant, list(trials), *columns)
+    columns = [one.run for one in new], [one.group for one in new], [one.name for one in new]
+    experiments = [facts.experiment_id for facts in new.values()]
+    trials = [facts.trial_id for facts in new.values()]
+    await driver.fetch(_REGISTER_SERIES, tenant, experiments, trials, *columns)
     rows = await driver.fetch(_NEW_SERIES, *columns)
     return {SeriesKey(row["run"], row["group"], row["name"]): row["id"] for row in rows}
 
@@ -205,10 +208,10 @@ FOR SHARE OF r
 ON CONFLICT DO NOTHING
 """
 _REGISTER_SERIES = """
-INSERT INTO registry.series (tenant, trial, run, "group", name)
-SELECT $1, s.trial, s.run, s."group", s.name
-FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) AS s(trial, run, "group", name)
-ORDER BY 3, 4, 5
+INSERT INTO registry.series (tenant, experiment, trial, run, "group", name)
+SELECT $1, s.experiment, s.trial, s.run, s."group", s.name
+FROM unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[]) AS s(experiment, trial, run, "group", name)
+ORDER BY 4, 5, 6
 ON CONFLICT DO NOTHING
 """
 _NEW_SERIES = """

@@ -44,6 +44,12 @@ trials = Table(
     Column("newest_token", BigInteger),
     Column("wanted_version", BigInteger),
     Column("changed_version", BigInteger),
+    Column("number", Integer),
+    Column("state", Text),
+    Column("invalid", Boolean),
+    Column("runs", Integer),
+    Column("created_at", _INSTANT),
+    Column("ended_at", _INSTANT),
     Column("hyperparameters", JSONB),
     Column("code_hash", Text),
     Column("metric", Text),
@@ -52,7 +58,6 @@ trials = Table(
     Column("upload_timeout_s", Float),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
-    Column("number", Integer),
 )
 
 runs = Table(
@@ -96,6 +101,7 @@ series = Table(
     METADATA,
     Column("id", BigInteger, primary_key=True),
     Column("tenant", Uuid),
+    Column("experiment", Uuid),
     Column("trial", Uuid),
     Column("run", Uuid),
     Column("group", Text),

@@ -55,7 +55,7 @@ async def save_wanted(connection: AsyncConnection, rows: Sequence[Mapping[str, o
 
 
 async def save_changed(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep whether trials are over; only newer versions apply."""
+    """Keep where trials stand; only newer versions apply."""
     await connection.execute(_SAVE_CHANGED, list(rows))
 
 
@@ -184,7 +184,11 @@ _SAVE_WANTED = _upsert(
     "wanted_version number hyperparameters code_hash metric smaller_is_better start_checkpoint upload_timeout_s",
     "wanted_version",
 )
-_SAVE_CHANGED = _upsert(trials, "changed_version is_final final_at", "changed_version")
+_SAVE_CHANGED = _upsert(
+    trials,
+    "changed_version number state invalid runs created_at ended_at is_final final_at",
+    "changed_version",
+)
 _RAISE_TOKEN = """
 INSERT INTO registry.trials AS known (id, tenant, experiment, newest_token, code_hash, start_checkpoint)
 VALUES ($1, $2, $3, $4, $5, $6)

@@ -29,6 +29,7 @@ from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
 from shared.messages.reservations import GetReservations
 from shared.messages.searches import GetDrivenSearch, GetSearchEvents, TellSearch
+from shared.messages.tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
@@ -117,6 +118,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         ConfirmUpload,
         GetSeries,
         CompareTrials,
+        GetTable,
+        GetColumns,
         GetLogs,
         GetSummaries,
         ListCheckpoints,

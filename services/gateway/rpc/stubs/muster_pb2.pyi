@@ -2175,6 +2175,32 @@ class StageChange(_message.Message):
     approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
+class TableColumns(_message.Message):
+    __slots__ = ("columns",)
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, columns: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class TableColumnsRequest(_message.Message):
+    __slots__ = ("experiment",)
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+
+class TableRow(_message.Message):
+    __slots__ = ("trial", "experiment_number", "number", "state", "values")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    experiment_number: int
+    number: int
+    state: str
+    values: _struct_pb2.Struct
+    def __init__(self, trial: _Optional[str] = ..., experiment_number: _Optional[int] = ..., number: _Optional[int] = ..., state: _Optional[str] = ..., values: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
 class TellSearchRequest(_message.Message):
     __slots__ = ("experiment", "operations", "acknowledge", "driver")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -2306,6 +2332,34 @@ class TrialRequest(_message.Message):
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     trial: str
     def __init__(self, trial: _Optional[str] = ...) -> None: ...
+
+class TrialTable(_message.Message):
+    __slots__ = ("columns", "items", "total", "next_cursor")
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedScalarFieldContainer[str]
+    items: _containers.RepeatedCompositeFieldContainer[TableRow]
+    total: int
+    next_cursor: str
+    def __init__(self, columns: _Optional[_Iterable[str]] = ..., items: _Optional[_Iterable[_Union[TableRow, _Mapping]]] = ..., total: _Optional[int] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class TrialTableRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "experiment", "filter", "sort", "column")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    experiment: str
+    filter: str
+    sort: str
+    column: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Usage(_message.Message):
     __slots__ = ("since", "until", "by", "items", "slot_seconds")

@@ -135,6 +135,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TrialPage.FromString,
                 _registered_method=True)
+        self.ListTrialTable = channel.unary_unary(
+                '/muster.v1.Muster/ListTrialTable',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
+                _registered_method=True)
+        self.ListTableColumns = channel.unary_unary(
+                '/muster.v1.Muster/ListTableColumns',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
+                _registered_method=True)
         self.ListExperimentFront = channel.unary_unary(
                 '/muster.v1.Muster/ListExperimentFront',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListFrontRequest.SerializeToString,
@@ -611,6 +621,22 @@ class MusterServicer:
     def ListTrials(self, request, context):
         """Lists an experiment's trials by number, or best first.
         REST: GET /v1/experiments/{experiment}/trials
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTrialTable(self, request, context):
+        """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order.
+        REST: GET /v1/experiments/{experiment}/table
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTableColumns(self, request, context):
+        """Lists the names by which an experiment's trials can be filtered, sorted and shown.
+        REST: GET /v1/experiments/{experiment}/columns
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1222,6 +1248,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListTrials,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TrialPage.SerializeToString,
+            ),
+            'ListTrialTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTrialTable,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TrialTableRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TrialTable.SerializeToString,
+            ),
+            'ListTableColumns': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTableColumns,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TableColumnsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TableColumns.SerializeToString,
             ),
             'ListExperimentFront': grpc.unary_unary_rpc_method_handler(
                     servicer.ListExperimentFront,
@@ -2080,6 +2116,60 @@ class Muster:
             '/muster.v1.Muster/ListTrials',
             muster_dot_v1_dot_muster__pb2.ListTrialsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TrialPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTrialTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTrialTable',
+            muster_dot_v1_dot_muster__pb2.TrialTableRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TrialTable.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTableColumns(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTableColumns',
+            muster_dot_v1_dot_muster__pb2.TableColumnsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TableColumns.FromString,
             options,
             channel_credentials,
             insecure,

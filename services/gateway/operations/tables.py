@@ -1,0 +1,49 @@
+"""The table of an experiment's trials: the registry's to answer, ours to check whose it is."""
+
+from services.gateway.api.tables import (
+    TableColumns,
+    TableColumnsRequest,
+    TableRow,
+    TrialTable,
+    TrialTableRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.paging import make_cursor, read_cursor
+from shared.ids import ExperimentId
+from shared.messages.tables import GetColumns, GetTable
+
+
+async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable:
+    """Lists an experiment's trials with any of their metrics and hyperparameters, filtered and in any order."""
+    position = read_cursor(call, request, request.cursor)
+    experiment = await find_experiment(call, request.experiment)
+    question = GetTable(
+        experiment_id=ExperimentId(experiment.id),
+        filter=request.filter,
+        sort=request.sort,
+        columns=tuple(request.column),
+        after=tuple(None if cell is None else str(cell) for cell in position) if position else None,
+        limit=request.limit,
+    )
+    page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    items = [
+        TableRow(
+            trial=row.trial_id,
+            experiment_number=experiment.number,
+            number=row.number,
+            state=row.state,
+            values=dict(zip(page.columns, row.cells, strict=True)),
+        )
+        for row in page.rows
+    ]
+    cursor = make_cursor(call, request, list(page.next)) if page.next else None
+    return TrialTable(columns=list(page.columns), items=items, total=page.total, next_cursor=cursor)
+
+
+async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableColumns:
+    """Lists the names by which an experiment's trials can be filtered, sorted and shown."""
+    experiment = await find_experiment(call, request.experiment)
+    question = GetColumns(experiment_id=ExperimentId(experiment.id))
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return TableColumns(columns=list(found.columns))

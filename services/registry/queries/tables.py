@@ -1,0 +1,133 @@
+"""The table of an experiment's trials."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from services.registry.core.tables.columns import (
+    FACTS,
+    Column,
+    Hyperparameter,
+    Metric,
+    Search,
+    Stat,
+    name_of,
+    quoted,
+    unknown,
+)
+from services.registry.core.tables.filters import columns_of, read_column_name, read_filter, read_orders
+from services.registry.store import trial_table
+from services.registry.store.trial_table import Wanted
+from shared.bus import Ask, Units
+from shared.bus.responder import Answer, Question
+from shared.driver import Driver
+from shared.errors import Rejected
+from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
+
+ROWS_PER_PAGE = 200
+COLUMNS = 64
+BYTES_PER_PAGE = 300 * 1024
+CELL_BYTES = 24
+"""What a number takes in an answer, with what is around it."""
+SAMPLE = 200
+"""So many trials are looked at for the hyperparameters that are shown where nobody said which."""
+SHOWN_HYPERPARAMETERS = 12
+
+
+class TableQueries:
+    """Answers what is asked of trials side by side."""
+
+    def __init__(self, units: Units) -> None:
+        self._units = units
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {GetTable: self.on_table, GetColumns: self.on_columns}
+
+    async def on_table(self, ask: Ask, query: GetTable) -> TablePage:
+        """The trials behind the cursor that meet the filter, in order; an unknown experiment has none."""
+        limit = max(1, min(query.limit, ROWS_PER_PAGE))
+        if len(query.columns) > COLUMNS:
+            raise Rejected("columns_too_many", f"a table has at most {COLUMNS} columns", "column")
+        experiment = query.experiment_id
+        async with self._units.tenant(ask.tenant) as unit:
+            driver = Driver.of(unit.connection)
+            search = await trial_table.load_search(driver, experiment)
+            filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
+            columns = [read_column_name(name, search) for name in query.columns]
+            await _refuse_unknown(driver, experiment, columns_of(filter_), "filter")
+            await _refuse_unknown(driver, experiment, columns_of(None, orders), "sort")
+            await _refuse_unknown(driver, experiment, columns, "column")
+            columns = columns or await _most_telling(driver, experiment, search)
+            wanted = Wanted(experiment, filter_, orders, query.after, limit + 1)
+            found = await trial_table.load_rows(driver, wanted, search)
+            shown = [row.trial for row in found.rows[:limit]]
+            cells = await trial_table.load_cells(driver, shown, columns, search)
+        fitting = _fitting(cells)
+        rows = tuple(
+            TableRow(trial_id=row.trial, number=row.number, state=row.state, cells=of)
+            for row, of in zip(found.rows[:fitting], cells[:fitting], strict=True)
+        )
+        more = len(found.rows) > len(rows)
+        return TablePage(
+            columns=query.columns or tuple(map(name_of, columns)),
+            rows=rows,
+            next=found.rows[len(rows) - 1].cursor if more else None,
+            total=found.total,
+        )
+
+    async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
+        """The names that there are to filter, to sort and to show by."""
+        async with self._units.tenant(ask.tenant) as unit:
+            names = await _known(Driver.of(unit.connection), query.experiment_id)
+        return KnownColumns(columns=tuple(names))
+
+
+async def _refuse_unknown(driver: Driver, experiment: UUID, columns: Iterable[Column], place: str) -> None:
+    """Whoever mistypes a name should hear so, and not be shown an empty table."""
+    for column in dict.fromkeys(columns):
+        if await trial_table.is_known(driver, experiment, column):
+            continue
+        what = "metric" if isinstance(column, Metric) else "hyperparameter"
+        prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
+        known = [name for name in await _known(driver, experiment) if name.startswith(prefix)]
+        if known:
+            name = (
+                name_of(column).removesuffix(f".{column.stat}")
+                if isinstance(column, Metric)
+                else name_of(column)
+            )
+            raise unknown(name, known, what, place)
+
+
+async def _known(driver: Driver, experiment: UUID) -> list[str]:
+    paths = await trial_table.load_hyperparameters(driver, experiment)
+    metrics = await trial_table.load_metric_keys(driver, experiment)
+    return [
+        *FACTS,
+        "best",
+        *(name_of(Hyperparameter(path)) for path in paths),
+        *(f"metrics.{quoted(group)}.{'.'.join(map(quoted, name.split('.')))}" for group, name in metrics),
+    ]
+
+
+async def _most_telling(driver: Driver, experiment: UUID, search: Search) -> list[Column]:
+    paths = await trial_table.load_hyperparameters(driver, experiment, SAMPLE)
+    found: list[Column] = [Hyperparameter(path) for path in paths[:SHOWN_HYPERPARAMETERS]]
+    if search.metric is None:
+        return found
+    metric = "validation", search.metric
+    return [*found, Metric(*metric, Stat.LAST_STEP), Metric(*metric, Stat.LAST), Metric(*metric, Stat.BEST)]
+
+
+def _fitting(rows: Sequence[Sequence[JsonValue]]) -> int:
+    """How many rows fit into an answer; one always does."""
+    size = 0
+    for count, row in enumerate(rows):
+        size += 100 + sum(
+            CELL_BYTES if isinstance(cell, int | float | None) else 2 * len(str(cell)) for cell in row
+        )
+        if size > BYTES_PER_PAGE and count:
+            return count
+    return len(rows)

@@ -1,0 +1,45 @@
+"""The table of an experiment's trials: what they were made of, where they stand, and what they reached."""
+
+from pydantic import BaseModel, JsonValue
+
+from shared.ids import ExperimentId, TrialId
+from shared.messages.base import Query, Record
+
+
+class TableRow(Record):
+    """`cells`: one for each column; None where the trial has no such value, or one that is no number."""
+
+    trial_id: TrialId
+    number: int
+    state: str | None = None
+    cells: tuple[JsonValue, ...]
+
+
+class TablePage(BaseModel):
+    """`columns`: as they were asked for, else in full. `total`: how many rows meet the filter, on the first page only. `next`: what to ask `after` for the page behind."""
+
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    next: tuple[str | None, ...] | None = None
+    total: int | None = None
+
+
+class GetTable(Query[TablePage], owner="registry", name="table"):
+    """One page of the trials that meet a filter, in an order; without `columns` those that say most."""
+
+    experiment_id: ExperimentId
+    filter: str = ""
+    sort: str = ""
+    columns: tuple[str, ...] = ()
+    after: tuple[str | None, ...] | None = None
+    limit: int = 50
+
+
+class KnownColumns(BaseModel):
+    """Every name that a filter, a sort or a column of the experiment can have; of a metric without its stat."""
+
+    columns: tuple[str, ...]
+
+
+class GetColumns(Query[KnownColumns], owner="registry", name="columns"):
+    experiment_id: ExperimentId

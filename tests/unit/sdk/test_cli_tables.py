@@ -1,0 +1,78 @@
+"""Tables of trials as a person meets them: what is asked of the platform, and what stands on the screen."""
+
+import json
+
+import httpx
+import pytest
+
+from muster.cli.tables import names_in
+from tests.unit.sdk.shell import ID, Shell
+
+TABLE = "GET /v1/experiments/31/table"
+
+
+def rows(*values: dict[str, object]) -> httpx.Response:
+    items = [
+        {"trial": ID, "experiment_number": 31, "number": number, "state": "running", "values": cells}
+        for number, cells in enumerate(values, start=1)
+    ]
+    return httpx.Response(200, json={"columns": list(values[0]) if values else [], "items": items})
+
+
+def test_a_filter_makes_the_list_of_trials_a_table(shell: Shell) -> None:
+    shell.answers[TABLE] = rows(
+        {"hparams.optimizer.name": "adam", "hparams.model.name": "mlp", "metrics.validation.loss.last": 0.25}
+    )
+    shown = shell(
+        "trial", "list", "31", "--filter", "hparams.lr < 1", "--sort", "-best", "--columns", 'a,"b,c"'
+    )
+    assert shown.code == 0
+    assert shown.out.splitlines()[0].split() == ["trial", "optimizer.name", "model.name", "loss.last"]
+    assert shown.out.splitlines()[1].split() == ["31.1", "adam", "mlp", "0.25"]
+    query = shell.requests[-1].url.params
+    assert (query["filter"], query["sort"]) == ("hparams.lr < 1", "-best")
+    assert query.get_list("column") == ["a", '"b,c"']
+    assert json.loads(shell("trial", "list", "31", "--sort", "best", "--json").out)[0]["number"] == 1
+
+
+def test_a_state_belongs_into_the_filter(shell: Shell) -> None:
+    refused = shell("trial", "list", "31", "--state", "running", "--filter", "number > 1")
+    assert refused.code == 2 and "say state in the filter" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("options", "sort"),
+    [
+        ((), "best"),
+        (("--metric", "validation.f1"), "metrics.validation.f1.min"),
+        (("--metric", "validation.f1", "--greatest"), "-metrics.validation.f1.max"),
+    ],
+)
+def test_the_best_trials_are_those_first_in_order(shell: Shell, options: tuple[str, ...], sort: str) -> None:
+    shell.answers[TABLE] = rows({"best": 0.1}, {"best": 0.2})
+    shown = shell("experiment", "best", "31", "--count", "1", *options)
+    assert shown.code == 0 and "31.1" in shown.out and "31.2" not in shown.out
+    assert (shell.requests[-1].url.params["sort"], shell.requests[-1].url.params["limit"]) == (sort, "1")
+
+
+def test_trials_are_compared_with_what_differs_first(shell: Shell) -> None:
+    shell.answers["GET /v1/experiments/31/columns"] = httpx.Response(
+        200, json={"columns": ["number", "state", "hparams.a", "hparams.b", "metrics.validation.loss"]}
+    )
+    shell.answers[TABLE] = rows({"hparams.a": 1, "hparams.b": "x"}, {"hparams.a": 1, "hparams.b": "y"})
+    shown = shell("trial", "compare", "31.2", "31.1")
+    assert [line.split() for line in shown.out.splitlines()] == [
+        ["31.2", "31.1"],
+        ["hparams.b", "y", "x"],
+        ["hparams.a", "1", "1"],
+    ]
+    asked = shell.requests[-1].url.params
+    assert asked["filter"] == "number in (2, 1)"
+    assert asked.get_list("column") == ["state", "hparams.a", "hparams.b", "metrics.validation.loss"]
+    missing = shell("trial", "compare", "31.1", "31.9")
+    assert missing.code != 0 and "trial 31.9 was not found" in missing.err
+
+
+def test_names_in_quotes_may_hold_commas() -> None:
+    assert names_in('a, metrics.x."top, 5".max ,') == ["a", 'metrics.x."top, 5".max']
+    assert names_in(None) == []
