@@ -1,13 +1,14 @@
-"""Muster's SDK. Inside a trial: `muster.trial()`. Everything is imported when it is first used: a rank pays for nothing else."""
+"""Muster's SDK. Inside a trial: `muster.trial()`; anywhere: `muster.load("digits@champion")`. Everything is imported when it is first used: a rank pays for nothing else."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from muster._load import load
     from muster._trial import Trial, trial
 
-__all__ = ["Trial", "trial"]
+__all__ = ["Trial", "load", "trial"]
 
-_HOME = {"trial": "muster._trial", "Trial": "muster._trial"}
+_HOME = {"trial": "muster._trial", "Trial": "muster._trial", "load": "muster._load"}
 
 
 def __getattr__(name: str) -> object:

@@ -7,40 +7,62 @@ import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.output import bytes_bar, emit, facts, note, size, table
+from muster.cli.versions import add_versions, read_signature, stage_of
 from muster.errors import Rejected
 
 app = noun("Register, list and download models.")
 
+Tags = Annotated[list[str] | None, typer.Option("--tag", help="Repeatable.")]
+Approvals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--approvals", metavar="STAGE=N", help="How many must agree before a version comes there. Repeatable."
+    ),
+]
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
 
 
 @verb(app, "create")
 def create(
-    name: Annotated[str, typer.Argument(help="Unique within the tenant.")],
+    name: Annotated[str, typer.Argument(help="Unique within the workspace.")],
+    workspace: Annotated[str | None, typer.Option("--workspace", "-w")] = None,
     description: Annotated[str, typer.Option("--description")] = "",
+    tag: Tags = None,
+    approvals: Approvals = None,
 ) -> None:
     """Create a model, to which versions can be added."""
     from muster.client import connect
 
     with connect() as client:
-        made = client.models.create(name, description=description)
+        made = client.models.create(
+            name,
+            workspace=workspace,
+            description=description,
+            tags=tag or (),
+            approvals=_approvals(approvals),
+        )
     emit(made, lambda: note("created model [bold]{}[/]: add to it with `muster model register`", made.name))
 
 
 @verb(app, "list")
 def list_(
     name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
+    workspace: Annotated[str | None, typer.Option("--workspace", "-w", help="Only of this one.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", help="Only those that have it.")] = None,
 ) -> None:
     """List models."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.models.list(name_contains=name).all()
-    columns = ("name", ">versions", "aliases", "description", "owner", "created")
+        found = client.models.list(name_contains=name, workspace=workspace, tag=tag).all()
+    columns = ("name", "workspace", ">versions", "aliases", "tags", "description", "owner", "created")
     rows = (
-        (one.name, one.versions, _aliases(one.aliases), one.description, one.owner, one.created_at)
+        (
+            one.name, one.workspace, one.versions, _aliases(one.aliases), ", ".join(one.tags),
+            one.description, one.owner, one.created_at,
+        )
         for one in found
-    )
+    )  # fmt: skip
     emit(found, lambda: table(columns, rows, "no models: make one with `muster model create NAME`"))
 
 
@@ -53,13 +75,32 @@ def describe(model: ModelName) -> None:
         found, versions = client.models.get(model), client.models.versions(model).all()
 
     def show() -> None:
+        needed = ", ".join(f"{stage} {count}" for stage, count in found.approvals.items())
         facts(
-            [("model", found.name), ("description", found.description), ("aliases", _aliases(found.aliases))]
+            [
+                ("model", found.name),
+                ("workspace", found.workspace),
+                ("description", found.description),
+                ("aliases", _aliases(found.aliases)),
+                ("tags", ", ".join(found.tags)),
+                ("approvals needed", needed),
+                ("notes", found.notes),
+            ]
         )
-        columns = (">version", ">step", ">files", ">size", "metrics", "comment", "created", "checkpoint")
+        columns = (
+            ">version",
+            "stage",
+            ">step",
+            ">files",
+            ">size",
+            "metrics",
+            "comment",
+            "created",
+            "checkpoint",
+        )
         rows = (
             (
-                one.number, one.lineage.step, one.files, size(one.size_bytes),
+                one.number, stage_of(one), one.lineage.step, one.files, size(one.size_bytes),
                 ", ".join(f"{name} {value:.4g}" for name, value in one.lineage.metrics.items()),
                 one.comment, one.created_at, one.checkpoint,
             )
@@ -68,6 +109,30 @@ def describe(model: ModelName) -> None:
         table(columns, rows, "no versions yet: add one with `muster model register`")
 
     emit([found, *versions], show)
+
+
+@verb(app, "edit")
+def edit(
+    model: ModelName,
+    description: Annotated[str | None, typer.Option("--description")] = None,
+    notes: Annotated[Path | None, typer.Option("--notes", help="A file of markdown.", exists=True)] = None,
+    tag: Tags = None,
+    remove_tag: Annotated[list[str] | None, typer.Option("--remove-tag", help="Repeatable.")] = None,
+    approvals: Approvals = None,
+) -> None:
+    """Change what is written about a model, or who must agree to a stage."""
+    from muster.client import connect
+
+    with connect() as client:
+        made = client.models.edit(
+            model,
+            description=description,
+            notes=notes.read_text() if notes else None,
+            add_tags=tag or (),
+            remove_tags=remove_tag or (),
+            approvals=_approvals(approvals),
+        )
+    emit(made, lambda: note("changed model [bold]{}[/]", made.name))
 
 
 @verb(app, "register")
@@ -79,6 +144,11 @@ def register(
     ] = None,
     name: Annotated[str, typer.Option("--name")] = "",
     comment: Annotated[str, typer.Option("--comment")] = "",
+    tag: Tags = None,
+    signature: Annotated[
+        Path | None,
+        typer.Option("--signature", help="A JSON file: inputs and outputs with name, dtype, shape."),
+    ] = None,
 ) -> None:
     """Make a checkpoint the next version of a model."""
     from muster.client import connect
@@ -89,7 +159,9 @@ def register(
         )
     with connect() as client:
         chosen = checkpoint or client.checkpoints.best_of(client.experiments.get(experiment or "")).id
-        made = client.models.register(model, chosen, name=name, comment=comment)
+        made = client.models.register(
+            model, chosen, name=name, comment=comment, tags=tag or (), signature=read_signature(signature)
+        )
     said = "registered {} version [bold]{}[/] ({})"
     emit(made, lambda: note(said, made.model_name, made.number, size(made.size_bytes)))
 
@@ -108,6 +180,21 @@ def download(
     total = size(sum(file.size_bytes for file in got.files))
     files = "one file" if len(got.files) == 1 else f"{len(got.files)} files"
     emit(got, lambda: note("{} holds {} ({}), all hashes right", directory, files, total))
+
+
+add_versions(app)
+
+
+def _approvals(given: list[str] | None) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for one in given or ():
+        stage, _, count = one.partition("=")
+        if not count.isdigit():
+            raise Rejected(
+                "usage", f"{one!r} is not a stage and a number", hint="write --approvals production=1"
+            )
+        found[stage] = int(count)
+    return found
 
 
 def _aliases(aliases: dict[str, int]) -> str:

@@ -11,10 +11,11 @@ from types import TracebackType
 from typing import Self
 
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.catalogue import Models
 from muster.client.client import Client, connect
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
-from muster.client.registry import Checkpoints, Models
+from muster.client.registry import Checkpoints
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -84,9 +85,21 @@ class AsyncModels(AsyncNoun[Models]):
     create = awaited(Models.create)
     list = listed(Models.list)
     get = awaited(Models.get)
+    edit = awaited(Models.edit)
+    delete = awaited(Models.delete)
+    set_alias = awaited(Models.set_alias)
+    delete_alias = awaited(Models.delete_alias)
     register = awaited(Models.register)
     versions = listed(Models.versions)
     version = awaited(Models.version)
+    edit_version = awaited(Models.edit_version)
+    delete_version = awaited(Models.delete_version)
+    compare = awaited(Models.compare)
+    set_stage = awaited(Models.set_stage)
+    approve = awaited(Models.approve)
+    reject = awaited(Models.reject)
+    record_use = awaited(Models.record_use)
+    lineage = awaited(Models.lineage)
     download = awaited(Models.download)
 
 

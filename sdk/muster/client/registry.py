@@ -1,10 +1,9 @@
-"""Checkpoints, models and versions, and their way onto this machine's disk."""
+"""Checkpoints, and their way onto this machine's disk."""
 
 from pathlib import Path
 
 from muster.client import models
 from muster.client.download import OnBytes, fetch_into
-from muster.client.models import JsonObject
 from muster.client.paging import Items, pages
 from muster.client.transport import Reference, Transport, segment
 from muster.errors import Rejected
@@ -50,59 +49,4 @@ class Checkpoints:
     ) -> models.Download:
         """Fetch a checkpoint's files into `directory`, checked by size and SHA-256, all or none."""
         path = f"/v1/checkpoints/{segment(checkpoint)}/files"
-        return fetch_into(directory, lambda: self._transport.get(models.Download, path), on_bytes)
-
-
-class Models:
-    """Registered models; a reference is a name or an id, a version's also a number, an alias, or `latest`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    def create(self, name: str, *, description: str = "", metadata: JsonObject | None = None) -> models.Model:
-        """Create a model, to which versions can be added."""
-        body: JsonObject = {"name": name, "description": description, "metadata": metadata or {}}
-        return self._transport.post(models.Model, "/v1/models", body)
-
-    def list(self, *, name_contains: str | None = None) -> Items[models.Model]:
-        """Return the models by name."""
-        return pages(self._transport, models.ModelPage, "/v1/models", {"name_contains": name_contains})
-
-    def get(self, model: Reference) -> models.Model:
-        """Return one model."""
-        return self._transport.get(models.Model, f"/v1/models/{segment(model)}")
-
-    def register(
-        self,
-        model: Reference,
-        checkpoint: Reference,
-        *,
-        name: str = "",
-        comment: str = "",
-        metadata: JsonObject | None = None,
-    ) -> models.ModelVersion:
-        """Make a saved checkpoint the next version of a model."""
-        body: JsonObject = {"checkpoint": str(checkpoint), "name": name, "comment": comment}
-        body["metadata"] = metadata or {}
-        return self._transport.post(models.ModelVersion, f"/v1/models/{segment(model)}/versions", body)
-
-    def versions(self, model: Reference) -> Items[models.ModelVersion]:
-        """Return a model's versions, newest first."""
-        path = f"/v1/models/{segment(model)}/versions"
-        return pages(self._transport, models.ModelVersionPage, path)
-
-    def version(self, model: Reference, version: Reference = "latest") -> models.ModelVersion:
-        """Return one version."""
-        path = f"/v1/models/{segment(model)}/versions/{segment(version)}"
-        return self._transport.get(models.ModelVersion, path)
-
-    def download(
-        self,
-        model: Reference,
-        directory: Path,
-        version: Reference = "latest",
-        on_bytes: OnBytes | None = None,
-    ) -> models.Download:
-        """Fetch a version's files into `directory`, checked by size and SHA-256, all or none."""
-        path = f"/v1/models/{segment(model)}/versions/{segment(version)}/files"
         return fetch_into(directory, lambda: self._transport.get(models.Download, path), on_bytes)

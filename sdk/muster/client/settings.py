@@ -10,6 +10,7 @@ from muster.errors import Rejected
 URL_VARIABLE = "MUSTER_URL"
 TOKEN_VARIABLE = "MUSTER_TOKEN"
 HOME_VARIABLE = "MUSTER_HOME"
+CACHE_VARIABLE = "MUSTER_CACHE"
 FOLDER = ".muster"
 FILE = "client.json"
 NOWHERE_HINT = (
@@ -50,6 +51,12 @@ def discover(start: Path | None = None) -> Address:
         if file.is_file():
             return read_address(file)
     raise Rejected("no_platform", "no platform is known here", hint=NOWHERE_HINT)
+
+
+def cache_folder() -> Path:
+    """Return where files of models and checkpoints are kept on this machine."""
+    chosen = os.environ.get(CACHE_VARIABLE)
+    return Path(chosen) if chosen else Path.home() / ".cache" / "muster"
 
 
 def home(start: Path | None = None) -> Path | None:

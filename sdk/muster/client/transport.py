@@ -93,9 +93,9 @@ class Transport:
         """Return what `POST path` answers; it takes effect once, however often it had to be sent."""
         return self.call(model, Call("POST", path, body=body, once=True))
 
-    def delete(self, model: type[ModelT], path: str) -> ModelT:
+    def delete(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
         """Return what `DELETE path` answers: what was there."""
-        return self.call(model, Call("DELETE", path))
+        return self.call(model, Call("DELETE", path, query))
 
     def patch(self, model: type[ModelT], path: str, body: JsonValue) -> ModelT:
         """Return what `PATCH path` answers; the same change may be sent twice."""

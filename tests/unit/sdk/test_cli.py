@@ -198,7 +198,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
     for noun, verbs in {
         "experiment": "create list describe front logs metrics wait pause resume cancel kill finish edit fork",
         "trial": "list describe logs metrics checkpoints explain",
-        "model": "create list describe register download",
+        "model": "create list describe edit register download alias unalias stage approve reject compare lineage use delete",
         "worker": "list drain undrain",
         "pool": "list describe set",
         "limit": "list set",
