@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
 from muster.config.labels import Labels
+from muster.config.ranges import Priority, Weight
 from muster.config.section import ANY_VALUE, Section, refusal, rule
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
@@ -85,8 +86,8 @@ class Resources(Section):
 
     slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)
-    weight: float = Field(default=1, gt=0, le=1_000_000)
-    priority: int | None = Field(default=None, ge=1, le=99)
+    weight: Weight = 1
+    priority: Priority | None = None
     resource_pool: str | None = Field(default=None, max_length=128)
     slot_kind: SlotKind | None = None
     is_single_node: bool = False

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from muster.config.labels import LabelWord
+from muster.config.ranges import Priority, Weight
 from services.gateway.api.base import PageRequest, Reference, Request, Resource
 
 PoolName = Annotated[str, Field(min_length=1, max_length=128)]
@@ -93,7 +94,7 @@ class EditPoolRequest(Request):
     order: PoolOrder | None = None
     preemption: bool | None = None
     elastic: bool | None = None
-    default_priority: Annotated[int, Field(ge=1, le=99)] | None = None
+    default_priority: Priority | None = None
     ageing_s: Annotated[float, Field(ge=1, le=1e9)] | None = None
     no_ageing: bool = Field(default=False, description="True takes `ageing_s` away.")
     half_life_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
@@ -147,4 +148,4 @@ class SetLimitRequest(Request):
     )
     guaranteed: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     maximum: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    weight: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    weight: Weight = 1.0

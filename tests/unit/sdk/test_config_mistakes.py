@@ -39,7 +39,8 @@ invalid_value | profiling.end_after_batch, line 1 | nothing would be measured | 
 unsupported_key | mixed_precision | your training | name: digits => optimizations: {mixed_precision: O2}
 invalid_value | resources.required_labels.rack, line 1 |  | name: digits => resources: {required_labels: {rack: r 7}}
 invalid_value | preferred_labels.rack | both required and preferred | name: digits => resources: {required_labels: {rack: r7}, preferred_labels: {rack: r8}}
-invalid_value | resources.priority, line 1 | 1 | name: digits => resources: {priority: 0}
+invalid_value | resources.priority, line 1 | 0 is not between 1 (first) and 99 (last) | name: digits => resources: {priority: 0}
+invalid_value | resources.weight, line 1 | 2000000 is not above 0 and at most 1000000 | name: digits => resources: {weight: 2000000}
 invalid_value | max_slots | ever start | name: digits => resources: {max_slots: 1, slots_per_trial: 2}
 invalid_value | resources.slots_per_trial.min, line 1, column 31 | above max | name: digits => resources: {slots_per_trial: {min: 4, max: 2}}
 invalid_value | resources.slots_per_trial.min, line 1 | at least 1 | name: digits => resources: {slots_per_trial: {min: 0, max: 2}}
