@@ -10,11 +10,12 @@ from muster._clock import now_ms
 from muster.cli.frame import noun, verb
 from muster.cli.output import emit, note, table, warn
 from muster.cli.usage import moment_of
+from muster.errors import Rejected
 
 if TYPE_CHECKING:
     from muster.client.models import Reservation
 
-_AHEAD = re.compile(r"\+(\d{1,5})([smhdw])")
+_AHEAD = re.compile(r"(\+?)(\d{1,5})([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _MOMENT = "now, a time (2026-11-01T08:00, UTC without a zone), or how far ahead: +90m, +12h, +7d."
 _END = "A time (2026-11-03T08:00, UTC without a zone), or how long after the begin: +90m, +12h, +7d."
@@ -81,13 +82,16 @@ def ahead_of(given: str, option: str, since: datetime | None = None) -> datetime
     """Return the moment that a person means; so and so far ahead is counted from `since`, or else from now.
 
     Raises:
-        Rejected: It is none.
+        Rejected: It is none, or lies so and so far back.
     """
+    hint = _END if since else _MOMENT
     ahead = _AHEAD.fullmatch(given)
+    if ahead and not ahead[1]:
+        raise Rejected("bad_moment", f"{given!r} lacks its sign: so far ahead is '+{given}'", option, hint)
     if ahead:
         since = since or datetime.fromtimestamp(now_ms() / 1000, UTC)
-        return since + timedelta(**{_UNITS[ahead[2]]: int(ahead[1])})
-    moment = moment_of(given, option, _MOMENT)
+        return since + timedelta(**{_UNITS[ahead[3]]: int(ahead[2])})
+    moment = moment_of(given, option, hint)
     assert moment is not None
     return moment
 

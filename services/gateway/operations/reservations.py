@@ -1,6 +1,6 @@
 """Reservations: booked and cancelled here, kept by the scheduler."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,6 +24,8 @@ from services.gateway.store import access
 from shared.ids import SITE, TenantId, derived_id, new_id
 from shared.messages.base import Command
 from shared.messages.reservations import CancelReservation, GetReservations, ReservationView, ReserveSlots
+
+LONG_AGO = timedelta(minutes=5)
 
 
 async def create_reservation(call: Call, request: CreateReservationRequest) -> Reservation:
@@ -52,7 +54,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         raise Transient(
             "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
         )
-    warnings = await unused_workspace(call, tenant, request.workspace)
+    warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
     return _render(found, name).model_copy(update={"warnings": warnings})
 
 
@@ -131,6 +133,13 @@ def _window(call: Call, request: CreateReservationRequest) -> tuple[datetime, da
             "give a later end",
         )
     return begins_at, ends_at
+
+
+def _begun(call: Call, begins_at: datetime) -> list[str]:
+    """What is worth saying where a window has begun long ago: the date may be a slip, and nothing can be kept for what is past."""
+    if call.doors.clock.now() - begins_at < LONG_AGO:
+        return []
+    return [f"the window's begin, {begins_at:%Y-%m-%d %H:%M} UTC, is past: the slots are kept from now on"]
 
 
 def _render(view: ReservationView, tenant: str) -> Reservation:

@@ -42,7 +42,9 @@ async def sent(others: Others, kind: type[Any], slots: int | None = None) -> Any
 async def test_slots_are_booked_listed_and_given_up(api: httpx.AsyncClient, others: Others) -> None:
     others.say(GetCluster, ruled())
     others.say(GetReservations, ReservationList(items=()))
-    asking = asyncio.create_task(api.post("/v1/reservations", json=BODY))
+    asking = asyncio.create_task(
+        api.post("/v1/reservations", json=BODY | {"begins_at": "2020-01-01T08:00:00Z"})
+    )
     command = await sent(others, ReserveSlots)
     assert (command.tenant, command.workspace, command.slots) == (DEFAULT_TENANT, "vision", 4)
     message = await others.buses["admin"].jetstream.get_last_msg("CMD", ReserveSlots.subject())
@@ -51,6 +53,7 @@ async def test_slots_are_booked_listed_and_given_up(api: httpx.AsyncClient, othe
     others.say(GetReservations, ReservationList(items=(view,)))
     booked = (await asking).json()
     assert (booked["id"], booked["tenant"], booked["held_slots"]) == (str(view.reservation_id), "default", 0)
+    assert "2020-01-01 08:00 UTC, is past" in booked["warnings"][0]
     listed = (await api.get("/v1/reservations")).json()["items"]
     assert [one["id"] for one in listed] == [booked["id"]]
     deleting = asyncio.create_task(api.delete(f"/v1/reservations/{booked['id']}"))

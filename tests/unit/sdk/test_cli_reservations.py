@@ -43,6 +43,11 @@ def test_a_time_may_be_said_from_now_on(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(Rejected, match="no moment") as refused:
         ahead_of("soon", "--until")
     assert "+90m" in str(refused.value.hint) and "ago" not in str(refused.value.hint)
+    with pytest.raises(Rejected, match="no moment") as refused:
+        ahead_of("soon", "--until", since=datetime(2026, 1, 1, tzinfo=UTC))
+    assert "after the begin" in str(refused.value.hint)
+    with pytest.raises(Rejected, match=r"so far ahead is '\+2h'"):
+        ahead_of("2h", "--until")
 
 
 def test_the_length_of_a_window_counts_from_its_begin(shell: Shell) -> None:
