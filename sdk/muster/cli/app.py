@@ -37,6 +37,7 @@ ORDER = (
     "pool",
     "limit",
     "queue",
+    "reservation",
     "usage",
     "trace",
     "login",

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import muster.client
-from muster.cli.app import KNOWN_HELP, ORDER
+from muster.cli.app import KNOWN_HELP, ORDER, app
 from tests.unit.sdk.shell import CONFIG, EXPERIMENT, ID, TRIAL, Shell
 
 
@@ -226,6 +226,9 @@ def test_steering_says_what_came_of_it(shell: Shell, verb: str, said: str) -> No
 def test_every_command_says_in_the_list_what_it_does(shell: Shell) -> None:
     named = {entry.name for entry in entry_points(group="muster.commands")}
     assert named - set(ORDER) <= set(KNOWN_HELP)
+    assert {group.name for group in app.registered_groups} | {
+        command.name for command in app.registered_commands
+    } <= {*ORDER}
     assert "From " not in shell("--help").out
 
 
