@@ -8,19 +8,18 @@ checkpoint and lets its trial go on with its new slots, at the place in the queu
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.decay import STEP_MS
 from services.scheduler.core.decisions import Reason
 from services.scheduler.core.elastic.arrange import Member, arrange
 from services.scheduler.core.elastic.keeping import kept_slots
-from services.scheduler.core.elastic.nearness import ANY, Taste
+from services.scheduler.core.elastic.nearness import Tastes
 from services.scheduler.core.elastic.records import Record
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.placement.capacity import Capacity, Placement
 from services.scheduler.core.placement.ground import Domains
-from services.scheduler.core.placement.labels import Where, how_many
 from services.scheduler.core.queue import ask_of, milliseconds
 from services.scheduler.core.run import Run
 from services.scheduler.core.shares import Path
@@ -71,20 +70,18 @@ def lend(cluster: Cluster, pool: Pool, served: Wanted) -> Lending:
         return Lending(served, ())
     running = _running(cluster, pool)
     coming = [trial for trial in pool.elastic.resizing if _is_coming(cluster.trials[trial])]
-    own = {
-        **{trial: tuple(kept_slots(run, cluster.trials[trial]).items()) for trial, run in running.items()},
-        **served,
-    }
+    own = {**{trial: _own(cluster, pool.capacity, run) for trial, run in running.items()}, **served}
     trials = [cluster.trials[trial] for trial in (*own, *coming)]
     if not trials:
         return Lending({}, ())
     rooms = _rooms(cluster, pool, trials)
+    tastes = Tastes(pool.capacity, own.values())
     groups: dict[TenantId | None, list[Member]] = {}
     for trial in sorted(trials, key=lambda trial: (trial.place, trial.id)):
         group = trial.wish.tenant if pool.policy.exclusive else None
-        groups.setdefault(group, []).append(
-            _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
-        )
+        member = _member(cluster, pool, trial, running.get(trial.id), rooms[trial.id])
+        taste = tastes.of(trial.wish.needs.where, member.held)
+        groups.setdefault(group, []).append(replace(member, taste=taste))
     arranged: Wanted = {}
     for group, machines in _machines(pool.later, own, cluster, list(groups)).items():
         domains = _domains(pool.capacity, machines)
@@ -131,6 +128,12 @@ def _running(cluster: Cluster, pool: Pool) -> dict[TrialId, Run]:
     return found
 
 
+def _own(cluster: Cluster, capacity: Capacity, run: Run) -> Placement:
+    """What nobody else may have of its slots: its minimum, and all that it has on machines that take nothing more."""
+    kept = kept_slots(run, cluster.trials[run.trial])
+    return tuple((worker, kept[worker] if worker in capacity else slots) for worker, slots in _place(run))
+
+
 def _is_coming(trial: Trial) -> bool:
     """Between its old slots and its new ones: in the queue it was served or not, before that its share is kept for it."""
     return trial.state in (RequestState.RUNNING, RequestState.AWAITING)
@@ -158,10 +161,10 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         most = min(needs.max_slots, room + (_slots(held) or needs.min_slots))
     if needs.single_node or not pool.policy.exclusive:
         most = min(most, max((spot.total for _, spot in pool.capacity.spots()), default=0))
-    taste = ANY
     if needs.where is not None:
-        taste = _taste(pool.capacity, needs.where)
         most = min(most, pool.capacity.total_for(ask_of(trial.wish.tenant, needs))[0])
+    if not (run and run.is_live) and any(worker not in pool.capacity for worker, _ in held):
+        most = min(most, _slots(held))  # it would begin anew, and not there
     return Member(
         trial=trial.id,
         min_slots=needs.min_slots,
@@ -173,17 +176,10 @@ def _member(cluster: Cluster, pool: Pool, trial: Trial, run: Run | None, room: i
         is_silent=bool(held) and cluster.now_ms - record.counted_ms > REPORTS_WITHIN_MS,
         service_ms=record.service_at(cluster.now_ms),
         resizes=max(0, record.starts - 1),
-        taste=taste,
         pause_ms=cluster.pauses.get(
             trial.wish.experiment, "reform" if run is not None and run.is_live else "restart"
         ),
     )
-
-
-def _taste(capacity: Capacity, where: Where) -> Taste:
-    labels = {worker: capacity.labels(worker) for worker, _ in capacity.spots()}
-    barred = frozenset(worker for worker, has in labels.items() if not where.admits(worker, has))
-    return Taste(barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()})
 
 
 def _domains(capacity: Capacity, machines: Iterable[WorkerId]) -> dict[WorkerId, Domains]:

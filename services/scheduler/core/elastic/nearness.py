@@ -1,10 +1,11 @@
 """Where an elastic run would rather lie: on its own machines, within one domain, with the labels that it prefers. Neighbour: `packing`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from services.scheduler.core.placement.capacity import Placement
+from services.scheduler.core.placement.capacity import Capacity, Placement
 from services.scheduler.core.placement.ground import Domains
+from services.scheduler.core.placement.labels import Where, how_many
 from shared.ids import WorkerId
 
 Rank = tuple[int, int, int]
@@ -20,6 +21,30 @@ class Taste:
 
 
 ANY = Taste()
+
+
+class Tastes:
+    """What runs say of the machines of a pool, read once for all that say the same."""
+
+    def __init__(self, capacity: Capacity, held: Iterable[Placement]) -> None:
+        """`held`: where they are, which may be on machines that take nothing more."""
+        self._capacity = capacity
+        self._closed = frozenset(worker for place in held for worker, _ in place if worker not in capacity)
+        self._read: dict[Where, Taste] = {}
+
+    def of(self, where: Where | None, held: Placement) -> Taste:
+        """What one says that is `held` there. What another gives back on a machine that takes nothing more is not for it."""
+        taste = ANY if where is None else self._read.get(where)
+        if taste is None:
+            assert where is not None
+            taste = self._read[where] = self._taste(where)
+        closed = self._closed.difference(worker for worker, _ in held)
+        return replace(taste, barred=taste.barred | closed) if closed else taste
+
+    def _taste(self, where: Where) -> Taste:
+        labels = {worker: self._capacity.labels(worker) for worker, _ in self._capacity.spots()}
+        barred = frozenset(worker for worker, has in labels.items() if not where.admits(worker, has))
+        return Taste(barred, {worker: how_many(has, where.preferred) for worker, has in labels.items()})
 
 
 class Nearness:

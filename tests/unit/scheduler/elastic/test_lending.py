@@ -10,15 +10,12 @@ from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.reporting import on_reported
 from services.scheduler.core.elastic.throughput import Timing
-from services.scheduler.core.events import draining
 from services.scheduler.core.facts import Ended
 from services.scheduler.core.placement.fit import Reach
-from services.scheduler.core.placement.labels import Where
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
 from services.scheduler.core.trial import Needs
-from shared.ids import WorkerId
 from shared.messages.specs import Signal
 from tests.unit.scheduler.world import POOL, World, trial_id
 
@@ -211,13 +208,6 @@ def test_a_run_that_has_just_begun_keeps_what_it_has() -> None:
     assert not world.run(1).preempted
 
 
-def test_in_shared_pools_a_run_stays_on_one_machine() -> None:
-    world = Lender(exclusive=False)
-    world.want_elastic(1, most=8)
-    world.train()
-    assert world.slots(1) == 4
-
-
 def test_lending_begins_and_ends_with_the_pools_policy() -> None:
     world = Lender(preemption=True)
     lending, plain = world.policy, replace(world.policy, elastic=False)
@@ -233,15 +223,6 @@ def test_lending_begins_and_ends_with_the_pools_policy() -> None:
     world.settle()
     assert world.slots(2) == 4
     assert world.slots(1) >= 1
-
-
-def test_tenants_of_an_exclusive_pool_never_meet_on_a_machine() -> None:
-    world = Lender(machines=4)
-    for number in (1, 2):
-        world.want(number, needs=Needs(1, 16), experiment=number, tenant=number)
-    world.train()
-    assert not world.placement(1).keys() & world.placement(2).keys()
-    assert world.slots(1) + world.slots(2) > 4
 
 
 @pytest.mark.parametrize("sync_s", [SCALES, STUCK])
@@ -285,40 +266,3 @@ def test_it_comes_to_rest_with_every_minimum_and_no_machine_overfull(
         for name, slots in world.placement(number).items():
             used[int(name[1:])] += slots
     assert all(slots <= 4 for slots in used.values())
-
-
-def test_a_run_grows_only_onto_machines_that_it_may_be_on() -> None:
-    world = Lender(machines=0)
-    for name, gpu in (("w0", "a100"), ("w1", "h100"), ("w2", "h100")):
-        world.worker(name, 4, labels=(("gpu", gpu),))
-    where = Where(required=(("gpu", "h100"),))
-    world.want(1, needs=Needs(1, 12, where=where), experiment=1)
-    world.train()
-    assert world.placement(1) == {"w1": 4, "w2": 4}
-    world.want_elastic(2, most=12)
-    world.train()
-    assert set(world.placement(1)) <= {"w1", "w2"} and world.slots(2) >= 4
-
-
-def test_a_run_that_outgrows_its_machine_stays_in_its_rack() -> None:
-    world = Lender(machines=0, topology=("rack",))
-    for name, rack in (("w0", "r1"), ("w1", "r2"), ("w2", "r1"), ("w3", "r2")):
-        world.worker(name, 4, labels=(("rack", rack),))
-    where = Where(preferred=(("rack", "r2"),))
-    world.want(1, needs=Needs(1, 8, where=where), experiment=1)
-    world.want_elastic(2)
-    world.train()
-    assert world.placement(1) == {"w1": 4, "w3": 4}
-    assert world.placement(2) == {"w0": 4, "w2": 4}
-
-
-def test_a_gang_one_of_whose_machines_takes_nothing_more_goes_on_where_there_is_room() -> None:
-    world = Lender(machines=0, topology=("rack",))
-    for name, rack in (("w0", "r1"), ("w1", "r1"), ("w2", "r2"), ("w3", "r2")):
-        world.worker(name, 4, labels=(("rack", rack),))
-    world.want_elastic(1)
-    world.train()
-    assert world.placement(1) == {"w0": 4, "w1": 4}
-    draining.on_drain(world.cluster, WorkerId("w0"), reclaim=False, undo=False)
-    world.train()
-    assert world.placement(1) == {"w2": 4, "w3": 4}
