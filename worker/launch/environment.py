@@ -35,7 +35,7 @@ def rank_environment(
         wire.ENV_LOCAL_RANK: str(local),
     }
     mine = allocation.members[seat.index]
-    if mine.part:
+    if mine.part or not mine.slots:
         environment[wire.ENV_SLOT_PART] = f"{mine.part / WHOLE_SLOT:g}"
     if machine.kind != "cpu":
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(str(slot) for slot in mine.slot_ids)

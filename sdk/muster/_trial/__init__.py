@@ -64,7 +64,7 @@ class Trial:
         size: Number of ranks of the gang.
         local_rank: This process's number on its machine: the GPU to take.
         seed: The trial's seed, equal on all ranks and for every run of the trial.
-        slot_part: How much of its slot is the trial's: below 1 it shares the slot with other trials.
+        slot_part: How much of its slot is the trial's: below 1 it shares the slot with other trials; 0: it has none.
         data: The config's `data` section.
         latest_checkpoint: A directory to resume from, or None for a fresh start.
     """

@@ -9,5 +9,5 @@ def keep_to(part: float) -> None:
     Only where the script has imported torch before `muster.trial()`, as it has in a worker's warm processes.
     """
     torch = sys.modules.get("torch")
-    if part < 1 and torch is not None and torch.cuda.is_available():
+    if 0 < part < 1 and torch is not None and torch.cuda.is_available():
         torch.cuda.set_per_process_memory_fraction(part)

@@ -185,7 +185,7 @@ def _run_row(run: "Run") -> tuple[object, ...]:
     )
     return (
         run.number,
-        run.state,
+        "running" if run.state == "granted" else run.state,
         run.outcome,
         run.reason,
         run.exit_code,

@@ -79,7 +79,7 @@ async def test_a_later_run_goes_on_from_the_newest_checkpoint(
     assert platform.restores == [second.run_id]
 
 
-async def test_two_halves_run_on_one_slot_at_the_same_time(
+async def test_two_halves_run_on_one_slot_at_the_same_time_and_one_without_any_beside_them(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
     script = """
@@ -95,20 +95,22 @@ while not trial.should_stop():
     code = platform.add_code(code_in(tmp_path, script))
     half = (Member(worker="w1", slots=1, slot_ids=(0,), part=500),)
     runs = [platform.allocation(f"half-{number}", code, half, token=number) for number in (1, 2)]
+    runs.append(platform.allocation("none", code, (Member(worker="w1", slots=0),), token=3))
     await platform.desire("w1", *runs)
     await eventually(lambda: all(len(platform.steps(run)) > 3 for run in runs))
     at = [len(platform.steps(run)) for run in runs]
     await eventually(
         lambda: all(len(platform.steps(run)) > before for run, before in zip(runs, at, strict=True))
     )
-    assert [state_of(platform, run) for run in runs] == ["running", "running"]
-    assert all("mine is 0.5 0.5" in platform.text(run) for run in runs)
+    assert [state_of(platform, run) for run in runs] == ["running"] * 3
+    said = ["mine is 0.5 0.5", "mine is 0.5 0.5", "mine is 0.0 0"]
+    assert all(words in platform.text(run) for words, run in zip(said, runs, strict=True))
     await platform.desire(
         "w1", *(run.model_copy(update={"wanted": Signal.STOP, "spec": None}) for run in runs)
     )
     await eventually(lambda: all(state_of(platform, run) == "exited" for run in runs))
     ended = [platform.of("w1", run) for run in runs]
-    assert [one.acknowledged for one in ended if one] == [Signal.STOP, Signal.STOP]
+    assert [one.acknowledged for one in ended if one] == [Signal.STOP] * 3
 
 
 async def test_a_signal_is_acknowledged(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
