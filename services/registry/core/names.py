@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from shared.messages.models import Stage
 
@@ -31,19 +32,27 @@ class Refusal:
 
 def refuse_metric_name(name: str) -> Refusal | None:
     """Return why a metric may not be called so; None when it may."""
+    return _refuse_long_name(name) if len(name) > METRIC_NAME_BYTES else _refuse_short_name(name)
+
+
+@lru_cache(maxsize=16_384)
+def _refuse_short_name(name: str) -> Refusal | None:
+    """Kept in mind: every point has a name, and nearly all are known."""
     if not name.strip():
         return Refusal("metric_name_blank", "A metric needs a name.")
     if len(name.encode("utf-8", "surrogatepass")) > METRIC_NAME_BYTES:
-        return Refusal(
-            "metric_name_long",
-            f"The metric name {name[:40]!r}… has more than {METRIC_NAME_BYTES} bytes; shorten it.",
-        )
+        return _refuse_long_name(name)
     if _CONTROL.search(name) or not _is_text(name):
         return Refusal(
             "metric_name_characters",
             f"The metric name {name!r} has characters that cannot be shown.",
         )
     return None
+
+
+def _refuse_long_name(name: str) -> Refusal:
+    reason = f"The metric name {name[:40]!r}… has more than {METRIC_NAME_BYTES} bytes; shorten it."
+    return Refusal("metric_name_long", reason)
 
 
 def refuse_report(names: int) -> Refusal | None:
