@@ -1,12 +1,13 @@
-"""The loop behind the stored points: what batches brought is joined to chunks of thousands. Beside `upkeep`, which looks after checkpoints."""
+"""The loops behind the stored points: chunks that batches brought are joined, old ones are thinned, or go. Beside `upkeep`, for checkpoints."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 
-from services.registry.core.chunks import Columns, from_bytes, join, roll_up_of, split, to_packed
+from services.registry.core.chunks import Columns, from_bytes, join, roll_up_of, split, thin, to_packed
 from services.registry.store import packing
 from services.registry.store.packing import DaySeries, PackedChunk, TakenChunk
 from shared.bus import Units
@@ -17,57 +18,93 @@ LOOSE_CHUNKS = 64
 """So many small chunks of a series are joined while its day lasts; once it is over, two are."""
 AT_ONCE = 25
 """Series of one transaction: some megabytes in memory, and locks for a tenth of a second that nobody else wants."""
+FOUND_AT_ONCE = 5_000
 _DAY = timedelta(days=1)
 _ALWAYS = date(1970, 1, 1)
+
+Work = Callable[[Driver, Sequence[DaySeries]], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Joins chunks; replicas take turns."""
+    """Joins, thins and deletes chunks; replicas take turns.
+
+    Attributes:
+        detail_days: age at which the points of experiments that say nothing else are thinned; None keeps all.
+    """
 
     units: Units
     clock: Clock
+    detail_days: int | None = None
 
     async def pack(self) -> None:
         """Join the small chunks of series that have many today."""
         today = self.clock.now().date()
-        await self._pack_all(today, today + _DAY, LOOSE_CHUNKS)
+        await self._all(
+            partial(packing.load_loose, since=today, before=today + _DAY, least=LOOSE_CHUNKS), _pack
+        )
 
     async def pack_old(self) -> None:
         """Join what days that are over have left. Yesterday is over later than the clock says: a transaction may have begun before midnight."""
-        await self._pack_all(_ALWAYS, self.clock.now().date() - _DAY, 2)
+        before = self.clock.now().date() - _DAY
+        await self._all(partial(packing.load_loose, since=_ALWAYS, before=before, least=2), _pack)
 
-    async def _pack_all(self, since: date, before: date, least: int) -> None:
-        while await self._pack_some(since, before, least) == AT_ONCE:
-            pass
+    async def retain(self) -> None:
+        """Delete the points that their experiment keeps no longer, and thin those of which it keeps a part. Summaries stay."""
+        today = self.clock.now().date()
+        await self._all(partial(packing.load_outdated, today=today), packing.delete_chunks)
+        await self._all(partial(packing.load_detailed, today=today, site_days=self.detail_days), _thin)
 
-    async def _pack_some(self, since: date, before: date, least: int) -> int:
-        async with self.units.system() as unit:
-            driver = Driver.of(unit.connection)
-            if not await packing.has_turn(driver):
-                return 0
-            places = await packing.load_loose(driver, since, before, least, AT_ONCE)
-            if not places:
-                return 0
-            taken = await packing.take_loose(driver, places)
-            # In a thread: compressing holds up neither reports nor queries.
-            packed = await asyncio.to_thread(_packed, taken)
-            await packing.save_packed(driver, packed)
-        return len(places)
+    async def _all(self, find: Callable[..., Awaitable[list[DaySeries]]], work: Work) -> None:
+        """Find what there is to do, and do it in transactions of a few series each."""
+        is_more = True
+        while is_more:
+            async with self.units.system() as unit:
+                found = await find(Driver.of(unit.connection), most=FOUND_AT_ONCE)
+            is_more = len(found) == FOUND_AT_ONCE
+            for at in range(0, len(found), AT_ONCE):
+                async with self.units.system() as unit:
+                    driver = Driver.of(unit.connection)
+                    await packing.take_turn(driver)
+                    await work(driver, found[at : at + AT_ONCE])
+
+
+async def _pack(driver: Driver, places: Sequence[DaySeries]) -> None:
+    taken = await packing.take_loose(driver, places)
+    # In a thread: compressing holds up neither reports nor queries.
+    await packing.save_packed(driver, await asyncio.to_thread(_packed, taken))
+
+
+async def _thin(driver: Driver, places: Sequence[DaySeries]) -> None:
+    taken = await packing.take_detailed(driver, places)
+    await packing.save_packed(driver, await asyncio.to_thread(_thinned, taken))
 
 
 def _packed(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
+    return [_chunk(like, part, roll_up_of(part)) for like, points in _joined(taken) for part in split(points)]
+
+
+def _thinned(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
+    return [
+        _chunk(like, part, None, is_thinned=True)
+        for like, points in _joined(taken)
+        for part in split(thin(points))
+    ]
+
+
+def _joined(taken: Sequence[TakenChunk]) -> list[tuple[TakenChunk, Columns]]:
+    """All points that were taken of a series and day, and one of their chunks."""
     by_place: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
     for chunk in taken:
         by_place[chunk.place].append(chunk)
     return [
-        _chunk(chunks[0], part)
+        (chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted())
         for chunks in by_place.values()
-        for part in split(join([from_bytes(chunk.body) for chunk in chunks]).sorted())
     ]
 
 
-def _chunk(like: TakenChunk, points: Columns) -> PackedChunk:
-    return PackedChunk(
-        like.place, like.tenant, len(points), *points.span, to_packed(points), roll_up_of(points)
-    )
+def _chunk(
+    like: TakenChunk, points: Columns, rolled_up: bytes | None, *, is_thinned: bool = False
+) -> PackedChunk:
+    body = to_packed(points)
+    return PackedChunk(like.place, like.tenant, len(points), *points.span, body, rolled_up, is_thinned)

@@ -70,7 +70,7 @@ async def compose(settings: Settings, process: Process) -> None:
         unused_for=timedelta(seconds=wanted.unused_for_s),
         is_dry=wanted.collect_dry,
     )
-    packing = Packing(units, clock)
+    packing = Packing(units, clock, wanted.detail_points_days)
     parts = (reports, requests, commits, queries, uploads)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (verifier.close, hints.close, reports.close):
@@ -82,6 +82,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("partitions", partitions.run)
     process.start("pack", lambda: repeat(packing.pack, timedelta(seconds=wanted.pack_every_s)))
     process.start("pack old", lambda: repeat(packing.pack_old, SWEEP_EVERY))
+    process.start("retain", lambda: repeat(packing.retain, timedelta(seconds=wanted.retain_every_s)))
     process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
     process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
     process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))

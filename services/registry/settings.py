@@ -15,9 +15,12 @@ class RegistrySettings(Section):
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
         collect_dry: say what collection would delete, and delete nothing.
         unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
-        keep_points_days: age at which metric points go; None keeps them.
+        keep_points_days: age at which metric points go, whatever an experiment's config says; None keeps them.
+        detail_points_days: age at which a series keeps a sixteenth of its points, unless the experiment's config has days of its own;
+            None keeps all.
         keep_logs_days: age at which log lines go; None keeps them.
         pack_every_s: how often small chunks of points are joined.
+        retain_every_s: how often is looked for points that are old enough to be thinned, or to go.
         lanes: transactions at a time that store reports of one tenant.
     """
 
@@ -31,8 +34,10 @@ class RegistrySettings(Section):
     unused_for_s: float = Field(86_400.0, ge=0)
     unused_every_s: float = Field(60.0, gt=0)
     keep_points_days: int | None = Field(None, ge=1)
+    detail_points_days: int | None = Field(None, ge=1)
     keep_logs_days: int | None = Field(None, ge=1)
     pack_every_s: float = Field(10.0, gt=0)
+    retain_every_s: float = Field(3_600.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 

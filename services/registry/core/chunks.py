@@ -21,6 +21,8 @@ MOST_POINTS = 4_096
 ROLLED_UP = 16
 """A roll-up has one point of so many."""
 ROLLED_UP_FROM = 1_024
+THINNED_TO = 256
+"""So few points of a day are never thinned."""
 _COLUMNS = 4
 _PLAIN, _PACKED = b"\x00", b"\x01"
 _LEVEL = 1
@@ -96,6 +98,11 @@ def roll_up(points: Columns) -> Columns:
 def roll_up_of(points: Columns) -> bytes | None:
     """The bytes of a chunk's roll-up; None where the chunk is so small that reading all of it costs no more."""
     return to_packed(roll_up(points)) if len(points) >= ROLLED_UP_FROM else None
+
+
+def thin(points: Columns) -> Columns:
+    """What is kept of a day's sorted points for the long run: a sixteenth, at least `THINNED_TO`."""
+    return points.take(choose_extremes(points.values, max(THINNED_TO, len(points) // ROLLED_UP)))
 
 
 def is_long(count: int, most: int) -> bool:

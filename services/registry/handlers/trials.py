@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import JsonValue, ValidationError
 
-from muster.config.sections import CheckpointStorage
+from muster.config.sections import CheckpointStorage, RetentionPolicy
 from services.registry import fences
 from services.registry.core.checkpoint import Trigger
 from services.registry.core.datasets import find_datasets
@@ -22,7 +22,7 @@ Versioned = TypeVar("Versioned", ExperimentChanged, TrialWanted, TrialChanged)
 
 
 async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) -> None:
-    """Keep how many checkpoints the experiment wants to keep, and what it is called and trains on."""
+    """Keep how many checkpoints the experiment wants to keep, for how long its metrics, and what it is called and trains on."""
     rows: dict[UUID, Mapping[str, object]] = {
         delivery.message.experiment_id: {
             "id": delivery.message.experiment_id,
@@ -139,14 +139,22 @@ def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:
     )
 
 
-def _policy(config: dict[str, JsonValue]) -> dict[str, int]:
-    """The counts of `checkpoint_storage`, as the config's schema reads them."""
+def _policy(config: dict[str, JsonValue]) -> dict[str, int | None]:
+    """The counts of `checkpoint_storage` and the days of `retention_policy`, as the config's schema reads them."""
     try:
-        return CheckpointStorage.model_validate(config.get("checkpoint_storage") or {}).model_dump()
+        counts = CheckpointStorage.model_validate(config.get("checkpoint_storage") or {})
+        days = RetentionPolicy.model_validate(config.get("retention_policy") or {})
     except ValidationError as error:
-        raise Broken(
-            f"a committed config has a checkpoint_storage that its schema refuses: {error}"
-        ) from error
+        raise Broken(f"a committed config has a policy that its schema refuses: {error}") from error
+    return {
+        **counts.model_dump(),
+        "metric_detail_days": _days(days.metric_detail_days),
+        "metric_retention_days": _days(days.metric_retention_days),
+    }
+
+
+def _days(count: int) -> int | None:
+    return count if count > 0 else None
 
 
 def _oldest_first(batch: list[Delivery[Versioned]]) -> list[Delivery[Versioned]]:

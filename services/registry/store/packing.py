@@ -6,10 +6,10 @@ from datetime import date
 from uuid import UUID
 
 from services.registry.core.chunks import MOST_POINTS
-from shared.driver import Driver
+from shared.driver import Driver, Row
 
 _TURN = 7_240_512
-"""Advisory lock: one replica works on chunks at a time, the others find nothing to do."""
+"""Advisory lock: one transaction works on chunks at a time, and the next finds done what it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,9 @@ class PackedChunk:
     is_thinned: bool = False
 
 
-async def has_turn(driver: Driver) -> bool:
-    """Whether it is this transaction's turn; until its end nobody else has it."""
-    rows = await driver.fetch("SELECT pg_try_advisory_xact_lock($1) AS mine", _TURN)
-    return bool(rows[0]["mine"])
+async def take_turn(driver: Driver) -> None:
+    """Wait for this transaction's turn; until its end nobody else has it."""
+    await driver.fetch("SELECT pg_advisory_xact_lock($1)", _TURN)
 
 
 async def load_loose(driver: Driver, since: date, before: date, least: int, most: int) -> list[DaySeries]:
@@ -55,10 +54,32 @@ async def load_loose(driver: Driver, since: date, before: date, least: int, most
     return [DaySeries(row["day"], row["series"]) for row in rows]
 
 
+async def load_detailed(driver: Driver, today: date, site_days: int | None, most: int) -> list[DaySeries]:
+    """Return at most `most` series and days that are older than their experiment keeps all points, or the site where it says nothing."""
+    rows = await driver.fetch(_DETAILED, today, site_days, most)
+    return [DaySeries(row["day"], row["series"]) for row in rows]
+
+
+async def load_outdated(driver: Driver, today: date, most: int) -> list[DaySeries]:
+    """Return at most `most` series and days that are older than their experiment keeps any points."""
+    rows = await driver.fetch(_OUTDATED, today, most)
+    return [DaySeries(row["day"], row["series"]) for row in rows]
+
+
 async def take_loose(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
     """Take the chunks that are not full out of the table."""
-    rows = await driver.fetch(_TAKE, *_columns(places), MOST_POINTS)
-    return [TakenChunk(DaySeries(row["day"], row["series"]), row["tenant"], row["body"]) for row in rows]
+    rows = await driver.fetch(_TAKE + "AND c.count < $3 RETURNING c.*", *_columns(places), MOST_POINTS)
+    return [_taken(row) for row in rows]
+
+
+async def take_detailed(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
+    """Take the chunks that have all their points out of the table."""
+    return [_taken(row) for row in await driver.fetch(_TAKE + "RETURNING c.*", *_columns(places))]
+
+
+async def delete_chunks(driver: Driver, places: Sequence[DaySeries]) -> None:
+    """Delete what these series have on these days."""
+    await driver.fetch(_DELETE, *_columns(places))
 
 
 async def save_packed(driver: Driver, chunks: Sequence[PackedChunk]) -> None:
@@ -81,6 +102,10 @@ async def save_packed(driver: Driver, chunks: Sequence[PackedChunk]) -> None:
         await driver.fetch(_SAVE, *[list(column) for column in zip(*rows, strict=True)])
 
 
+def _taken(row: Row) -> TakenChunk:
+    return TakenChunk(DaySeries(row["day"], row["series"]), row["tenant"], row["body"])
+
+
 def _columns(places: Sequence[DaySeries]) -> tuple[list[date], list[int]]:
     return [place.day for place in places], [place.series for place in places]
 
@@ -90,10 +115,24 @@ SELECT day, series FROM registry.point_chunks
 WHERE day >= $1 AND day < $2 AND count < $3 AND NOT is_thinned
 GROUP BY day, series HAVING count(*) >= $4 LIMIT $5
 """
-_TAKE = """
+_DELETE = """
 DELETE FROM registry.point_chunks c USING unnest($1::date[], $2::bigint[]) AS w(day, series)
-WHERE c.day = w.day AND c.series = w.series AND c.count < $3 AND NOT c.is_thinned
-RETURNING c.day, c.series, c.tenant, c.body
+WHERE c.day = w.day AND c.series = w.series
+"""
+_TAKE = _DELETE + "AND NOT c.is_thinned "
+_OF_EXPERIMENT = """
+SELECT DISTINCT c.day, c.series FROM registry.point_chunks c
+JOIN registry.series s ON s.id = c.series
+JOIN registry.runs r ON r.id = s.run
+LEFT JOIN registry.experiments e ON e.id = r.experiment
+"""
+_DETAILED = f"""
+{_OF_EXPERIMENT}
+WHERE NOT c.is_thinned AND c.day < $1::date - coalesce(e.metric_detail_days, $2::int) LIMIT $3
+"""
+_OUTDATED = f"""
+{_OF_EXPERIMENT}
+WHERE c.day < $1::date - e.metric_retention_days LIMIT $2
 """
 _SAVE = """
 INSERT INTO registry.point_chunks (day, tenant, series, count, is_thinned, first_step, last_step, body, rolled_up)

@@ -26,6 +26,8 @@ experiments = Table(
     Column("save_experiment_best", Integer),
     Column("save_trial_best", Integer),
     Column("save_trial_latest", Integer),
+    Column("metric_detail_days", Integer),
+    Column("metric_retention_days", Integer),
     Column("version", BigInteger),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),

@@ -40,7 +40,7 @@ class StoredRun:
 
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep each experiment's name, datasets and collection policy."""
+    """Keep each experiment's name, datasets and policies of collection and retention."""
     await connection.execute(_SAVE_SUBMISSIONS, list(rows))
 
 
@@ -176,7 +176,8 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
 
 
 _SAVE_SUBMISSIONS = _upsert(
-    experiments, "number name datasets save_experiment_best save_trial_best save_trial_latest"
+    experiments,
+    "number name datasets save_experiment_best save_trial_best save_trial_latest metric_detail_days metric_retention_days",
 )
 _SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(
