@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from shared.bus import Bus
 from shared.clock import SystemClock
 from shared.ids import WorkerId, new_id
-from shared.messages.allocations import DesiredSet
+from shared.messages.allocations import DesiredSet, Slot
 from shared.messages.experiments import Verdict
 from shared.process import Process
 from worker.cgroups import Bounds, open_cgroups
@@ -30,14 +30,14 @@ from worker.gpus import open_gpus
 from worker.handlers import Handlers
 from worker.heartbeat import Heartbeat
 from worker.identity import load_badge
-from worker.launch.accounts import find_account
+from worker.launch.accounts import Account, find_account
 from worker.launch.machine import Machine
 from worker.line import Line
 from worker.notices import NoticeWatch, notices_of
 from worker.places import Places
 from worker.ranks.server import RankServer
 from worker.runs import Runs
-from worker.settings import Settings, inherited_environment
+from worker.settings import Settings, WorkerSettings, inherited_environment
 from worker.slots import find_slots
 from worker.store import Store
 
@@ -58,22 +58,8 @@ async def compose(settings: Settings, process: Process) -> None:
 
     session = await process.enter(new_session())
     transfer = Transfer(session)
-    kind = slots[0].kind if slots else "cpu"
-    path = os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath)))
-    machine = Machine(
-        worker=WorkerId(own.id),
-        disk=places.root,
-        address=own.address,
-        socket=places.socket,
-        path=path,
-        kind=kind,
-        account=account,
-        run_bytes=own.run_bytes,
-        cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
-    )
+    machine = _machine(own, places, slots, environment, account)
     space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
-    code = CodeCache(places.code_cache, space, line, transfer)
-    checkpoints = Restorer(FileCache(places.checkpoint_cache, space), line, transfer)
     tools = Tools(
         line=line,
         worker=WorkerId(own.id),
@@ -81,12 +67,12 @@ async def compose(settings: Settings, process: Process) -> None:
         places=places,
         machine=machine,
         transfer=transfer,
-        code=code,
-        checkpoints=checkpoints,
+        code=CodeCache(places.code_cache, space, line, transfer),
+        checkpoints=Restorer(FileCache(places.checkpoint_cache, space), line, transfer),
         environments=Environments(places.environments, account, installing_environment(environment)),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
-        gpus=open_gpus(kind),
+        gpus=open_gpus(machine.kind),
     )
     heartbeat = Heartbeat(line, own, slots, new_id(clock), clock)
     runs = Runs(tools, Store(places), heartbeat.notice)
@@ -110,6 +96,26 @@ async def compose(settings: Settings, process: Process) -> None:
     process.check("executor", lambda: executor.is_ready)
     process.check("line", lambda: line.is_connected)
     process.mark_ready()
+
+
+def _machine(
+    own: WorkerSettings,
+    places: Places,
+    slots: Sequence[Slot],
+    environment: Mapping[str, str],
+    account: Account | None,
+) -> Machine:
+    return Machine(
+        worker=WorkerId(own.id),
+        disk=places.root,
+        address=own.address,
+        socket=places.socket,
+        path=os.pathsep.join((str(Path(sys.executable).parent), environment.get("PATH", os.defpath))),
+        kind=slots[0].kind if slots else "cpu",
+        account=account,
+        run_bytes=own.run_bytes,
+        cgroups=open_cgroups(WorkerId(own.id), Bounds(own.slot_memory_bytes, own.slot_processes)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

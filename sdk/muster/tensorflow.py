@@ -4,6 +4,7 @@ A Horovod built for TensorFlow is not used: docs/decisions/0075.
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from muster._missing import missing
@@ -23,7 +24,7 @@ def average(trial: "Trial", gradients: Sequence[Any]) -> list[Any]:
 
     Which of them are None is alike on all ranks. Slices of an embedding's gradient become whole tensors.
     """
-    gang = trial._gang
+    gang, timings = trial._gang, trial._heart.timings
     found: list[Any] = [None if one is None else tf.convert_to_tensor(one) for one in gradients]
     if gang is None:
         return found
@@ -31,8 +32,10 @@ def average(trial: "Trial", gradients: Sequence[Any]) -> list[Any]:
         places = [place for place, one in enumerate(found) if one is not None and one.dtype == dtype]
         flat = tf.concat([tf.reshape(found[place], [-1]) for place in places], 0)
 
+        # In a graph a thread of TensorFlow's runs it, and the one that trains waits for that.
         def exchange(values: Any, name: str = f"gradients.{dtype.name}") -> Any:
-            return gang.average(name, torch.tensor(values)).numpy()
+            with timings.standing_in() if timings else nullcontext():
+                return gang.average(name, torch.tensor(values)).numpy()
 
         mean = tf.numpy_function(exchange, [flat], dtype)
         pieces = tf.split(mean, [tf.size(found[place]) for place in places], num=len(places))

@@ -49,7 +49,7 @@ class Mark(BaseModel):
 
 
 class ReportBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="reports"):
-    """worker → registry. Records `first …` of one source (this worker's journal of the run, one of two streams), at most 512 KiB."""
+    """worker → registry. Records `first …` of one source (this worker's journal of the run, one of three streams), at most 512 KiB."""
 
     run_id: RunId
     stream: Literal["reports"] = "reports"

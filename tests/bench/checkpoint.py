@@ -6,7 +6,6 @@ script's block (hashing included) until the worker has sent all; the commit, for
 and is said apart. So are the steps beside the plain client's sending: what remains of them is the server's doing on this machine.
 """
 
-import asyncio
 import json
 import os
 import time
@@ -17,14 +16,13 @@ from io import BytesIO
 from pathlib import Path
 from statistics import median
 
-import asyncpg
 from minio import Minio
 from pydantic import JsonValue
 
 from deploy.embedded.servers import Home, S3Server
 from deploy.embedded.state import load_state
 from shared.settings import S3Settings
-from tests.bench.embedded import TRIALS, Platform, platform
+from tests.bench.embedded import TRIALS, Database, Platform, platform
 from tests.bench.harness import Figures, Report, run
 
 ROUNDS = 2
@@ -58,8 +56,7 @@ class Training:
     def __init__(self, bench: Platform) -> None:
         self._folder = bench.home / "checkpointing"
         self._folder.mkdir()
-        self._database = asyncio.Runner()
-        self._connection = self._database.run(asyncpg.connect(bench.database_url))
+        self._database = Database(bench)
         config: dict[str, JsonValue] = {
             "name": "checkpoint",
             "entrypoint": "python3 checkpointing.py",
@@ -78,7 +75,7 @@ class Training:
         said: dict[str, float] = json.loads(answer.read_text())
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            row = self._database.run(self._connection.fetchrow(FOUND, number))
+            row = self._database.row(FOUND, number)
             if row and row["state"] in ("committing", "saved"):
                 said.setdefault("sent", time.time())
             if row and row["state"] == "saved":
@@ -96,7 +93,6 @@ class Training:
 
     def close(self) -> None:
         """Let go of the database."""
-        self._database.run(self._connection.close())
         self._database.close()
 
 

@@ -1,5 +1,6 @@
 """A platform of its own for a benchmark: warm, with as many one-slot workers as asked, in a folder that goes with it."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import asyncpg
 
 from deploy.embedded.servers import Home, PostgresServer
 from muster.client import Client, connect
@@ -33,6 +37,27 @@ class Platform:
         """The administrator's address of the platform's database: benchmarks look where users cannot."""
         server = PostgresServer(Home(self.home))
         return server.url("postgres", server.password, "muster")
+
+
+class Database:
+    """The platform's database, for benchmarks that wait for what they ask."""
+
+    def __init__(self, bench: Platform) -> None:
+        self._runner = asyncio.Runner()
+        self._connection = self._runner.run(asyncpg.connect(bench.database_url))
+
+    def row(self, query: str, *given: object) -> asyncpg.Record | None:
+        """The first row; None without any."""
+        return self._runner.run(self._connection.fetchrow(query, *given))
+
+    def value(self, query: str, *given: object) -> Any:
+        """The first value of the first row; None without any."""
+        return self._runner.run(self._connection.fetchval(query, *given))
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._runner.run(self._connection.close())
+        self._runner.close()
 
 
 @contextmanager

@@ -7,7 +7,6 @@ its figure is the time until a step made after it is stored in the registry. All
 """
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -21,11 +20,10 @@ from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 
-import asyncpg
 import psutil
 
 from muster.client.models import ExperimentDetail
-from tests.bench.embedded import TRIALS, Platform, platform
+from tests.bench.embedded import TRIALS, Database, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.kept import OPTIONS, Outcome, play_parts
 
@@ -76,8 +74,7 @@ class Training:
 
     def __init__(self, bench: Platform) -> None:
         self._bench = bench
-        self._database = asyncio.Runner()
-        self._connection = self._database.run(asyncpg.connect(bench.database_url))
+        self._database = Database(bench)
         self._diary = bench.home / "diary"
         self._diary.touch()
         config = {
@@ -102,7 +99,7 @@ class Training:
 
     def stored(self) -> int:
         """The newest step that the registry has."""
-        return self._database.run(self._connection.fetchval(STORED, self.made.id)) or 0
+        return self._database.value(STORED, self.made.id) or 0
 
     def until(self, claim: Callable[[], bool]) -> None:
         """Wait for what must come."""

@@ -5,7 +5,6 @@ and Horovod were imported, and when their first allreduce was done. Beside the c
 `horovodrun` starts the same script; both count from the start of the process. Each comes in turns with what it is compared with.
 """
 
-import asyncio
 import json
 import os
 import subprocess
@@ -16,10 +15,9 @@ from pathlib import Path
 from statistics import median
 from uuid import UUID
 
-import asyncpg
 from pydantic import JsonValue
 
-from tests.bench.embedded import TRIALS, Platform, platform
+from tests.bench.embedded import TRIALS, Database, Platform, platform
 from tests.bench.harness import Figures, Report, percentile, run
 
 WARM, COLD, GANGS, BARE_GANGS = 20, 7, 20, 5
@@ -47,8 +45,7 @@ class Starts:
     def __init__(self, bench: Platform) -> None:
         self._bench = bench
         self._code = bench.client.experiments.put_code(TRIALS)
-        self._database = asyncio.Runner()
-        self._connection = self._database.run(asyncpg.connect(bench.database_url))
+        self._database = Database(bench)
         self._number = 0
 
     def start(self, entrypoint: str, ranks: int) -> Start:
@@ -65,12 +62,11 @@ class Starts:
         }
         made = self._bench.client.experiments.create(config, self._code)
         self._until_ended(made.id)
-        granted = self._database.run(self._connection.fetchval(GRANTED, made.id)).timestamp()
+        granted = self._database.value(GRANTED, made.id).timestamp()
         return _start_from(granted, diary, ranks)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._database.run(self._connection.close())
         self._database.close()
 
     def _until_ended(self, experiment: UUID) -> None:

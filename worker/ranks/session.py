@@ -1,6 +1,6 @@
 """One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
 
-The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it four times a
+The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it once a
 second, and nothing said stays unread. What a full disk has no room for is held here, acknowledged to nobody, and tried
 again; the rest stays in the rank's socket, and a rank that goes on talking waits.
 """
@@ -24,7 +24,7 @@ from worker.ranks.records import last_step, make_record, read_frames
 from worker.ranks.seats import Seats
 
 AFTER_JOURNAL = faults.register("worker.after_journal")
-LOOK_AGAIN_S = 0.3
+LOOK_AGAIN_S = 1.2 * wire.LOOK_S
 TRY_AGAIN_S = 0.5
 """After the disk had no room."""
 MAX_READS = 8

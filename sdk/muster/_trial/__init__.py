@@ -258,7 +258,7 @@ class Trial:
         channel = self._channel
         if channel is None:
             return STOP if self._losses.have_ended else GO_ON
-        channel.poll()
+        channel.glance()
         self._verdicts.wait()
         if channel.signal != "run" or self._losses.have_ended:
             return STOP

@@ -18,7 +18,9 @@ from pathlib import Path
 from muster import wire
 from muster.errors import Broken, Rejected
 
-RING_S = 0.25
+RING_FRAMES = 100
+"""The kernel keeps some 270 small frames; a rank whose worker has not looked by then would wait."""
+POLL_S = 0.01
 RETRY_S = 0.5
 FIRST_CONTACT_S = 1800.0
 CLOSE_S = 3.0
@@ -46,8 +48,8 @@ class Channel:
         self._socket: socket.socket | None = None
         self._bell: socket.socket | None = None
         self._decoder = wire.Decoder(wire.WORKER_FRAMES)
-        self._rang_at = 0.0
-        self._retry_at = 0.0
+        self._rang_at = self._polled_at = self._retry_at = 0.0
+        self._unheard = 0
         self._pid = os.getpid()
         self.closed = False
         self.reports = self.validations = self.checkpoints = 0
@@ -86,9 +88,15 @@ class Channel:
                 self._acknowledged = signal
                 self._send(wire.encode(wire.Acknowledge(signal)), urgent=True)
 
+    def glance(self) -> None:
+        """`poll`, at most a hundred times a second: short steps need not each pay a system call for it."""
+        if time.monotonic() - self._polled_at >= POLL_S:
+            self.poll()
+
     def poll(self) -> None:
         """Take in what the worker said, without waiting; reconnect when it is time."""
         with self._lock:
+            self._polled_at = time.monotonic()
             if self._socket is None:
                 self._reconnect()
             if self._socket is not None:
@@ -151,9 +159,8 @@ class Channel:
         queue.append((number, frame))
         self._held_bytes += len(frame)
         self._send(frame, urgent)
-        while (
-            self._held_bytes > MAX_HELD_BYTES
-        ):  # the worker is away: memory is not endless, so training waits
+        # The worker is away: memory is not endless, so training waits.
+        while self._held_bytes > MAX_HELD_BYTES:
             self.wait(lambda: self._held_bytes <= MAX_HELD_BYTES // 2, 10)
 
     def _send(self, frame: bytes, urgent: bool) -> None:
@@ -169,9 +176,8 @@ class Channel:
             return
         if sent < len(frame):
             self._send_rest(memoryview(frame)[sent:])
-        now = time.monotonic()
-        if urgent or now - self._rang_at > RING_S:
-            self._rang_at = now
+        self._unheard += 1
+        if urgent or self._unheard >= RING_FRAMES or time.monotonic() - self._rang_at > wire.LOOK_S:
             self._ring()
             if self._socket is not None:
                 self._read(self._socket)
@@ -202,6 +208,7 @@ class Channel:
             print(text, file=sys.stderr, flush=True)
 
     def _ring(self) -> None:
+        self._rang_at, self._unheard = time.monotonic(), 0
         if self._bell is not None:
             with suppress(BlockingIOError):  # a full bell is a rung bell
                 try:

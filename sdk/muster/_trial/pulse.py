@@ -75,6 +75,8 @@ class Heart:
         """Nothing more is expected."""
         self._is_busy = True
         self._write()
+        if self.timings:
+            self.timings.close()
 
     def _learn(self, pause_ns: int) -> None:
         # The way to the first beat is the script's start, no step.

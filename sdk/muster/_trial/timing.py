@@ -58,8 +58,10 @@ class Timings:
         self._samples = 0
         self._is_on = told.goes_on_after(0)
         self._is_inside = False
-        self._thread, self._pid = threading.get_ident(), os.getpid()
+        self._thread = self._own_thread = threading.get_ident()
+        self._pid = os.getpid()
         self._write_after_ns = 0
+        self._unwritten: tuple[int, ...] = ()
         self._offset = local_rank * TIMING_BYTES
         self._file: int | None = None
         with suppress(OSError, ValueError):
@@ -74,6 +76,15 @@ class Timings:
             yield
         finally:
             self.end(part, began_ns)
+
+    @contextmanager
+    def standing_in(self) -> Iterator[None]:
+        """This thread does what the training thread waits for: what it waits for itself counts."""
+        self._thread = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._thread = self._own_thread
 
     def timed(self, part: Part, function: Callable[Given, Result]) -> Callable[Given, Result]:
         """The function, its time counted."""
@@ -114,16 +125,23 @@ class Timings:
     def on_step(self, step: int) -> None:
         """The script has reported a step."""
         was_on, self._is_on = self._is_on, self._told.goes_on_after(step)
+        if not (was_on or self._is_on):
+            return
         now_ns = time.monotonic_ns()
-        if was_on != self._is_on or (self._is_on and now_ns >= self._write_after_ns):
+        self._unwritten = (now_ns, step, self._samples, *self._spent_ns, self._pid)
+        if was_on != self._is_on or now_ns >= self._write_after_ns:
             self._write_after_ns = now_ns + WRITE_EVERY_NS
             self._look(self)
-            self._write(now_ns, step)
+            self._write()
 
-    def _write(self, now_ns: int, step: int) -> None:
+    def close(self) -> None:
+        """The script has ended: the steps since the last writing are written, too."""
+        if self._unwritten:
+            self._write()
+
+    def _write(self) -> None:
+        timing, self._unwritten = Timing(*self._unwritten), ()
         if self._file is not None and os.getpid() == self._pid:
-            data_ns, communication_ns, busy_ns = self._spent_ns
-            timing = Timing(now_ns, step, self._samples, data_ns, communication_ns, busy_ns, self._pid)
             with suppress(OSError):
                 os.pwrite(self._file, timing.pack(), self._offset)
 

@@ -5,8 +5,8 @@ machine carry the same SDK, yet the first frame names the protocol's version: a 
 Only the standard library is imported here: every rank pays for it.
 
 A rank opens two connections to the same socket. On the first it sends numbered reports, without waking
-anybody; on the second, the bell, it sends one byte when somebody should look: at most four times a second for
-plain points, at once for a validation. So a report costs one system call, no thread, and survives a killed rank
+anybody; on the second, the bell, it sends one byte when somebody should look: once a second for plain points, sooner
+when many wait, at once for a validation that decides. So a report costs one system call, no thread, and survives a killed rank
 in the kernel's buffer; frames not yet acknowledged are sent again after the worker's daemon was restarted.
 """
 
@@ -20,17 +20,7 @@ from muster.wire.disk import EXIT_DISK_FULL, disk_full, disk_full_text, is_disk_
 from muster.wire.frames import (
     DAEMON_FRAMES,
     DECISION_WAIT_S,
-    ENV_ADDRESSES,
-    ENV_GENERATION,
-    ENV_LOCAL_RANK,
-    ENV_NODE,
-    ENV_NODES,
-    ENV_RANK,
-    ENV_SLOT_PART,
-    ENV_SLOTS,
-    ENV_STANDS_BY,
-    ENV_TOKEN,
-    ENV_TRIAL,
+    LOOK_S,
     OLDEST,
     PARENT_FRAMES,
     RANK_FRAMES,
@@ -63,6 +53,19 @@ from muster.wire.frames import (
 )
 from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.sockets import connect, expect, listen, receive
+from muster.wire.variables import (
+    ENV_ADDRESSES,
+    ENV_GENERATION,
+    ENV_LOCAL_RANK,
+    ENV_NODE,
+    ENV_NODES,
+    ENV_RANK,
+    ENV_SLOT_PART,
+    ENV_SLOTS,
+    ENV_STANDS_BY,
+    ENV_TOKEN,
+    ENV_TRIAL,
+)
 
 __all__ = [
     "DAEMON_FRAMES",
@@ -80,6 +83,7 @@ __all__ = [
     "ENV_TRIAL",
     "EXIT_DISK_FULL",
     "EXIT_INVALID",
+    "LOOK_S",
     "MAX_FRAME_BYTES",
     "OLDEST",
     "PARENT_FRAMES",

@@ -4,18 +4,20 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 
 from muster.errors import Rejected
 from muster.wire.frames import Frame
 
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 _LENGTH = struct.Struct(">I")
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def encode(frame: Frame) -> bytes:
     """The frame's bytes. Infinities and NaN travel as Python's JSON writes them."""
-    values = {part.name: getattr(frame, part.name) for part in fields(frame)}  # type: ignore[arg-type]
-    body = json.dumps({"t": frame.TAG, **values}, separators=(",", ":")).encode()
+    values = {name: getattr(frame, name) for name in _names(type(frame))}
+    body = _to_json({"t": frame.TAG, **values}).encode()
     if len(body) > MAX_FRAME_BYTES:
         raise Rejected("frame_too_large", f"a message of {len(body)} bytes is over {MAX_FRAME_BYTES}")
     return _LENGTH.pack(len(body)) + body
@@ -50,7 +52,12 @@ class Decoder:
         try:
             content = json.loads(body)
             kind = self._types[content.pop("t")]
-            known = {part.name for part in fields(kind)}  # type: ignore[arg-type]
+            known = _names(kind)
             return kind(**{name: value for name, value in content.items() if name in known})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise Rejected("frame_invalid", f"no message of this protocol: {error!r}") from error
+
+
+@cache
+def _names(kind: type[Frame]) -> tuple[str, ...]:
+    return tuple(part.name for part in fields(kind))  # type: ignore[arg-type]

@@ -7,25 +7,8 @@ VERSION = 2
 """Raised when frames or fields are added that the other end must understand to do as it is told."""
 OLDEST = 1
 """The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
-ENV_TRIAL = "MUSTER_TRIAL"
-"""Path of the rank's description (`TrialFile`)."""
-ENV_TOKEN = "MUSTER_TOKEN"
-ENV_RANK = "MUSTER_RANK"
-ENV_LOCAL_RANK = "MUSTER_LOCAL_RANK"
-ENV_NODE = "MUSTER_NODE_RANK"
-"""With `distributed: none`: which of the run's machines this is, from 0."""
-ENV_NODES = "MUSTER_NODES"
-"""Likewise: how many there are."""
-ENV_SLOTS = "MUSTER_SLOTS"
-"""Likewise: how many slots the run has on this one."""
-ENV_ADDRESSES = "MUSTER_NODE_ADDRESSES"
-"""Likewise: their addresses in their order, by commas."""
-ENV_SLOT_PART = "MUSTER_SLOT_PART"
-"""How much of its one slot is the process's, such as 0.5, or 0 where it has none; not set where its slots are whole."""
-ENV_GENERATION = "MUSTER_GENERATION"
-"""The generation for which a rank of an elastic run was started; not set where the run's size is fixed."""
-ENV_STANDS_BY = "MUSTER_STANDS_BY"
-"""Set where a rank is to join a gang that trains already: the size that the gang will have."""
+LOOK_S = 1.0
+"""A worker looks so often at what a rank says that is not urgent."""
 DECISION_WAIT_S = 2.0
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

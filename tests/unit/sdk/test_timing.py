@@ -1,5 +1,7 @@
 """Where a rank's time goes, as it counts it."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +49,36 @@ def test_each_part_is_counted_once(folder: Path, monkeypatch: pytest.MonkeyPatch
     timings.on_step(1)
     written = _written(folder)
     assert (written.step, written.busy_ns, written.data_ns) == (1, 2, 1)
+
+
+def test_what_came_after_the_last_writing_is_written_at_the_end(folder: Path) -> None:
+    heart = Heart(str(folder), 0, timings := _started(folder))
+    for step in (1, 2, 3):
+        timings.count(8)
+        timings.on_step(step)
+    timings.count(8)
+    assert (_written(folder).step, _written(folder).samples) == (1, 8)
+    heart.close()
+    assert (_written(folder).step, _written(folder).samples) == (3, 24), "as it was at that step"
+
+
+def test_a_thread_that_stands_in_for_the_training_counts(folder: Path) -> None:
+    timings = _started(folder)
+    exchange = timings.timed(Part.COMMUNICATION, lambda: time.sleep(0.001))
+
+    def run_graph() -> None:
+        with timings.standing_in():
+            exchange()
+
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(exchange).result()
+        timings.on_step(1)
+        assert _written(folder).communication_ns == 0
+        threads.submit(run_graph).result()
+    assert timings.begin(), "the training thread counts again"
+    timings.on_step(2)
+    timings.close()
+    assert _written(folder).communication_ns >= 1_000_000
 
 
 def test_only_the_asked_steps_are_counted(folder: Path) -> None:
