@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from services.registry.core.chunks import Point
+from services.registry.core.logs.lines import Line
 from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_metric_name, refuse_report
-from services.registry.store.logs import Line
 from services.registry.store.reports import Sent
 from shared.ids import WorkerId
 from shared.messages.reports import LogBatch, LogLine, ProfileBatch, Report, ReportBatch, Validation

@@ -70,6 +70,11 @@ def artifact_key(tenant: UUID, kind: str, name: UUID) -> str:
     return f"tenants/{tenant}/{kind}/{name}"
 
 
+def log_key(tenant: UUID, trial: UUID, id: UUID) -> str:
+    """Where an object with lines of a trial's log lies."""
+    return f"tenants/{tenant}/logs/{trial}/{id}"
+
+
 def incoming_key(tenant: UUID, kind: str, sha256: str, size_bytes: int) -> str:
     """Where an artifact is sent before it is verified."""
     return f"{INCOMING}{tenant}/{kind}-{sha256}-{size_bytes}"

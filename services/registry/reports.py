@@ -12,6 +12,7 @@ import structlog
 from services.registry import fences
 from services.registry.combiner import Combiner
 from services.registry.core.chunks import Columns, Point, roll_up_of, split, to_packed, to_plain
+from services.registry.core.logs.lines import Line
 from services.registry.core.marks import FIRST_RECORD
 from services.registry.core.names import Refusal, refuse_new_series
 from services.registry.core.summary import summarise
@@ -283,7 +284,7 @@ def _current(points: Sequence[Point], boundary: int | None) -> list[tuple[int, f
     return [(step, value) for _, step, _, value in points if is_current(step, boundary)]
 
 
-def _parts(lines: Sequence[logs.Line]) -> list[Sequence[logs.Line]]:
+def _parts(lines: Sequence[Line]) -> list[Sequence[Line]]:
     return [lines[start : start + logs.CHUNK_LINES] for start in range(0, len(lines), logs.CHUNK_LINES)]
 
 

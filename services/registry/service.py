@@ -9,6 +9,8 @@ from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import Links
 from services.registry.live import Hints
+from services.registry.log_packer import LogPacker
+from services.registry.log_reader import LogReader
 from services.registry.packing import Packing
 from services.registry.queries import Queries
 from services.registry.reports import Reports
@@ -59,7 +61,8 @@ async def compose(settings: Settings, process: Process) -> None:
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)
     commits = Commits(units, facts, links, verifier)
-    queries = Queries(units, links)
+    log_reader = LogReader(units, objects)
+    queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
     upkeep = Upkeep(
         units,
@@ -71,9 +74,20 @@ async def compose(settings: Settings, process: Process) -> None:
         is_dry=wanted.collect_dry,
     )
     packing = Packing(units, clock, wanted.detail_points_days)
+    log_packer = LogPacker(
+        units,
+        objects,
+        log_reader,
+        clock,
+        letters=wanted.log_object_letters,
+        rest=min(wanted.log_rest_letters, wanted.log_object_letters),
+        rest_after=timedelta(seconds=wanted.log_rest_after_s),
+        attempt_for=timedelta(seconds=wanted.log_attempt_s),
+        keep=_days(wanted.keep_logs_days),
+    )
     parts = (reports, requests, commits, queries, uploads)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
-    for close in (verifier.close, hints.close, reports.close):
+    for close in (log_reader.close, verifier.close, hints.close, reports.close):
         process.on_close(close)
 
     process.start("relay", relay.run, relay.flush)
@@ -87,6 +101,8 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
     process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))
     process.start("unused", lambda: repeat(upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)))
+    process.start("pack_logs", lambda: repeat(log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)))
+    process.start("drop_logs", lambda: repeat(log_packer.drop, timedelta(seconds=wanted.unused_every_s)))
     process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)

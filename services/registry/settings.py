@@ -21,6 +21,9 @@ class RegistrySettings(Section):
         keep_logs_days: age at which log lines go; None keeps them.
         pack_every_s: how often small chunks of points are joined.
         retain_every_s: how often is looked for points that are old enough to be thinned, or to go.
+        log_object_letters: so much of a trial's log becomes one object of the store.
+        log_rest_letters: what is left of a log at its trial's end stays in the database if it is shorter.
+        log_attempt_s: an object that is not there after this time is given up, and made again.
         lanes: transactions at a time that store reports of one tenant.
     """
 
@@ -38,6 +41,11 @@ class RegistrySettings(Section):
     keep_logs_days: int | None = Field(None, ge=1)
     pack_every_s: float = Field(10.0, gt=0)
     retain_every_s: float = Field(3_600.0, gt=0)
+    log_object_letters: int = Field(8 * 1024 * 1024, ge=1, le=64 * 1024 * 1024)
+    log_rest_letters: int = Field(64 * 1024, ge=1)
+    log_rest_after_s: float = Field(60.0, ge=0)
+    log_attempt_s: float = Field(600.0, gt=0)
+    log_pack_every_s: float = Field(5.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 

@@ -115,6 +115,7 @@ ALL: tuple[type[Message], ...] = (
     plans.GetCurves,
     plans.GetWarmth,
     logs.GetLogs,
+    logs.SearchLogs,
     instances.InstanceChanged,
     instances.ProviderChanged,
     instances.GetPrices,

@@ -4,8 +4,11 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from shared.ids import TrialId
+from shared.ids import ExperimentId, TrialId
 from shared.messages.base import Query, Record
+
+Level = Literal["debug", "info", "warning", "error"]
+Stream = Literal["stdout", "stderr", "platform"]
 
 
 class StoredLine(Record):
@@ -27,11 +30,48 @@ class LogPage(BaseModel):
 
 
 class GetLogs(Query[LogPage], owner="registry", name="logs"):
+    """Lines of one trial. `pattern` is a regular expression (RE2); `level` the least one; times are those of the worker that read the line."""
+
     trial_id: TrialId
     after: int = 0
     limit: int = 1000
     rank: int | None = None
     run_number: int | None = None
     contains: str | None = None
-    stream: Literal["stdout", "stderr", "platform"] | None = None
+    stream: Stream | None = None
     tail: int | None = None
+    pattern: str | None = None
+    level: Level | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+class FoundLine(StoredLine):
+    experiment_id: ExperimentId
+    trial_id: TrialId
+
+
+class FoundLines(BaseModel):
+    """`next` goes on behind what was looked through, also where nothing was found in the time there was; None at the end."""
+
+    lines: tuple[FoundLine, ...]
+    next: str | None = None
+
+
+class SearchLogs(Query[FoundLines], owner="registry", name="search_logs"):
+    """Lines of many trials: of these trials, of these experiments, or (both None) of all of the tenant.
+
+    The newest experiment comes first, its trials by number, a trial's lines in their order.
+    """
+
+    experiments: tuple[ExperimentId, ...] | None = None
+    trials: tuple[TrialId, ...] | None = None
+    after: str | None = None
+    limit: int = 1000
+    rank: int | None = None
+    contains: str | None = None
+    stream: Stream | None = None
+    pattern: str | None = None
+    level: Level | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None

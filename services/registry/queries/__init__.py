@@ -1,6 +1,7 @@
 """What other services ask: metrics, logs, checkpoints and lineage, one file an entity. Places for artifacts: `uploads`."""
 
 from services.registry.links import Links
+from services.registry.log_reader import LogReader
 from services.registry.queries.checkpoints import CheckpointQueries
 from services.registry.queries.lineage import LineageQueries
 from services.registry.queries.logs import LogQueries
@@ -13,11 +14,11 @@ from shared.bus.responder import Answer, Question
 class Queries:
     """Answers `qry.v1.registry.*`, but for uploads."""
 
-    def __init__(self, units: Units, links: Links) -> None:
+    def __init__(self, units: Units, links: Links, logs: LogReader) -> None:
         self._parts = (
             MetricQueries(units),
             TableQueries(units),
-            LogQueries(units),
+            LogQueries(units, logs),
             CheckpointQueries(units, links),
             LineageQueries(units),
         )

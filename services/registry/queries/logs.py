@@ -1,90 +1,195 @@
-"""Lines of trials, behind a cursor."""
+"""Lines of trials: of one behind a cursor, and of many that hold what is looked for."""
 
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
+from uuid import UUID
 
-from services.registry.store import logs, trials
+from services.registry.core.logs.lines import KeptLine
+from services.registry.core.logs.matching import Matcher, Wanted
+from services.registry.log_reader import FOUND_BYTES, LINE_BYTES, Found, LogReader, Piece, in_order, pieces_of
+from services.registry.store import log_objects, logs, trials
+from services.registry.store.log_objects import Place
+from services.registry.turns import Turns
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver
-from shared.messages.logs import GetLogs, LogPage, StoredLine
+from shared.errors import Rejected
+from shared.ids import ExperimentId, TenantId, TrialId
+from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
 
 LINES_PER_PAGE = 5_000
-LINES_PER_READ = 1_000
-READS_PER_PAGE = 50
-BYTES_PER_PAGE = 300 * 1024
 LATE_LOGS = timedelta(seconds=3)
 """How long after a trial's end its last lines may still be on their way."""
+SEARCH_S = 2.0
+"""So long a search looks before it answers with what it has; the next one goes on behind."""
+TRIALS_AT_ONCE = 200
+SEARCHES_OF_ONE = 2
+"""So many searches of a tenant are under way at a time; the others wait, so that no tenant takes all the threads."""
+_ALL_LINES = 2**62
+_HERE = Place(UUID(int=0), 0, UUID(int=0), 0)
+
+Work = tuple[Place, Piece]
+"""A piece of a trial's log, and where in a search it stands."""
 
 
 class LogQueries:
     """Answers what is asked of logs."""
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: Units, reader: LogReader) -> None:
         self._units = units
+        self._reader = reader
+        self._turns = Turns(SEARCHES_OF_ONE)
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
-        return {GetLogs: self.on_logs}
+        return {GetLogs: self.on_logs, SearchLogs: self.on_search}
 
     async def on_logs(self, ask: Ask, query: GetLogs) -> LogPage:
         """Lines behind the cursor that match, in order; `next` moves on also over those that do not match."""
-        limit = max(1, min(query.limit, LINES_PER_PAGE))
+        page, matcher = _Page(query.limit, ask), Matcher(_wanted(query, query.run_number))
         async with self._units.tenant(ask.tenant) as unit:
             driver = Driver.of(unit.connection)
-            head = await logs.load_head(driver, query.trial_id)
             over = await trials.load_end(unit.connection, query.trial_id)
-            following = max(query.after, head - 1 - query.tail) if query.tail is not None else query.after
-            page = _Page(query, limit)
-            for _ in range(READS_PER_PAGE):
-                placed = await logs.load_chunks(driver, query.trial_id, following, max(limit, LINES_PER_READ))
-                following = page.take(placed, following)
-                if page.is_full or not placed:
-                    break
+            after = query.after
+            if query.tail is not None:
+                after = max(after, await logs.load_head(driver, query.trial_id) - 1 - query.tail)
+            known = await log_objects.load_logs(driver, {query.trial_id: after}, matcher)
             is_over = over is not None and over + LATE_LOGS <= unit.now
-        return LogPage(lines=tuple(page.lines), next=following, ended=is_over and following >= head - 1)
+        upto = head = max(after, known[0].next - 1) if known else after
+        pieces = pieces_of(known[0], after) if known else []
+        async for _, found in self._look(ask.tenant, _each(_HERE, pieces), matcher, page):
+            upto = page.take(_HERE, found)
+            if page.is_over and upto < head:
+                break
+        else:
+            upto = head
+        return LogPage(
+            lines=tuple(_stored_line(line) for _, line in page.lines),
+            next=upto,
+            ended=is_over and upto >= head,
+        )
+
+    async def on_search(self, ask: Ask, query: SearchLogs) -> FoundLines:
+        """Lines that match; as many as fit, or as are found in the time."""
+        matcher = Matcher(_wanted(query))
+        begin = _read_place(query.after)
+        async with self._turns.of(ask.tenant):
+            page = _Page(query.limit, ask)
+            following: str | None = None
+            works = self._pieces(ask.tenant, query, begin, matcher)
+            async for (place, _), found in self._look(ask.tenant, works, matcher, page):
+                line = page.take(place, found)
+                if page.is_over:
+                    following = _write_place(place, line)
+                    break
+        return FoundLines(lines=tuple(_found_line(*one) for one in page.lines), next=following)
+
+    async def _look(
+        self, tenant: TenantId, works: AsyncIterator[Work], matcher: Matcher, page: "_Page"
+    ) -> AsyncIterator[tuple[Work, Found]]:
+        def look(work: Work) -> asyncio.Future[Found]:
+            return asyncio.ensure_future(self._reader.look(tenant, work[1], matcher, page.limit))
+
+        async for work, found in in_order(works, look):
+            yield work, found
+
+    async def _pieces(
+        self, tenant: TenantId, query: SearchLogs, begin: Place | None, matcher: Matcher
+    ) -> AsyncIterator[Work]:
+        """What is to be looked through, in order; a few trials' logs are planned at a time."""
+        while True:
+            async with self._units.tenant(tenant) as unit:
+                driver = Driver.of(unit.connection)
+                places = await log_objects.load_places(
+                    driver, query.experiments, query.trials, begin, TRIALS_AT_ONCE
+                )
+                after = {place.trial: 0 for place in places}
+                if begin and begin.trial in after:
+                    after[begin.trial] = begin.line
+                known = await log_objects.load_logs(driver, after, matcher)
+            by_trial = {place.trial: place for place in places}
+            for log in known:
+                for piece in pieces_of(log, after[log.trial]):
+                    yield by_trial[log.trial], piece
+            if len(places) < TRIALS_AT_ONCE:
+                return
+            begin = Place(places[-1].experiment, places[-1].number, places[-1].trial, _ALL_LINES)
 
 
 class _Page:
-    """Lines that match, until there are enough of them or of their bytes."""
+    """Lines that were found, until there are enough of them or of their bytes, or the time is up."""
 
-    def __init__(self, query: GetLogs, limit: int) -> None:
-        self.lines: list[StoredLine] = []
-        self._query = query
-        self._limit = limit
+    def __init__(self, limit: int, ask: Ask) -> None:
+        self.limit = max(1, min(limit, LINES_PER_PAGE))
+        self.lines: list[tuple[Place, KeptLine]] = []
         self._size = 0
+        self._now = asyncio.get_running_loop().time
+        self._until = self._now() + min(SEARCH_S, ask.deadline_s / 2)
 
     @property
-    def is_full(self) -> bool:
-        return len(self.lines) >= self._limit or self._size >= BYTES_PER_PAGE
+    def is_over(self) -> bool:
+        return len(self.lines) >= self.limit or self._size >= FOUND_BYTES or self._now() >= self._until
 
-    def take(self, placed: list[logs.Placed], after: int) -> int:
-        """Take what fits of these lines, and return the cursor behind the last one that was looked at."""
-        for one in placed:
-            if self.is_full:
-                break
-            after = one.cursor
-            if _matches(one, self._query):
-                self._size += len(one.line.text) + 100
-                self.lines.append(_stored_line(one))
-        return after
+    def take(self, place: Place, found: Found) -> int:
+        """Take what fits of these lines, and return the number of the last line that was looked at."""
+        for line in found.lines:
+            if len(self.lines) >= self.limit or self._size >= FOUND_BYTES:
+                return line.number - 1
+            self._size += len(line.text) + LINE_BYTES
+            self.lines.append((place, line))
+        return found.upto
 
 
-def _stored_line(one: logs.Placed) -> StoredLine:
+def _wanted(query: GetLogs | SearchLogs, run: int | None = None) -> Wanted:
+    return Wanted(
+        text=query.contains,
+        pattern=query.pattern,
+        run=run,
+        rank=query.rank,
+        stream=query.stream,
+        level=query.level,
+        since_ms=query.since_ms,
+        until_ms=query.until_ms,
+    )
+
+
+def _stored_line(line: KeptLine) -> StoredLine:
     return StoredLine(
-        cursor=one.cursor,
-        run_number=one.run_number,
-        rank=one.line.rank,
-        stream=one.line.stream,
-        level=one.line.level,
-        time_ms=one.line.time_ms,
-        text=one.line.text,
+        cursor=line.number,
+        run_number=line.run,
+        rank=line.rank,
+        stream=line.stream,
+        level=line.level,
+        time_ms=line.time_ms,
+        text=line.text,
     )
 
 
-def _matches(one: logs.Placed, query: GetLogs) -> bool:
-    return (
-        (query.rank is None or one.line.rank == query.rank)
-        and (query.run_number is None or one.run_number == query.run_number)
-        and (query.stream is None or one.line.stream == query.stream)
-        and (query.contains is None or query.contains in one.line.text)
+def _found_line(place: Place, line: KeptLine) -> FoundLine:
+    return FoundLine(
+        **_stored_line(line).model_dump(),
+        experiment_id=ExperimentId(place.experiment),
+        trial_id=TrialId(place.trial),
     )
+
+
+def _write_place(place: Place, line: int) -> str:
+    return f"{place.experiment}|{place.number}|{place.trial}|{line}"
+
+
+def _read_place(text: str | None) -> Place | None:
+    if text is None:
+        return None
+    try:
+        experiment, number, trial, line = text.split("|")
+        return Place(UUID(experiment), int(number), UUID(trial), int(line))
+    except ValueError as error:
+        raise Rejected(
+            "bad_cursor", "the cursor is none of ours; begin without one", place="after"
+        ) from error
+
+
+async def _each(place: Place, pieces: Iterable[Piece]) -> AsyncIterator[Work]:
+    for piece in pieces:
+        yield place, piece

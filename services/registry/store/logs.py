@@ -1,4 +1,7 @@
-"""Log lines in compressed chunks, numbered without gaps through a trial in the order of their commits."""
+"""Log lines as they arrive: compressed chunks, numbered without gaps through a trial in the order of their commits.
+
+Older ones lie in the object store (`log_objects`).
+"""
 
 import zlib
 from collections.abc import Sequence
@@ -8,23 +11,13 @@ from uuid import UUID
 
 import orjson
 
+from services.registry.core.logs.lines import Line, Row
 from shared.driver import Driver
 
 CHUNK_LINES = 10_000
 """No chunk holds more: a batch of 512 KiB has fewer, and a page finds its first chunk by that."""
 MOST_CHUNKS = 1_000
 _LEVEL = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A log line as it is kept."""
-
-    rank: int
-    stream: str
-    level: str | None
-    time_ms: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +30,23 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A line with its number in the trial, counted from 1."""
+class StoredChunk:
+    """A chunk that was read again; `first` is the number of its first line in the trial, counted from 1."""
 
-    cursor: int
+    first: int
+    lines: int
     run_number: int
-    line: Line
+    body: bytes
+
+    @property
+    def following(self) -> int:
+        """The number behind its last line."""
+        return self.first + self.lines
+
+    def rows(self) -> list[Row]:
+        """Its lines."""
+        rows: list[Row] = orjson.loads(zlib.decompress(self.body))
+        return rows
 
 
 async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[Chunk]) -> dict[UUID, int]:
@@ -51,10 +55,14 @@ async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[
     The head's row lock makes the order of numbers the order of commits: who follows by number misses nothing.
     """
     counts: dict[UUID, int] = {}
+    letters: dict[UUID, int] = {}
     for chunk in chunks:
         counts[chunk.trial] = counts.get(chunk.trial, 0) + len(chunk.lines)
+        letters[chunk.trial] = letters.get(chunk.trial, 0) + sum(len(line.text) for line in chunk.lines)
     trials = sorted(counts)
-    heads = await driver.fetch(_HEADS, tenant, trials, [counts[trial] for trial in trials])
+    heads = await driver.fetch(
+        _HEADS, tenant, trials, [counts[trial] for trial in trials], [letters[trial] for trial in trials]
+    )
     after = {row["trial"]: row["next"] for row in heads}
     following = {trial: after[trial] - counts[trial] for trial in trials}
     firsts = []
@@ -80,15 +88,13 @@ async def load_head(driver: Driver, trial: UUID) -> int:
     return rows[0]["next"] if rows else 1
 
 
-async def load_chunks(driver: Driver, trial: UUID, after: int, lines: int) -> list[Placed]:
-    """Return the lines numbered above `after`, in order, of as many chunks as hold about `lines` of them."""
+async def load_chunks(driver: Driver, trial: UUID, after: int, lines: int) -> list[StoredChunk]:
+    """Return chunks with lines numbered above `after`, in order: as many as hold about so many of them.
+
+    Lines may be missing where they lie in the object store meanwhile, or are gone.
+    """
     rows = await driver.fetch(_PAGE, trial, after, min(lines, MOST_CHUNKS), CHUNK_LINES, lines)
-    return [
-        Placed(row["first"] + place, row["run_number"], line)
-        for row in rows
-        for place, line in enumerate(_unpack(row["body"]))
-        if row["first"] + place > after
-    ]
+    return [StoredChunk(row["first"], row["lines"], row["run_number"], row["body"]) for row in rows]
 
 
 def _pack(lines: Sequence[Line]) -> bytes:
@@ -96,14 +102,10 @@ def _pack(lines: Sequence[Line]) -> bytes:
     return zlib.compress(orjson.dumps(rows), _LEVEL)
 
 
-def _unpack(body: bytes) -> list[Line]:
-    return [Line(*row) for row in orjson.loads(zlib.decompress(body))]
-
-
 _HEADS = """
-INSERT INTO registry.log_heads AS h (tenant, trial, next)
-SELECT $1, t.trial, t.lines + 1 FROM unnest($2::uuid[], $3::bigint[]) AS t(trial, lines)
-ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1
+INSERT INTO registry.log_heads AS h (tenant, trial, next, letters)
+SELECT $1, t.trial, t.lines + 1, t.letters FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) AS t(trial, lines, letters)
+ON CONFLICT (trial) DO UPDATE SET next = h.next + excluded.next - 1, letters = h.letters + excluded.letters
 RETURNING trial, next
 """
 _CHUNKS = """
@@ -112,8 +114,8 @@ SELECT $1::date, $2::uuid, c.*
 FROM unnest($3::uuid[], $4::bigint[], $5::int[], $6::int[], $7::bytea[]) AS c
 """
 _PAGE = """
-SELECT first, run_number, body FROM (
-    SELECT first, run_number, body, sum(lines) OVER (ORDER BY first) - lines AS before FROM (
+SELECT first, lines, run_number, body FROM (
+    SELECT first, lines, run_number, body, sum(lines) OVER (ORDER BY first) - lines AS before FROM (
         SELECT first, lines, run_number, body FROM registry.log_chunks
         WHERE trial = $1 AND first > $2::bigint - $4::bigint AND first + lines > $2::bigint + 1 ORDER BY first LIMIT $3
     ) AS found

@@ -206,8 +206,9 @@ class Platform:
         assert isinstance(mark, Mark)
         return mark
 
-    async def lines(self, run: Run, first: int, texts: list[str], worker: str = "w-1") -> Mark:
-        records = tuple(LogLine(rank=0, stream="stdout", time_ms=1, text=text) for text in texts)
+    async def lines(self, run: Run, first: int, texts: list[str], worker: str = "w-1", **more: Any) -> Mark:
+        known = {"rank": 0, "stream": "stdout", "time_ms": 1, **more}
+        records = tuple(LogLine(text=text, **known) for text in texts)
         mark = await self.insist(LogBatch(run_id=run.id, first=first, records=records), worker)
         assert isinstance(mark, Mark)
         return mark

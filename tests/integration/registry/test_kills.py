@@ -7,13 +7,21 @@ from collections.abc import AsyncIterator
 import pytest
 
 from shared.ids import CheckpointId, new_id
+from shared.messages.logs import GetLogs
 from shared.messages.reports import Report, Validation
 from tests.integration.registry.messages import granted, report, validation
 from tests.integration.registry.platform import CLOCK, Platform, Run
 from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 
-QUICK = {"MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2", "MUSTER_REGISTRY__COLLECT_AFTER_S": "0"}
+QUICK = {
+    "MUSTER_REGISTRY__SETTLE_EVERY_S": "0.2",
+    "MUSTER_REGISTRY__COLLECT_AFTER_S": "0",
+    "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
+    "MUSTER_REGISTRY__LOG_OBJECT_LETTERS": "300",
+    "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
+    "MUSTER_REGISTRY__LOG_ATTEMPT_S": "0.5",
+}
 
 
 async def all_published(around: Platform) -> bool:
@@ -38,6 +46,24 @@ async def restarted_when_dead(around: Platform, faults: str) -> AsyncIterator[No
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
+
+
+@pytest.mark.parametrize("point", ["registry.before_log_put", "registry.before_log_kept"])
+async def test_killed_while_it_packs_lines_each_is_there_once(around: Platform, point: str) -> None:
+    run = around.scheduler.grant()
+    kept = "SELECT coalesce(sum(lines), 0) FROM registry.log_objects WHERE trial = $1 AND state = 'kept'"
+    rest = "SELECT count(*) FROM registry.log_objects WHERE trial = $1 AND state <> 'kept'"
+
+    async def is_packed() -> bool:
+        return await around.count(kept, run.trial) == 100 and not await around.count(rest, run.trial)
+
+    async with restarted_when_dead(around, f"{point}:2:kill"):
+        for first in range(1, 101, 50):
+            await around.lines(run, first, [f"line {number}" for number in range(first, first + 50)])
+        await eventually(is_packed)
+        page = await around.ask(GetLogs(trial_id=run.trial))
+    assert [line.text for line in page.lines] == [f"line {number}" for number in range(1, 101)]
+    assert not await around.count("SELECT count(*) FROM registry.log_chunks WHERE trial = $1", run.trial)
 
 
 @pytest.mark.parametrize(

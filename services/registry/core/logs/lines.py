@@ -1,0 +1,191 @@
+"""Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what is in a pack."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+STREAMS = ("stdout", "stderr", "platform")
+LEVELS = ("debug", "info", "warning", "error")
+NO_LEVEL = -1
+BATCH_BYTES = 1024 * 1024
+"""About so much text is decompressed and looked through at a time."""
+_TEXT = "text"
+_SCHEMA = pa.schema(
+    [
+        ("time_ms", pa.int64()),
+        ("run", pa.int64()),
+        ("rank", pa.int64()),
+        ("stream", pa.int8()),
+        ("level", pa.int8()),
+        (_TEXT, pa.string()),
+    ]
+)
+_TEXT_COLUMN = _SCHEMA.get_field_index(_TEXT)
+_ZSTD = pa.Codec("zstd", compression_level=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A log line as it arrives."""
+
+    rank: int
+    stream: str
+    level: str | None
+    time_ms: int
+    text: str
+
+
+Row = tuple[int, str, str | None, int, str]
+"""Rank, stream, level, time, text: as lines that are still in the database are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLine:
+    """A log line as it is found again; `number` counts the trial's lines from 1."""
+
+    number: int
+    run: int
+    rank: int
+    stream: str
+    level: str | None
+    time_ms: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What stands in a pack, so that a search may pass it by."""
+
+    lines: int
+    text_bytes: int
+    since_ms: int
+    until_ms: int
+    runs: tuple[int, ...]
+    ranks: tuple[int, ...]
+    levels: tuple[str, ...]
+
+
+class Block:
+    """Some lines of a trial behind each other, in columns. `first` is the number of its first line."""
+
+    def __init__(self, first: int, columns: pa.RecordBatch) -> None:
+        self.first = first
+        self.columns = columns
+
+    @classmethod
+    def of(cls, first: int, run: int, rows: Sequence[Row]) -> "Block":
+        """Put rows into columns."""
+        ranks, streams, levels, times, texts = zip(*rows, strict=True)
+        columns = [
+            pa.array(times, pa.int64()),
+            pa.array(np.full(len(rows), run, np.int64)),
+            pa.array(ranks, pa.int64()),
+            pa.array([STREAMS.index(stream) for stream in streams], pa.int8()),
+            pa.array([NO_LEVEL if level is None else LEVELS.index(level) for level in levels], pa.int8()),
+            pa.array(texts, pa.string()),
+        ]
+        return cls(first, pa.record_batch(columns, schema=_SCHEMA))
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+    @property
+    def texts(self) -> pa.StringArray:
+        """The lines' text alone."""
+        return self.columns.column(_TEXT_COLUMN)
+
+    @property
+    def text_bytes(self) -> int:
+        """How long the lines are together."""
+        return int(letters(self.texts).size)
+
+    def numbers(self, column: str) -> np.ndarray:
+        """A column of numbers: `time_ms`, `run`, `rank`, or `stream` and `level` by their places in `STREAMS` and `LEVELS`."""
+        return np.asarray(self.columns.column(column))
+
+    def lines(self, places: Iterable[int]) -> list[KeptLine]:
+        """The lines at these places."""
+        chosen = self.columns.take(pa.array(places, pa.int64())).to_pydict()
+        return [
+            KeptLine(
+                self.first + int(place),
+                run,
+                rank,
+                STREAMS[stream],
+                None if level == NO_LEVEL else LEVELS[level],
+                time_ms,
+                text,
+            )
+            for place, time_ms, run, rank, stream, level, text in zip(places, *chosen.values(), strict=True)
+        ]
+
+
+class Pack:
+    """The lines of an object; each part is read when it is asked for, its text apart from the rest."""
+
+    def __init__(self, first: int, content: bytes) -> None:
+        self._first = first
+        self._content = content
+        self._texts = _open(content, [_TEXT_COLUMN])
+        self._batch_lines = int(json.loads(self._texts.schema.metadata[b"lines"]))
+
+    def __len__(self) -> int:
+        return int(self._texts.num_record_batches)
+
+    def first(self, part: int) -> int:
+        """The number of a part's first line."""
+        return self._first + part * self._batch_lines
+
+    def texts(self, part: int) -> pa.StringArray:
+        """The text of a part's lines."""
+        return self._texts.get_batch(part).column(0)
+
+    def block(self, part: int) -> Block:
+        """A part with all its columns."""
+        return Block(self.first(part), _open(self._content, None).get_batch(part))
+
+
+def pack(blocks: Sequence[Block]) -> tuple[bytes, Content]:
+    """Return blocks that follow each other as an object, and what is in it."""
+    whole = pa.Table.from_batches([block.columns for block in blocks]).combine_chunks()
+    text_bytes = sum(block.text_bytes for block in blocks)
+    batch_lines = max(1, whole.num_rows * BATCH_BYTES // max(text_bytes, BATCH_BYTES))
+    sink = pa.BufferOutputStream()
+    schema = _SCHEMA.with_metadata({"lines": str(batch_lines)})
+    options = pa.ipc.IpcWriteOptions(compression=_ZSTD, use_threads=False)
+    with pa.ipc.new_file(sink, schema, options=options) as writer:
+        for batch in whole.to_batches(max_chunksize=batch_lines):
+            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+    return sink.getvalue().to_pybytes(), _content(Block(0, whole.to_batches()[0]), text_bytes)
+
+
+def letters(texts: pa.StringArray) -> pa.Buffer:
+    """All lines' text in one piece, nothing between them."""
+    offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return (texts.buffers()[2] or pa.py_buffer(b"")).slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+
+
+def _open(content: bytes, columns: list[int] | None) -> pa.ipc.RecordBatchFileReader:
+    options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
+    return pa.ipc.open_file(pa.BufferReader(content), options=options)
+
+
+def _content(block: Block, text_bytes: int) -> Content:
+    times = block.numbers("time_ms")
+    levels = _distinct(block.numbers("level"))
+    return Content(
+        lines=len(block),
+        text_bytes=text_bytes,
+        since_ms=int(times.min()),
+        until_ms=int(times.max()),
+        runs=tuple(_distinct(block.numbers("run"))),
+        ranks=tuple(_distinct(block.numbers("rank"))),
+        levels=tuple(LEVELS[level] for level in levels if level != NO_LEVEL),
+    )
+
+
+def _distinct(numbers: np.ndarray) -> Iterator[int]:
+    return map(int, np.unique(numbers))

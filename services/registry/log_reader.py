@@ -1,0 +1,204 @@
+"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects, several at a time and given out in order.
+
+Decompressing and matching run in a few threads (both let the interpreter go on); no transaction is open meanwhile.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+from services.registry.core.logs.lines import Block, KeptLine, Pack
+from services.registry.core.logs.matching import Matcher
+from services.registry.links import log_key
+from services.registry.store import log_objects, logs
+from services.registry.store.log_objects import StoredObject, TrialLog
+from services.registry.store.logs import StoredChunk
+from shared.bus import Units
+from shared.driver import Driver
+from shared.errors import NotFound
+from shared.ids import TenantId
+from shared.objects import ObjectStore, read_all
+
+THREADS = 2
+AHEAD = 4
+"""So many objects of a search are fetched and looked through at a time."""
+LINES_PER_READ = 5_000
+FOUND_BYTES = 300 * 1024
+"""What a page holds; a piece that has found so much stops there."""
+LINE_BYTES = 100
+"""What a line in a reply takes beside its text."""
+KEPT_BYTES = 32 * 1024 * 1024
+"""Objects that were read last, compressed: who pages through a log reads each once."""
+OBJECT_BYTES = 256 * 1024 * 1024
+
+Work = TypeVar("Work")
+Result = TypeVar("Result")
+
+
+@dataclass(slots=True)
+class Found:
+    """Wanted lines in order, and the number of the last line that was looked at for them."""
+
+    upto: int
+    lines: list[KeptLine] = field(default_factory=list)
+    size: int = 0
+
+    def take(self, lines: list[KeptLine]) -> None:
+        """Add lines."""
+        self.lines += lines
+        self.size += sum(len(line.text) + LINE_BYTES for line in lines)
+
+    def is_full(self, most: int) -> bool:
+        """Whether it is enough for a page."""
+        return len(self.lines) >= most or self.size >= FOUND_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Lines of a trial behind a number, that are looked through at one go: those of an object, or (None) all that are in chunks."""
+
+    log: TrialLog
+    after: int
+    stored: StoredObject | None
+
+
+def pieces_of(log: TrialLog, after: int) -> list[Piece]:
+    """What is to be looked through of a trial's log, in order."""
+    pieces = [Piece(log, after, one) for one in log.objects]
+    hot = max(after, log.packed - 1)
+    return [*pieces, Piece(log, hot, None)] if hot < log.next - 1 else pieces
+
+
+class LogReader:
+    """Looks through logs."""
+
+    def __init__(self, units: Units, objects: ObjectStore) -> None:
+        self._units = units
+        self._objects = objects
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="logs")
+        self._kept: OrderedDict[UUID, bytes] = OrderedDict()
+
+    async def close(self) -> None:
+        """Let go of the threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def look(self, tenant: TenantId, piece: Piece, matcher: Matcher, most: int) -> Found:
+        """Return the first wanted lines of a piece, about `most` of them at most. Lines that are gone are passed by."""
+        if piece.stored is not None:
+            return await self._look_object(piece.stored, piece.after, matcher, most)
+        return await self._look_chunks(tenant, piece, matcher, most)
+
+    async def _look_object(self, stored: StoredObject, after: int, matcher: Matcher, most: int) -> Found:
+        content = await self._content(stored)
+        if content is None:
+            return Found(stored.following - 1)
+        return await self.run(lambda: search_pack(stored, content, after, matcher, most))
+
+    async def _look_chunks(self, tenant: TenantId, piece: Piece, matcher: Matcher, most: int) -> Found:
+        found = Found(piece.after)
+        lines = LINES_PER_READ if matcher.is_choosy else max(most, 1_000)
+        while found.upto < piece.log.next - 1 and not found.is_full(most):
+            async with self._units.tenant(tenant) as unit:
+                chunks = await logs.load_chunks(
+                    Driver.of(unit.connection), piece.log.trial, found.upto, lines
+                )
+            if not chunks or chunks[0].first > found.upto + 1:
+                before = chunks[0].first if chunks else piece.log.next
+                await self._look_between(tenant, piece.log.trial, before, matcher, most, found)
+            else:
+                await self.run(lambda: search_chunks(chunks, matcher, most, found))  # noqa: B023 - run at once
+        return found
+
+    async def _look_between(
+        self, tenant: TenantId, trial: UUID, before: int, matcher: Matcher, most: int, found: Found
+    ) -> None:
+        """Lines that no chunk has any more: packed since the plan, or gone."""
+        async with self._units.tenant(tenant) as unit:
+            known = await log_objects.load_logs(Driver.of(unit.connection), {trial: found.upto}, matcher)
+        for stored in known[0].objects if known else ():
+            if stored.first < before:
+                here = await self._look_object(stored, found.upto, matcher, most)
+                found.upto = here.upto
+                found.take(here.lines)
+                if found.is_full(most):
+                    return
+        found.upto = max(found.upto, before - 1)
+
+    async def _content(self, stored: StoredObject) -> bytes | None:
+        """An object's bytes; None where it was deleted meanwhile."""
+        if stored.id not in self._kept:
+            key = log_key(stored.tenant, stored.trial, stored.id)
+            try:
+                self._kept[stored.id] = await read_all(self._objects, key, OBJECT_BYTES)
+            except NotFound:
+                return None
+        self._kept.move_to_end(stored.id)
+        content = self._kept[stored.id]
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > KEPT_BYTES:
+            self._kept.popitem(last=False)
+        return content
+
+    async def run(self, call: Callable[[], Result]) -> Result:
+        """Do what takes the processor in one of the threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)
+
+
+async def in_order(
+    works: AsyncIterator[Work], do: Callable[[Work], "asyncio.Future[Result]"]
+) -> AsyncIterator[tuple[Work, Result]]:
+    """Yield works with their results, in order; a few of them are under way at a time."""
+    under_way: deque[tuple[Work, asyncio.Future[Result]]] = deque()
+    try:
+        async for work in works:
+            under_way.append((work, do(work)))
+            if len(under_way) >= AHEAD:
+                first, result = under_way.popleft()
+                yield first, await result
+        while under_way:
+            first, result = under_way.popleft()
+            yield first, await result
+    finally:
+        await _cancel(future for _, future in under_way)
+
+
+def search_pack(stored: StoredObject, content: bytes, after: int, matcher: Matcher, most: int) -> Found:
+    """Look through an object's lines behind a number, part by part, until there are enough."""
+    pack, found = Pack(stored.first, content), Found(stored.following - 1)
+    for part in range(len(pack)):
+        begin = pack.first(part)
+        if pack.first(part + 1) - 1 <= after:
+            continue
+        texts = pack.texts(part)
+        places = matcher.places(texts, lambda: pack.block(part))  # noqa: B023 - asked at once
+        places = places[places > after - begin][: most - len(found.lines)]
+        if len(places):
+            found.take(pack.block(part).lines(places))
+            if found.is_full(most):
+                found.upto = found.lines[-1].number
+                return found
+    return found
+
+
+def search_chunks(chunks: Iterable[StoredChunk], matcher: Matcher, most: int, found: Found) -> None:
+    """Look through chunks that follow what was looked through before, until there are enough."""
+    for chunk in chunks:
+        block = Block.of(chunk.first, chunk.run_number, chunk.rows())
+        places = matcher.places(block.texts, lambda: block)  # noqa: B023 - asked at once
+        places = places[places > found.upto - chunk.first][: most - len(found.lines)]
+        found.take(block.lines(places))
+        if found.is_full(most):
+            found.upto = found.lines[-1].number
+            return
+        found.upto = chunk.following - 1
+
+
+async def _cancel(futures: Iterable["asyncio.Future[Result]"]) -> None:
+    for future in futures:
+        future.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await future

@@ -1,0 +1,149 @@
+"""Packed lines are what they were; a search passes by nothing that it should find, whatever the text and the pattern."""
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import assume, given, strategies as st
+
+from services.registry.core.logs.grams import asked_hashes, index_letters, required_text
+from services.registry.core.logs.lines import Block, Pack, Row, letters, pack
+from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
+from shared.errors import Rejected
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+LEVELS = [None, "debug", "info", "warning", "error"]
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 7),
+        st.sampled_from(["stdout", "stderr", "platform"]),
+        st.sampled_from(LEVELS),
+        st.integers(-(2**63), 2**63 - 1),
+        WORDS,
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4))
+def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
+    blocks, first = [], 5
+    for run, rows in enumerate(chunks):
+        blocks.append(Block.of(first, run, rows))
+        first += len(rows)
+    content, about = pack(blocks)
+    found = Pack(5, content)
+    lines = [
+        line for part in range(len(found)) for line in found.block(part).lines(range(len(found.block(part))))
+    ]
+    wanted = [(run, *row) for run, rows in enumerate(chunks) for row in rows]
+    assert [(one.run, one.rank, one.stream, one.level, one.time_ms, one.text) for one in lines] == wanted
+    assert [line.number for line in lines] == list(range(5, first))
+    assert (about.lines, about.runs) == (len(lines), tuple(range(len(chunks))))
+
+
+def test_a_pack_has_parts_of_its_lines() -> None:
+    rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1000)]
+    content, _ = pack([Block.of(1, 1, rows)])
+    found = Pack(1, content)
+    assert len(found) > 1
+    assert [found.texts(part)[0].as_py().split()[0] for part in range(len(found))] == [
+        str(found.first(part) - 1) for part in range(len(found))
+    ]
+
+
+@given(st.lists(WORDS, min_size=1), st.data())
+def test_what_is_in_a_text_is_never_passed_by(texts: list[str], data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(texts))
+    begin = data.draw(st.integers(0, len(text)))
+    asked = text[begin : data.draw(st.integers(begin, len(text)))]
+    grams = index_letters(letters(pa.array(texts)).to_pybytes())
+    assert grams.may_hold(asked_hashes(asked))
+    found = Matcher(Wanted(text=asked)).places(pa.array(texts), lambda: pytest.fail("no column is asked for"))
+    assert list(found) == [place for place, one in enumerate(texts) if asked in one]
+
+
+def test_what_is_not_in_a_text_is_passed_by() -> None:
+    grams = index_letters(b"".join(b"step %d loss=%.4f " % (step, step * 0.37) for step in range(50_000)))
+    assert grams.may_hold(asked_hashes("step 4711"))
+    assert not grams.may_hold(asked_hashes("CUDA out of memory"))
+    assert len(grams.filter) < 50_000
+
+
+PATTERNS = st.lists(
+    st.sampled_from(
+        ["abcd", "b", "c+", "d?", "(ab)?", "(a|b)", "[ab]", "[^]a]", ".", ".*", "\\d", "\\x41", "\\101", "x{0,2}", "y{2}", "\\Qab\\E",
+         "(?i)b", "^", "$", "\\bab", "{ab}", "a*?b", "\\.c", "\\pLd"]
+    ),
+    min_size=1,
+    max_size=6,
+).map("".join)  # fmt: skip
+
+
+@given(PATTERNS, st.text("abcdAxy.{}1", max_size=12))
+def test_each_line_with_a_pattern_has_its_required_text(pattern: str, line: str) -> None:
+    try:
+        found = pc.match_substring_regex(pa.array([line]), pattern)[0].as_py()
+    except pa.ArrowInvalid:
+        assume(False)
+    assert not found or required_text(pattern) in line
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"loss=\d+ at", "loss="),
+        (r"^Error: [ab]", "Error: "),
+        (r"ab+cde", "cde"),
+        (r"a|b", ""),
+        (r"\d{4}", ""),
+    ],
+)
+def test_a_pattern_is_looked_up_by_its_longest_text(pattern: str, text: str) -> None:
+    assert required_text(pattern) == text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"),
+    [
+        (Wanted(text="a.b"), [0]),
+        (Wanted(pattern="a.b"), [0, 1]),
+        (Wanted(pattern="a.b", text="x"), [1]),
+        (Wanted(level="warning"), [1, 2]),
+        (Wanted(rank=1), [1, 3]),
+        (Wanted(stream="stderr"), [2]),
+        (Wanted(since_ms=2, until_ms=4), [1, 2]),
+        (Wanted(run=2), []),
+        (Wanted(), [0, 1, 2, 3]),
+    ],
+)
+def test_lines_are_chosen_by_all_that_is_wanted(wanted: Wanted, places: list[int]) -> None:
+    block = Block.of(
+        1,
+        1,
+        [
+            (0, "stdout", None, 1, "a.b"),
+            (1, "stdout", "warning", 2, "axb"),
+            (0, "stderr", "error", 3, "c"),
+            (1, "stdout", "info", 4, ""),
+        ],
+    )
+    assert list(Matcher(wanted).places(block.texts, lambda: block)) == places
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ("(a{20}){20}", "pattern_too_large"),
+        ("x" * 501, "pattern_too_large"),
+        ("a(", "pattern_invalid"),
+        (r"(a)\1", "pattern_invalid"),
+        ("(?<=a)b", "pattern_invalid"),
+    ],
+)
+def test_a_pattern_that_is_none_or_costs_too_much_is_refused(pattern: str, code: str) -> None:
+    with pytest.raises(Rejected, match=re.escape("pattern")) as refused:
+        check_pattern(pattern)
+    assert refused.value.code == code
