@@ -22,6 +22,7 @@ from shared.messages import experiments, journals
 from shared.messages.base import Event
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.files import ConfirmUpload, GetUploadUrl
+from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.plans import PlanExperiment
@@ -124,6 +125,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetSummaries,
         ListCheckpoints,
         GetCheckpointFiles,
+        GetLineageGraph,
     ),
     "simulator": (PlanExperiment,),
 }

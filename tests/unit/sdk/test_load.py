@@ -65,7 +65,7 @@ def test_files_that_are_here_are_not_fetched_again(tmp_path: Path) -> None:
     assert platform.fetched == ["c-1"] and len(folders) == 1
     platform.named["digits@champion"] = "c-2"
     assert platform.load("digits@champion", tmp_path) != folders.pop()
-    assert platform.load("digits", tmp_path) and platform.fetched == ["c-1", "c-2"]
+    assert platform.load("digits", tmp_path).is_dir() and platform.fetched == ["c-1", "c-2"]
 
 
 @pytest.mark.parametrize("harm", ["changed", "gone", "half-written"])

@@ -1,0 +1,179 @@
+"""Models through the gateway, the registry standing in: what is ordered of it, and what is shown once it has answered."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+
+from shared.ids import DEFAULT_TENANT, derived_id
+from shared.messages import experiments
+from shared.messages.checkpoints import CheckpointPage, CheckpointView, ListCheckpoints
+from shared.messages.files import FileEntry
+from shared.messages.lineage import Edge, GetLineageGraph, LineageGraph, Node
+from shared.messages.models import EditModel, ModelChanged, SetAlias, SetStage, VersionChanged
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import NOW, Seeded, seed
+from tests.integration.gateway.test_experiments import next_command
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+async def seeded(gateway: Gateway, others: Others) -> Seeded:
+    async with gateway.client() as api:
+        return await seed(api, others)
+
+
+def name_of(seeded: Seeded) -> str:
+    return f"model-{seeded.experiment['number']}"
+
+
+def model_changed(seeded: Seeded, version: int, **more: Any) -> ModelChanged:
+    plain = {
+        "model_id": seeded.model,
+        "version": version,
+        "name": name_of(seeded),
+        "description": "",
+        "metadata": {},
+    }
+    return ModelChanged.model_validate(plain | {"versions": 1, "created_at": NOW, "by": "admin"} | more)  # fmt: skip
+
+
+def version_changed(seeded: Seeded, version: int, number: int = 1, **more: Any) -> VersionChanged:
+    ids = {"experiment_id": seeded.experiment["id"], "trial_id": seeded.trial, "run_id": seeded.run}
+    made = {
+        "checkpoint_id": seeded.checkpoint,
+        "step": 5,
+        "code_hash": None,
+        "hyperparameters": {"opt": {"lr": 0.1 / number}},
+    }
+    plain = {
+        "version_id": seeded.version if number == 1 else derived_id(seeded.version, number),
+        "model_id": seeded.model, "model_name": name_of(seeded), "version": version, "number": number,
+        "checkpoint_id": seeded.checkpoint, "name": "", "comment": "", "metadata": {}, "files": 1, "size_bytes": 3,
+        "lineage": {**ids, **made, "metrics": {"loss": 0.3 / number}}, "created_at": NOW, "by": "admin",
+    }  # fmt: skip
+    return VersionChanged.model_validate(plain | more)
+
+
+async def test_a_change_is_shown_once_the_registry_has_made_it(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path = f"/v1/models/{seeded.model}"
+    asking = asyncio.create_task(
+        api.patch(path, json={"notes": "# Good", "add_tags": ["a"], "approvals": {"production": 1}})
+    )
+    command = await next_command(others, EditModel)
+    assert (command.notes, command.add_tags, command.approvals) == ("# Good", ("a",), {"production": 1})
+    told = model_changed(
+        seeded, 5, notes="# Good", workspace="vision", tags=["a"], operation_id=command.operation_id
+    )
+    await others.announce("registry", DEFAULT_TENANT, told)
+    answer = await asking
+    assert answer.status_code == 200, answer.text
+    assert (answer.json()["notes"], answer.json()["tags"]) == ("# Good", ["a"])
+    assert (await api.get(f"/v1/models/vision%2F{name_of(seeded)}")).json()["id"] == str(seeded.model)
+    assert (await api.get(f"/v1/models/speech%2F{name_of(seeded)}")).status_code == 404
+    listed = (await api.get("/v1/models", params={"workspace": "vision", "tag": "a"})).json()["items"]
+    assert [one["id"] for one in listed] == [str(seeded.model)]
+
+    twin = model_changed(seeded, 1, workspace="speech", model_id=derived_id(seeded.model, "twin"))
+    await others.announce("registry", DEFAULT_TENANT, twin)
+
+    async def is_ambiguous() -> bool:
+        return (await api.get(f"/v1/models/{name_of(seeded)}")).status_code == 409
+
+    await eventually(is_ambiguous)
+    said = (await api.get(f"/v1/models/{name_of(seeded)}")).json()
+    assert said["code"] == "model_ambiguous" and f"speech/{name_of(seeded)}" in said["detail"]
+
+
+async def test_what_the_registry_refuses_is_a_conflict_with_its_reason(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path = f"/v1/models/{seeded.model}/versions/champion/stage"
+    asking = asyncio.create_task(api.post(path, json={"stage": "production"}))
+    command = await next_command(others, SetStage)
+    assert (command.version_id, command.stage) == (seeded.version, "production")
+    refusal = experiments.OperationRefused(
+        operation_id=command.operation_id, code="stage_unreachable", message="not from here"
+    )
+    await others.announce("registry", DEFAULT_TENANT, refusal)
+    answer = await asking
+    assert answer.status_code == 409 and answer.json()["code"] == "stage_unreachable"
+
+
+async def test_an_alias_is_moved_by_the_versions_own_names(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path = f"/v1/models/{seeded.model}/aliases/best"
+    asking = asyncio.create_task(api.put(path, json={"version": "latest"}))
+    command = await next_command(others, SetAlias)
+    assert (command.alias, command.number) == ("best", 1)
+    await others.announce(
+        "registry",
+        DEFAULT_TENANT,
+        model_changed(seeded, 6, aliases={"best": 1}, operation_id=command.operation_id),
+    )
+    assert (await asking).json()["aliases"] == {"best": 1}
+
+
+async def test_a_deleted_version_is_found_by_nobody_and_two_are_compared(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    second = version_changed(seeded, 1, number=2)
+    await others.announce("registry", DEFAULT_TENANT, version_changed(seeded, 2), second)
+    path = f"/v1/models/{seeded.model}/versions/2"
+
+    async def status_is(wanted: int) -> bool:
+        return (await api.get(path)).status_code == wanted
+
+    await eventually(lambda: status_is(200))
+    file = FileEntry(path="model.pt", size_bytes=3, sha256="a" * 64)
+    view = CheckpointView.model_validate(
+        {
+            "checkpoint_id": seeded.checkpoint, "trial_id": seeded.trial, "experiment_id": seeded.experiment["id"],
+            "run_number": 1, "number": 1, "step": 5, "state": "saved", "size_bytes": 3, "files": (file,),
+            "created_at": NOW,
+        }
+    )  # fmt: skip
+    others.say(ListCheckpoints, CheckpointPage(checkpoints=(view,)))
+    compared = await api.get(f"/v1/models/{seeded.model}/compare", params={"base": "1", "other": "latest"})
+    assert [
+        (one["what"], one["name"], one["base"], one["other"]) for one in compared.json()["differences"]
+    ] == [
+        ("metric", "loss", 0.3, 0.15),
+        ("hyperparameter", "opt.lr", 0.1, 0.05),
+    ]
+    await others.announce("registry", DEFAULT_TENANT, version_changed(seeded, 2, number=2, deleted_at=NOW))
+    await eventually(lambda: status_is(404))
+    assert len((await api.get(f"/v1/models/{seeded.model}/versions")).json()["items"]) == 1
+
+
+async def test_lineage_begins_where_people_say(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    asked: list[GetLineageGraph] = []
+
+    async def answer(ask: Any, query: GetLineageGraph) -> LineageGraph:
+        asked.append(query)
+        start, code = Node(id="x:1", kind=query.kind, name="1"), Node(id="code:k", kind="code", name="k")
+        return LineageGraph(
+            start="x:1", nodes=(start, code), edges=(Edge(source="code:k", target="x:1", kind="ran"),)
+        )
+
+    others.answers[GetLineageGraph] = answer
+    number = seeded.experiment["number"]
+    wanted = {
+        ("experiment", str(number)): seeded.experiment["id"],
+        ("trial", f"{number}.1"): str(seeded.trial),
+        ("version", f"{name_of(seeded)}@champion"): str(seeded.version),
+        ("version", str(seeded.version)): str(seeded.version),
+        ("dataset", "digits@3#ab"): "digits@3#ab",
+    }
+    for (kind, reference), place in wanted.items():
+        found = await api.get("/v1/lineage", params={"kind": kind, "id": reference})
+        assert found.status_code == 200, found.text
+        assert (asked[-1].kind, asked[-1].id) == (kind, place)
+        assert found.json()["edges"] == [{"source": "code:k", "target": "x:1", "kind": "ran"}]
+    assert (await api.get("/v1/lineage", params={"kind": "model", "id": "x"})).status_code == 400
