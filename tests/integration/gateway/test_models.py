@@ -64,6 +64,7 @@ async def test_a_change_is_shown_once_the_registry_has_made_it(
         api.patch(path, json={"notes": "# Good", "add_tags": ["a"], "approvals": {"production": 1}})
     )
     command = await next_command(others, EditModel)
+    assert isinstance(command, EditModel)
     assert (command.notes, command.add_tags, command.approvals) == ("# Good", ("a",), {"production": 1})
     told = model_changed(
         seeded, 5, notes="# Good", workspace="vision", tags=["a"], operation_id=command.operation_id
@@ -94,6 +95,7 @@ async def test_what_the_registry_refuses_is_a_conflict_with_its_reason(
     path = f"/v1/models/{seeded.model}/versions/champion/stage"
     asking = asyncio.create_task(api.post(path, json={"stage": "production"}))
     command = await next_command(others, SetStage)
+    assert isinstance(command, SetStage)
     assert (command.version_id, command.stage) == (seeded.version, "production")
     refusal = experiments.OperationRefused(
         operation_id=command.operation_id, code="stage_unreachable", message="not from here"
@@ -109,6 +111,7 @@ async def test_an_alias_is_moved_by_the_versions_own_names(
     path = f"/v1/models/{seeded.model}/aliases/best"
     asking = asyncio.create_task(api.put(path, json={"version": "latest"}))
     command = await next_command(others, SetAlias)
+    assert isinstance(command, SetAlias)
     assert (command.alias, command.number) == ("best", 1)
     await others.announce(
         "registry",
