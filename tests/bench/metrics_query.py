@@ -1,7 +1,9 @@
 """Metrics of ten thousand trials read back through the registry's own queries, as a chart and a page ask for them.
 
 20 million points (100 million with `FULL=1`) are stored first, straight into the tables. A curve is one metric of 50 trials,
-drawn at random, of 100 points each, asked for over the bus.
+drawn at random, of 100 points each, asked for over the bus. The best are the first 100 of all 10,000 trials by a metric drawn at
+random; the table's first page has 50 of the trials that meet a filter over a metric, a hyperparameter and the state, sorted by
+another, with all hyperparameters and the search's metric.
 """
 
 import asyncio
@@ -14,8 +16,9 @@ import asyncpg
 import psutil
 
 from shared.bus import Bus
-from shared.ids import TrialId
+from shared.ids import ExperimentId, TrialId
 from shared.messages.metrics import CompareTrials, SeriesPages
+from shared.messages.tables import GetTable, TablePage
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.metrics_site import Site, fill
@@ -26,6 +29,14 @@ TRIALS = 10_000
 POINTS = 100_000_000 if os.environ.get("FULL") else 20_000_000
 CHARTED = 50
 CHART_POINTS = 100
+BEST = 100
+ROWS = 50
+SORTS = (
+    "best",
+    "-metrics.validation.accuracy.max",
+    "metrics.training.loss.last",
+    "-metrics.training.accuracy.mean",
+)
 ASKED = 100
 WARM_UP = 5
 TIMEOUT_S = 20.0
@@ -34,7 +45,13 @@ TIMEOUT_S = 20.0
 def measure(report: Report) -> Figures:
     """Fill a site, then ask."""
     report.inputs(
-        trials=TRIALS, points=POINTS, trials_of_a_chart=CHARTED, points_of_a_curve=CHART_POINTS, asked=ASKED
+        trials=TRIALS,
+        points=POINTS,
+        trials_of_a_chart=CHARTED,
+        points_of_a_curve=CHART_POINTS,
+        best=BEST,
+        rows=ROWS,
+        asked=ASKED,
     )
     return asyncio.run(_measure(report))
 
@@ -86,13 +103,39 @@ async def _asked(report: Report, bus: Bus, site: Site) -> Figures:
         answer = await bus.ask(query, site.tenant, TIMEOUT_S)
         _check_chart(report, answer)
 
-    return {"curve_p95_ms": await _p95_ms(curve)}
+    async def best() -> None:
+        sort = generator.choice(SORTS)
+        query = GetTable(
+            experiment_id=ExperimentId(site.experiment),
+            sort=sort,
+            columns=("number", sort.lstrip("-")),
+            limit=BEST,
+        )
+        _check_table(report, await bus.ask(query, site.tenant, TIMEOUT_S), BEST)
+
+    async def table() -> None:
+        least = f"metrics.validation.accuracy.max > {generator.uniform(0.1, 0.5):.3f}"
+        filter_ = f"{least} and hparams.lr < {generator.uniform(0.01, 0.1):.3f} and state = completed"
+        sort = generator.choice((*SORTS, "hparams.lr", "-hparams.dropout, hparams.width"))
+        query = GetTable(experiment_id=ExperimentId(site.experiment), filter=filter_, sort=sort, limit=ROWS)
+        _check_table(report, await bus.ask(query, site.tenant, TIMEOUT_S), ROWS)
+
+    return {
+        "curve_p95_ms": await _p95_ms(curve),
+        "best_p95_ms": await _p95_ms(best),
+        "table_p95_ms": await _p95_ms(table),
+    }
 
 
 def _check_chart(report: Report, answer: SeriesPages) -> None:
     drawn = [(len(page.series), len(series.points)) for page in answer.trials for series in page.series]
     if drawn != [(1, CHART_POINTS)] * CHARTED:
         report.check("chart", f"{CHARTED} curves of {CHART_POINTS} points", str(drawn))
+
+
+def _check_table(report: Report, page: TablePage, rows: int) -> None:
+    if len(page.rows) != rows or any(cell is None for row in page.rows for cell in row.cells):
+        report.check("table", f"{rows} rows without a gap", str([row.cells for row in page.rows])[:1000])
 
 
 async def _p95_ms(question: Callable[[], Awaitable[None]]) -> float:

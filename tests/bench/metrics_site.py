@@ -65,7 +65,10 @@ async def fill(
         DEFAULT_TENANT,
     )
     for at in range(0, trials, TRIALS_AT_ONCE):
-        parts = [_Trial(one, experiment, steps, generator) for one in ids[at : at + TRIALS_AT_ONCE]]
+        parts = [
+            _Trial(number, experiment, steps, generator)
+            for number in range(at, min(at + TRIALS_AT_ONCE, trials))
+        ]
         await _copy(connection, "trials", [part.trial() for part in parts], _TRIAL)
         await _copy(connection, "runs", [part.run() for part in parts], _RUN)
         numbered = [(first + (at + place) * len(METRICS), part) for place, part in enumerate(parts)]
@@ -88,7 +91,9 @@ async def fill(
 class _Trial:
     """One trial of one run: what it reported, and the rows of it."""
 
-    def __init__(self, trial: UUID, experiment: UUID, steps: int, generator: np.random.Generator) -> None:
+    def __init__(self, number: int, experiment: UUID, steps: int, generator: np.random.Generator) -> None:
+        trial = derived_id(experiment, "trial", number)
+        self._number = number
         self._ids = trial, experiment, derived_id(trial, "run", 1)
         magnitude = float(generator.uniform(-5, -1))
         self._hyperparameters = {
@@ -106,7 +111,8 @@ class _Trial:
     def trial(self) -> tuple[object, ...]:
         trial, experiment, _ = self._ids
         known = orjson.dumps(self._hyperparameters).decode()
-        return trial, DEFAULT_TENANT, experiment, known, "0" * 64, "loss", True, True, _CLOCK.now()
+        facts = known, "0" * 64, "loss", True, True, _CLOCK.now(), self._number, "completed", _CLOCK.now()
+        return trial, DEFAULT_TENANT, experiment, *facts
 
     def run(self) -> tuple[object, ...]:
         trial, experiment, run = self._ids
@@ -114,7 +120,7 @@ class _Trial:
         return run, DEFAULT_TENANT, trial, experiment, 1, 1, "ordinary", now, True, now, 1.0, "completed"
 
     def series(self, first: int) -> Iterator[tuple[object, ...]]:
-        trial, _, run = self._ids
+        trial, experiment, run = self._ids
         for number, ((group, name), curve) in enumerate(self._curves.items(), start=first):
             summary = summarise_sorted(curve.steps, curve.values)
             assert summary is not None
@@ -129,6 +135,7 @@ class _Trial:
             yield (
                 number,
                 DEFAULT_TENANT,
+                experiment,
                 trial,
                 run,
                 group,
@@ -165,7 +172,9 @@ async def _copy(
     )
 
 
-_TRIAL = "id tenant experiment hyperparameters code_hash metric smaller_is_better is_final final_at"
+_TRIAL = "id tenant experiment hyperparameters code_hash metric smaller_is_better is_final final_at number state created_at"
 _RUN = "id tenant trial experiment number token ending ended_at is_settled granted_at slots outcome"
-_SERIES = "id tenant trial run group name count finite least greatest total last last_step first_step"
+_SERIES = (
+    "id tenant experiment trial run group name count finite least greatest total last last_step first_step"
+)
 _CHUNK = "day tenant series count first_step last_step body rolled_up"

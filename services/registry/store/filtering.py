@@ -46,7 +46,8 @@ class Statement:
 
     def __init__(self, smaller_is_better: bool) -> None:
         self.arguments: list[object] = []
-        self.metrics: list[tuple[str, str]] = []
+        self.metrics: dict[tuple[str, str], set[str]] = {}
+        """What is asked of which metric; the place of each names its table."""
         self._smaller_is_better = smaller_is_better
 
     def bind(self, value: object, cast: str) -> str:
@@ -62,9 +63,9 @@ class Statement:
             case Hyperparameter(path):
                 return f"nullif(t.hyperparameters #> {self.bind(list(path), 'text[]')}, 'null'::jsonb)"
             case Metric():
-                if column.key not in self.metrics:
-                    self.metrics.append(column.key)
-                return f"nullif(m{self.metrics.index(column.key)}.{self._stat(column.stat)}, 'NaN')"
+                self.metrics.setdefault(column.key, set()).add(self._stat(column.stat))
+                place = list(self.metrics).index(column.key)
+                return f"nullif(m{place}.{self._stat(column.stat)}, 'NaN')"
         assert_never(column)
 
     def condition(self, filter_: Filter) -> str:

@@ -92,9 +92,9 @@ async def load_rows(driver: Driver, wanted: Wanted, search: Search) -> Found:
     total = "count(*) OVER ()" if wanted.after is None else "NULL"
     keys = (f"({cell})::text AS k{place}" for place, cell in enumerate(cells))
     shown = ", ".join(["t.id", "t.number", "t.state", f"{total} AS total", *keys])
-    tables, joins = await _joined_metrics(driver, wanted.experiment, statement)
+    joins = await _joined_metrics(driver, wanted.experiment, statement)
     sql = (
-        f"{tables} SELECT {shown} FROM registry.trials t {joins}"
+        f"SELECT {shown} FROM registry.trials t {joins}"
         f" WHERE {' AND '.join(conditions)} ORDER BY {ordered} LIMIT {limit}"
     )
     rows = await driver.fetch(sql, *statement.arguments)
@@ -136,26 +136,32 @@ def number_of(metric: Metric, summary: Summary | None, search: Search) -> float 
     return value if math.isfinite(value) else None
 
 
-async def _joined_metrics(driver: Driver, experiment: UUID, statement: Statement) -> tuple[str, str]:
-    """The tables of the metrics that a statement speaks of: summaries added up in SQL, but for trials whose runs repeated steps."""
+async def _joined_metrics(driver: Driver, experiment: UUID, statement: Statement) -> str:
+    """The joins of the metrics that a statement speaks of: summaries added up in SQL, but for trials whose runs repeated steps."""
     if not statement.metrics:
-        return "", ""
-    repeated = await load_repeated(driver, experiment, statement.metrics)
-    tables, joins = [], []
-    for place, (group, name) in enumerate(statement.metrics):
+        return ""
+    repeated = await load_repeated(driver, experiment, list(statement.metrics))
+    joins = []
+    for place, ((group, name), stats) in enumerate(statement.metrics.items()):
+        table = _METRIC.format(
+            stats=", ".join(f"{_STATS[stat]} AS {stat}" for stat in sorted(stats)),
+            experiment=statement.bind(experiment, "uuid"),
+            group=statement.bind(group, "text"),
+            name=statement.bind(name, "text"),
+        )
         corrected = {trial: found[group, name] for trial, found in repeated.items() if (group, name) in found}
-        bound = {
-            "experiment": statement.bind(experiment, "uuid"),
-            "group": statement.bind(group, "text"),
-            "name": statement.bind(name, "text"),
-            "corrected": statement.bind(list(corrected), "uuid[]"),
-            "values": statement.bind(
-                json.dumps([_row(trial, one) for trial, one in corrected.items()]), "jsonb"
-            ),
-        }
-        tables.append(_METRIC.format(place=place, **bound))
-        joins.append(f"LEFT JOIN m{place} ON m{place}.trial = t.id")
-    return "WITH " + ", ".join(tables), " ".join(joins)
+        if corrected:
+            table = _CORRECTED.format(
+                table=table,
+                trials=statement.bind(list(corrected), "uuid[]"),
+                stats=", ".join(sorted(stats)),
+                types=", ".join(f"{stat} float8" for stat in sorted(stats)),
+                values=statement.bind(
+                    json.dumps([_row(trial, one) for trial, one in corrected.items()]), "jsonb"
+                ),
+            )
+        joins.append(f"LEFT JOIN ({table}) m{place} ON m{place}.trial = t.id")
+    return " ".join(joins)
 
 
 def _row(trial: UUID, summary: Summary) -> dict[str, JsonValue]:
@@ -231,15 +237,20 @@ _TRIALS = """
 SELECT id, number, state, invalid, runs, created_at AS created, ended_at AS ended, hyperparameters
 FROM registry.trials WHERE id = ANY($1::uuid[])
 """
-_METRIC = """m{place} AS MATERIALIZED (
-    SELECT s.trial, sum(s.count)::float8 AS count, min(s.least) FILTER (WHERE s.finite > 0) AS min,
-           max(s.greatest) FILTER (WHERE s.finite > 0) AS max, sum(s.total) / nullif(sum(s.finite), 0) AS mean,
-           (array_agg(s.last ORDER BY s.last_step DESC, s.id DESC))[1] AS last, max(s.last_step)::float8 AS last_step
-    FROM registry.series s
-    WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
-      AND NOT s.trial = ANY({corrected})
-    GROUP BY s.trial
-    UNION ALL
-    SELECT * FROM jsonb_to_recordset({values}) AS c(trial uuid, count float8, min float8, max float8, mean float8,
-                                                    last float8, last_step float8)
-)"""
+_STATS = {
+    "count": "sum(s.count)::float8",
+    "min": "min(s.least) FILTER (WHERE s.finite > 0)",
+    "max": "max(s.greatest) FILTER (WHERE s.finite > 0)",
+    "mean": "sum(s.total) / nullif(sum(s.finite), 0)",
+    # Of the run that came furthest, the later one of two: without a sort of all rows.
+    "last": "(max(ARRAY[s.last_step::float8, s.id::float8, s.last]))[3]",
+    "last_step": "max(s.last_step)::float8",
+}
+_METRIC = """
+SELECT s.trial, {stats} FROM registry.series s
+WHERE s.experiment = {experiment} AND s."group" = {group} AND s.name = {name} AND s.count > 0
+GROUP BY s.trial"""
+_CORRECTED = """
+SELECT * FROM ({table}) a WHERE NOT a.trial = ANY({trials})
+UNION ALL
+SELECT trial, {stats} FROM jsonb_to_recordset({values}) AS c(trial uuid, {types})"""
