@@ -1,6 +1,8 @@
 """Checkpoints on their way in: announced with their files, sent to signed URLs, committed whole."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from uuid import UUID
 
 import orjson
 
@@ -8,12 +10,16 @@ from services.registry import events, fences
 from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.marks import FIRST_RECORD, has_reached
+from services.registry.core.metadata import refuse_metadata
 from services.registry.core.names import refuse_manifest
 from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
+from services.registry.core.quota import refuse_growth
 from services.registry.facts import Facts
 from services.registry.links import Links, is_upload, upload_key
-from services.registry.store import checkpoints, objects
-from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store import checkpoints, manifests, objects, storage
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
+from services.registry.store.objects import Content, content_of
 from services.registry.store.reports import load_next
 from services.registry.verifier import Taken, Verifier
 from shared import faults
@@ -22,6 +28,7 @@ from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected, Transient
 from shared.ids import TenantId, WorkerId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.files import FileEntry
 from shared.messages.runs import AllocationFacts
 
 AFTER_VERIFY = faults.register("registry.after_verify")
@@ -32,7 +39,6 @@ MARK_RETRY_S = 0.1
 PARTS_RETRY_S = 0.5
 PARTS_WITHIN = timedelta(minutes=5)
 """So long the parts of a checkpoint may be apart: a worker that is lost never sends its own, and later checkpoints wait behind."""
-METADATA_BYTES = 64 * 1024
 NO_PART = "rank 0's machine says that its gang has no files on this one"
 STALE = "a later run of the trial was granted, or this one was given up"
 
@@ -63,13 +69,16 @@ class Commits:
             checkpoint = await _announced(unit, facts, query)
             if not is_allowed(run.fence, Effect.announce):
                 await _give_up(unit, checkpoint, Trigger.fenced, STALE)
-                return UploadLinks(files=(), state="abandoned")
+                return UploadLinks(files=(), state="abandoned", reason=STALE)
             if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
-                return UploadLinks(files=(), state=events.PUBLIC[checkpoint.state])
+                return UploadLinks(files=(), state=events.PUBLIC[checkpoint.state], reason=checkpoint.reason)
             if not has_part(checkpoint.parts, ask.worker):
-                return UploadLinks(files=(), state="abandoned")
+                return UploadLinks(files=(), state="abandoned", reason=NO_PART)
             waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query)
-            known = await objects.find_known(unit.connection, [(e.sha256, e.size_bytes) for e in query.files])
+            known = await objects.find_known(unit.connection, map(content_of, query.files))
+            if full := await _refuse_full(unit, facts.tenant, query.files, known):
+                await _give_up(unit, checkpoint, Trigger.over_quota, full)
+                return UploadLinks(files=(), state="abandoned", reason=full)
             files = [
                 File(
                     entry.path,
@@ -81,7 +90,7 @@ class Commits:
                 )
                 for entry in query.files
             ]
-            await checkpoints.save_files(unit.connection, facts.tenant, checkpoint.id, ask.worker, files)
+            await manifests.save_files(unit.connection, facts.tenant, checkpoint.id, ask.worker, files)
             await checkpoints.move_checkpoint(
                 unit.connection,
                 checkpoint,
@@ -93,20 +102,15 @@ class Commits:
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
-        if (
-            len(orjson.dumps(query.metadata)) > METADATA_BYTES
-            or "\\u0000" in orjson.dumps(query.metadata).decode()
-        ):
-            raise Rejected(
-                "metadata_unfit", f"metadata has at most {METADATA_BYTES} bytes of text without NUL"
-            )
+        if refusal := refuse_metadata(orjson.dumps(query.metadata)):
+            raise Rejected(refusal.code, refusal.reason, place="metadata")
         facts = await self._facts.of(query.run_id, ask.worker)
         tenant = TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             begun = await self._begin_commit(unit, facts, ask, query)
             if isinstance(begun, Committed):
                 return begun
-            files = (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
+            files = (await manifests.load_files(unit.connection, [begun.id]))[begun.id]
         try:
             taken = await self._verifier.take(begun, files, VERIFY_WAIT_S)
         except Transient as error:
@@ -114,9 +118,7 @@ class Commits:
         faults.point(AFTER_VERIFY)
         async with self._units.tenant(tenant) as unit:
             committed = await self._end_commit(unit, facts, begun, taken)
-            kept = {
-                file.key for file in (await checkpoints.load_files(unit.connection, [begun.id]))[begun.id]
-            }
+            kept = {file.key for file in (await manifests.load_files(unit.connection, [begun.id]))[begun.id]}
         brought = {*(file.key for file in files if is_upload(file.key)), *(file.key for file in taken.files)}
         self._verifier.drop(brought - kept)
         return committed
@@ -145,7 +147,8 @@ class Commits:
             )
         missing = sorted(set(checkpoint.waits_for) - {ask.worker})
         metadata = {**checkpoint.metadata, **query.metadata}
-        await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata)
+        is_taken_anew = not missing and not self._verifier.is_taking(checkpoint)
+        await checkpoints.save_part(unit.connection, checkpoint.id, missing, metadata, is_taken_anew)
         if missing and unit.now - checkpoint.changed_at > PARTS_WITHIN:
             reason = f"{', '.join(missing)} sent nothing of it for {PARTS_WITHIN}"
             return _committed(await _give_up(unit, checkpoint, Trigger.upload_timed_out, reason))
@@ -175,13 +178,11 @@ class Commits:
             await objects.save_damaged(unit.connection, taken.lost)
         if taken.mismatch is not None:
             return await _refuse(unit, checkpoint, taken.mismatch)
-        kept = await objects.save_objects(unit.connection, checkpoint.tenant, taken.files)
-        await checkpoints.save_keys(unit.connection, checkpoint.id, kept)
-        saved = await checkpoints.move_checkpoint(
-            unit.connection, checkpoint, Trigger.verified, unit.now, reason=None
-        )
-        unit.emit(events.checkpoint_event(saved))
-        return _committed(saved)
+        stored = await storage.lock_stored(unit.connection, checkpoint.tenant)
+        known = await objects.find_known(unit.connection, map(content_of, taken.files))
+        if full := refuse_growth(stored.used_bytes, _new_bytes(taken.files, known), stored.maximum_bytes):
+            return _committed(await _give_up(unit, checkpoint, Trigger.over_quota, full.reason))
+        return _committed(await _keep(unit, checkpoint, taken.files))
 
 
 async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Checkpoint:
@@ -218,6 +219,34 @@ async def _give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason:
     moved = await checkpoints.move_checkpoint(unit.connection, checkpoint, trigger, unit.now, reason=reason)
     unit.emit(events.checkpoint_event(moved))
     return moved
+
+
+async def _keep(unit: Unit, checkpoint: Checkpoint, copies: Sequence[File]) -> Checkpoint:
+    """Saved: its copies are the tenant's objects, but for contents that came by another way meanwhile."""
+    kept, new_bytes = await objects.save_objects(unit.connection, checkpoint.tenant, copies, unit.now)
+    await manifests.save_keys(unit.connection, checkpoint.id, kept)
+    await storage.add_used(unit.connection, checkpoint.tenant, new_bytes)
+    # A copy that does not count is dropped soon; where that fails, it is looked for when the checkpoint goes.
+    is_clean = (checkpoint.takes, checkpoint.attempts) == (1, 0) and kept == list(copies)
+    saved = await checkpoints.move_checkpoint(
+        unit.connection, checkpoint, Trigger.verified, unit.now, reason=None, is_clean=is_clean
+    )
+    unit.emit(events.checkpoint_event(saved))
+    return saved
+
+
+async def _refuse_full(
+    unit: Unit, tenant: UUID, files: Sequence[FileEntry], known: Mapping[Content, str]
+) -> str | None:
+    """Why the files may not come; what is stored counts when they are committed, and is looked at again then."""
+    stored = await storage.load_stored(unit.connection, tenant)
+    full = refuse_growth(stored.used_bytes, _new_bytes(files, known), stored.maximum_bytes)
+    return full.reason if full else None
+
+
+def _new_bytes(files: Sequence[FileEntry | File], known: Mapping[Content, str]) -> int:
+    """What the store would hold more: each content that the tenant has not, once."""
+    return sum(size for _, size in {content_of(file) for file in files} - known.keys())
 
 
 async def _refuse(unit: Unit, checkpoint: Checkpoint, mismatch: str) -> Committed:

@@ -3,7 +3,8 @@
 from uuid import UUID
 
 from services.registry.core.checkpoint import State
-from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
 from services.registry.store.models import Model, Version
 from shared.errors import Broken
 from shared.ids import CheckpointId, ExperimentId, ModelId, RunId, TrialId, VersionId

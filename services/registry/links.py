@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
 from shared.ids import derived_id
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore

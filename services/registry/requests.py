@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from services.registry import events, fences
+from services.registry import fences
 from services.registry.commits import STALE
-from services.registry.core.checkpoint import State, Trigger, choose_newest
+from services.registry.core.checkpoint import State, choose_newest
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.supersede import NOTHING, Attempt, plan_boundaries
+from services.registry.damage import condemn
 from services.registry.facts import Facts
 from services.registry.links import Links
-from services.registry.store import artifacts, checkpoints, objects, trials
+from services.registry.store import artifacts, checkpoints, manifests, trials
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.trials import StoredRun
 from services.registry.verifier import Verifier
@@ -67,7 +68,7 @@ class Requests:
             if run.resumed_from is None or run.restored != (chosen.id if chosen else None):
                 await trials.save_resumption(unit.connection, run.run, step, chosen.id if chosen else None)
                 await _supersede(unit, known, Attempt(run.number, step))
-            files = await checkpoints.load_files(unit.connection, [chosen.id]) if chosen else {}
+            files = await manifests.load_files(unit.connection, [chosen.id]) if chosen else {}
             best = await trials.load_best(unit.connection, facts.trial_id) if chosen else None
         if chosen is None:
             return Restored()
@@ -83,7 +84,7 @@ class Requests:
         tenant = TenantId(facts.tenant)
         async with self._units.tenant(tenant) as unit:
             run, _ = await fences.locked_run(unit, facts)
-            files = await checkpoints.load_files(unit.connection, [damaged.checkpoint_id])
+            files = await manifests.load_files(unit.connection, [damaged.checkpoint_id])
         file = next((one for one in files[damaged.checkpoint_id] if one.path == damaged.path), None)
         if file is None or run.restored != damaged.checkpoint_id:
             return
@@ -91,12 +92,7 @@ class Requests:
         if reason is None:
             return
         async with self._units.tenant(tenant) as unit:
-            await objects.save_damaged(unit.connection, [file.key])
-            for holder in await checkpoints.lock_holders(unit.connection, file.key):
-                spoilt = await checkpoints.move_checkpoint(
-                    unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
-                )
-                unit.emit(events.checkpoint_event(spoilt))
+            await condemn(unit, file.key, reason)
 
     async def _choose(self, unit: Unit, facts: AllocationFacts, run: StoredRun) -> Checkpoint | None:
         """The checkpoint answered before while it is good; else the trial's newest good one; else its start."""

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 from services.registry.commits import Commits
+from services.registry.curation import Curation
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import Links
@@ -15,6 +16,8 @@ from services.registry.packing import Packing
 from services.registry.queries import Queries
 from services.registry.reports import Reports
 from services.registry.requests import Requests
+from services.registry.retention import Retention
+from services.registry.scrub import Scrub
 from services.registry.settings import RegistrySettings, Settings
 from services.registry.upkeep import Upkeep
 from services.registry.uploads import Uploads
@@ -36,6 +39,8 @@ LINGER_S = 0.03
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 SWEEP_EVERY = timedelta(hours=1)
+READ_EVERY = timedelta(seconds=0.5)
+SCRUB_EVERY = timedelta(minutes=1)
 
 
 async def compose(settings: Settings, process: Process) -> None:
@@ -64,9 +69,12 @@ async def compose(settings: Settings, process: Process) -> None:
     log_reader = LogReader(units, objects)
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
+    retention = Retention(units, bus)
+    curation = Curation(units, retention)
+    scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
     upkeep = Upkeep(
         units,
-        bus,
+        retention,
         objects,
         clock,
         collect_after=timedelta(seconds=wanted.collect_after_s),
@@ -85,7 +93,7 @@ async def compose(settings: Settings, process: Process) -> None:
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),
     )
-    parts = (reports, requests, commits, queries, uploads)
+    parts = (reports, requests, commits, queries, uploads, curation)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (log_reader.close, verifier.close, hints.close, reports.close):
         process.on_close(close)
@@ -103,6 +111,8 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("unused", lambda: repeat(upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)))
     process.start("pack_logs", lambda: repeat(log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)))
     process.start("drop_logs", lambda: repeat(log_packer.drop, timedelta(seconds=wanted.unused_every_s)))
+    process.start("asked", lambda: repeat(scrub.read_asked, READ_EVERY))
+    process.start("scrub", lambda: repeat(scrub.read_on, SCRUB_EVERY))
     process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)

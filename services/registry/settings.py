@@ -15,6 +15,8 @@ class RegistrySettings(Section):
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
         collect_dry: say what collection would delete, and delete nothing.
         unused_for_s: how long a file's bytes stay after the last checkpoint that refers to them was deleted.
+        scrub_bytes_per_s: how fast what is stored is read again and compared, beside all else; 0 reads only what is asked for.
+        scrub_every_s: how long a stored file is trusted after it was read.
         keep_points_days: age at which metric points go, whatever an experiment's config says; None keeps them.
         detail_points_days: age at which a series keeps a sixteenth of its points, unless the experiment's config has days of its own;
             None keeps all.
@@ -36,6 +38,8 @@ class RegistrySettings(Section):
     collect_dry: bool = False
     unused_for_s: float = Field(86_400.0, ge=0)
     unused_every_s: float = Field(60.0, gt=0)
+    scrub_bytes_per_s: int = Field(4 * 1024 * 1024, ge=0)
+    scrub_every_s: float = Field(30 * 86_400.0, ge=0)
     keep_points_days: int | None = Field(None, ge=1)
     detail_points_days: int | None = Field(None, ge=1)
     keep_logs_days: int | None = Field(None, ge=1)

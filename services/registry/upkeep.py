@@ -3,7 +3,6 @@
 Each is idempotent and guarded, so that replicas may run them side by side. No object is touched inside a transaction.
 """
 
-import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -11,23 +10,20 @@ from uuid import UUID
 import structlog
 
 from services.registry import events, fences
-from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
-from services.registry.core.collect import Pins, plan_collection
+from services.registry.core.checkpoint import Trigger
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
-from services.registry.store import checkpoints, collection, models, objects, trials
+from services.registry.retention import Retention
+from services.registry.store import checkpoints, collection, objects, storage, trials
 from services.registry.store.checkpoints import Checkpoint
-from services.registry.store.collection import Due
 from shared import faults
-from shared.bus import Bus, Unit, Units
+from shared.bus import Unit, Units
 from shared.clock import Clock
-from shared.ids import CheckpointId, TenantId, derived_id
-from shared.messages.experiments import GetReferences
+from shared.ids import TenantId, derived_id
 from shared.objects import ObjectStore
 
 BEFORE_DELETE = faults.register("registry.before_delete")
 BEFORE_DELETED = faults.register("registry.before_deleted")
-AT_ONCE = 100
-ASK_S = 5.0
+AT_ONCE = 500
 INCOMING_FOR = timedelta(hours=24)
 """An upload is committed within this time, or sent again."""
 _log = structlog.get_logger()
@@ -44,7 +40,7 @@ class Upkeep:
     """
 
     units: Units
-    bus: Bus
+    retention: Retention
     objects: ObjectStore
     clock: Clock
     collect_after: timedelta
@@ -65,7 +61,16 @@ class Upkeep:
         async with self.units.system() as unit:
             due = await collection.load_due(unit.connection, self.clock.now() - self.collect_after, AT_ONCE)
         for one in due:
-            await self._collect(one)
+            found = await self.retention.collect(one, dry_run=self.is_dry)
+            if found.going:
+                said = "collection would delete" if self.is_dry else "checkpoints were collected"
+                count = len(found.going)
+                _log.info(
+                    said, experiment=str(one.experiment), checkpoints=count, freed_bytes=found.freed_bytes
+                )
+            if self.is_dry:
+                async with self.units.tenant(TenantId(one.tenant)) as unit:
+                    await collection.save_collected(unit.connection, one.experiment, unit.now)
 
     async def delete(self) -> None:
         """Delete the objects of what is to go, then say that it is gone. Repeating it does no harm."""
@@ -74,14 +79,14 @@ class Upkeep:
                 due = await checkpoints.load_deleting(unit.connection, AT_ONCE)
             faults.point(BEFORE_DELETE)
             for one in due:
-                await _delete_below(self.objects, upload_prefix(one.tenant, one.id))
-                await self._delete_copies(one)
+                if not one.is_clean:
+                    await _delete_below(self.objects, upload_prefix(one.tenant, one.id))
+                    await self._delete_copies(one)
             faults.point(BEFORE_DELETED)
             for tenant in sorted({one.tenant for one in due}):
-                gone = sorted(one.id for one in due if one.tenant == tenant)
+                gone = [one.id for one in due if one.tenant == tenant]
                 async with self.units.tenant(TenantId(tenant)) as unit:
-                    for checkpoint in gone:
-                        await _say_deleted(unit, checkpoint)
+                    await _say_deleted(unit, gone)
             if len(due) < AT_ONCE:
                 return
 
@@ -95,9 +100,10 @@ class Upkeep:
                 keys = [one.key for one in due if one.tenant == tenant]
                 async with self.units.tenant(TenantId(tenant)) as unit:
                     going = await objects.let_go(unit.connection, keys)
-                await asyncio.gather(*[self.objects.delete(key) for key in going])
+                await self.objects.delete_many(going)
                 async with self.units.tenant(TenantId(tenant)) as unit:
-                    await objects.save_gone(unit.connection, going)
+                    gone_bytes = await objects.save_gone(unit.connection, going)
+                    await storage.add_used(unit.connection, tenant, -gone_bytes)
             if len(due) < AT_ONCE:
                 return
 
@@ -110,51 +116,7 @@ class Upkeep:
         copies = [one.key async for one in self.objects.list(kept_prefix(checkpoint.tenant, checkpoint.id))]
         async with self.units.tenant(TenantId(checkpoint.tenant)) as unit:
             shared = await objects.load_shared(unit.connection, copies)
-        await asyncio.gather(*[self.objects.delete(key) for key in copies if key not in shared])
-
-    async def _collect(self, due: Due) -> None:
-        tenant = TenantId(due.tenant)
-        async with self.units.tenant(tenant) as unit:
-            kept = await collection.load_kept(unit.connection, due.experiment)
-            unwanted = await collection.load_unwanted(unit.connection, due.experiment)
-            pins = await self._pins(unit, [one.checkpoint for one in kept])
-        plan = plan_collection(kept, due.policy, pins, smaller_is_better=due.smaller_is_better)
-        named = await self._referenced(tenant, plan)
-        going = [checkpoint for checkpoint in plan if checkpoint not in named] + unwanted
-        async with self.units.tenant(tenant) as unit:
-            gone = (
-                sorted(going)
-                if self.is_dry
-                else [one for one in sorted(going) if await self._let_go(unit, one)]
-            )
-            freed_bytes = await collection.load_freed_bytes(unit.connection, gone)
-            await collection.save_collected(unit.connection, due.experiment, unit.now)
-        if gone:
-            said = "collection would delete" if self.is_dry else "checkpoints were collected"
-            _log.info(said, experiment=str(due.experiment), checkpoints=len(gone), freed_bytes=freed_bytes)
-
-    async def _pins(self, unit: Unit, wanted: list[UUID]) -> Pins:
-        starts = await collection.load_starts(unit.connection, wanted)
-        return Pins(starts, await models.load_registered(unit.connection, wanted))
-
-    async def _referenced(self, tenant: TenantId, plan: list[UUID]) -> frozenset[CheckpointId]:
-        """What the searcher still names: it may have wanted a trial whose event is on its way."""
-        if not plan:
-            return frozenset()
-        query = GetReferences(checkpoints=tuple(map(CheckpointId, plan)))
-        return (await self.bus.ask(query, tenant, ASK_S)).checkpoints
-
-    async def _let_go(self, unit: Unit, checkpoint: UUID) -> bool:
-        """Whether it may go. Under the row's lock the pins are looked up again: a version may have been made since the plan."""
-        locked = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
-        if locked is None or not CHECKPOINT.moves(locked.state, Trigger.collected):
-            return False
-        if (await self._pins(unit, [checkpoint])).holds(checkpoint):
-            return False
-        await checkpoints.move_checkpoint(
-            unit.connection, locked, Trigger.collected, unit.now, reason="collected"
-        )
-        return True
+        await self.objects.delete_many([key for key in copies if key not in shared])
 
 
 async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:
@@ -164,15 +126,14 @@ async def sweep_incoming(objects: ObjectStore, now: datetime) -> None:
 
 async def _delete_below(objects: ObjectStore, prefix: str, before: datetime | None = None) -> None:
     found = [one async for one in objects.list(prefix) if before is None or one.modified < before]
-    await asyncio.gather(*[objects.delete(one.key) for one in found])
+    await objects.delete_many([one.key for one in found])
 
 
-async def _say_deleted(unit: Unit, checkpoint: UUID) -> None:
-    locked = await checkpoints.load_checkpoint(unit.connection, checkpoint, lock=True)
-    if locked is not None and locked.state is State.deleting:
-        gone = await checkpoints.move_checkpoint(unit.connection, locked, Trigger.objects_gone, unit.now)
-        await objects.save_released(unit.connection, checkpoint, unit.now)
-        unit.emit(events.checkpoint_event(gone))
+async def _say_deleted(unit: Unit, gone: list[UUID]) -> None:
+    locked = await checkpoints.lock_many(unit.connection, gone)
+    deleted = await checkpoints.move_many(unit.connection, locked, Trigger.objects_gone, unit.now, None)
+    await objects.save_released(unit.connection, [one.id for one in deleted], unit.now)
+    unit.emit(*map(events.checkpoint_event, deleted))
 
 
 async def _settle(unit: Unit, trial: UUID, run: UUID, now: datetime) -> None:

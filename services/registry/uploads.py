@@ -2,8 +2,10 @@
 
 import re
 
+from services.registry.core.quota import refuse_growth
 from services.registry.links import Links, artifact_key, incoming_key
 from services.registry.store.artifacts import load_artifact, save_artifact
+from services.registry.store.storage import add_used, load_stored
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
@@ -36,6 +38,10 @@ class Uploads:
         self._check(query.sha256, query.size_bytes)
         if await self._known(ask, query) is not None:
             return UploadTarget(known=True)
+        async with self._units.tenant(ask.tenant) as unit:
+            stored = await load_stored(unit.connection, ask.tenant)
+        if full := refuse_growth(stored.used_bytes, query.size_bytes, stored.maximum_bytes):
+            raise Rejected(full.code, full.reason, place="size_bytes")
         key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
         return UploadTarget(known=False, url=self._links.write(key))
 
@@ -65,9 +71,10 @@ class Uploads:
                 f"with SHA-256 {query.sha256}; send them again",
             )
         async with self._units.tenant(ask.tenant) as unit:
-            await save_artifact(
+            is_new = await save_artifact(
                 unit.connection, ask.tenant, query.kind, query.sha256, query.size_bytes, kept, unit.now
             )
+            await add_used(unit.connection, ask.tenant, query.size_bytes if is_new else 0)
             stored = await load_artifact(unit.connection, query.kind, query.sha256)
         if stored is not None and stored[0] != kept:
             await self._objects.delete(kept)

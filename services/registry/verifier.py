@@ -15,7 +15,8 @@ import structlog
 
 from services.registry.core.checkpoint import describe_mismatch
 from services.registry.links import is_upload, kept_key
-from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
 from shared.clock import Clock
 from shared.errors import MusterError, NotFound, Rejected, Transient
 from shared.ids import new_id
@@ -79,6 +80,10 @@ class Verifier:
         self._running.pop(key, None)
         return await task
 
+    def is_taking(self, checkpoint: Checkpoint) -> bool:
+        """Whether copies of this upload are being made or are there already: `take` then makes no others."""
+        return (checkpoint.id, checkpoint.version) in self._running
+
     def drop(self, keys: Iterable[str]) -> None:
         """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
         task = asyncio.create_task(self._delete(sorted(keys)))
@@ -114,7 +119,14 @@ class Verifier:
         }
 
     async def find_damage(self, file: File) -> str | None:
-        """Read a stored file and return why it is not what it was; None when it is. Whoever asks meanwhile waits for the same reading."""
+        """Read a stored file and return why it is not what it was; None when it is.
+
+        What looks damaged is read a second time: a store may give out half of an object as if it were all.
+        """
+        return await self._read(file) and await self._read(file)
+
+    async def _read(self, file: File) -> str | None:
+        """Whoever asks meanwhile waits for the same reading."""
         reading = self._reading.get(file.key)
         if reading is None:
             reading = asyncio.create_task(self._objects.digest(file.key))
@@ -165,6 +177,6 @@ class Verifier:
 
     async def _delete(self, keys: Sequence[str]) -> None:
         try:
-            await asyncio.gather(*[self._objects.delete(key) for key in keys])
+            await self._objects.delete_many(keys)
         except MusterError as error:
             _log.warning("objects were left for the next sweep", objects=len(keys), error=str(error))

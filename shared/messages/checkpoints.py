@@ -44,6 +44,7 @@ class UploadLinks(BaseModel):
 
     files: tuple[FileLink, ...]
     state: CheckpointState = "uploading"
+    reason: str | None = None
 
 
 class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
@@ -122,6 +123,8 @@ class CheckpointView(Record):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     created_at: datetime
     reason: str | None = None
+    verified_at: datetime | None = None
+    """When the file of it that was not read for longest was read and found to be what it was."""
 
 
 class CheckpointPage(BaseModel):
@@ -145,3 +148,82 @@ class FileLinks(BaseModel):
 
 class GetCheckpointFiles(Query[FileLinks], owner="registry", name="checkpoint_files"):
     checkpoint_id: CheckpointId
+
+
+class EditCheckpoint(Query[CheckpointView], owner="registry", name="edit_checkpoint"):
+    """Metadata by its top-level keys: what is given replaces what was there, null takes it away."""
+
+    checkpoint_id: CheckpointId
+    metadata: dict[str, JsonValue]
+
+
+class VerificationAsked(BaseModel):
+    """How much is read now, each file once however many checkpoints share it."""
+
+    checkpoints: int
+    files: int
+    size_bytes: int
+
+
+class VerifyCheckpoints(Query[VerificationAsked], owner="registry", name="verify_checkpoints"):
+    """Have the files of one saved checkpoint, or of all of an experiment, read and compared; `verified_at` or state `corrupt` tells the outcome."""
+
+    checkpoint_id: CheckpointId | None = None
+    experiment_id: ExperimentId | None = None
+
+
+class DeleteCheckpoint(Query[CheckpointView], owner="registry", name="delete_checkpoint"):
+    """By a person's word; refused with the reason for what is registered, in use, or not settled yet."""
+
+    checkpoint_id: CheckpointId
+
+
+class RetentionPolicy(Record):
+    """How many checkpoints survive collection; the three sets are united."""
+
+    save_experiment_best: int
+    save_trial_best: int
+    save_trial_latest: int
+
+
+class CollectedCheckpoint(Record):
+    checkpoint_id: CheckpointId
+    trial_id: TrialId
+    step: int
+    size_bytes: int
+
+
+class Collected(BaseModel):
+    """`checkpoints` are the first of the `count` that go; `size_bytes` is theirs, `freed_bytes` what no other checkpoint holds."""
+
+    policy: RetentionPolicy
+    dry_run: bool
+    count: int
+    size_bytes: int
+    freed_bytes: int
+    checkpoints: tuple[CollectedCheckpoint, ...] = ()
+    kept: dict[str, int] = Field(default_factory=dict)
+
+
+class CollectCheckpoints(Query[Collected], owner="registry", name="collect_checkpoints"):
+    """Have an experiment's checkpoints go that its rule does not keep, at once, also while it runs; a dry run only says which.
+
+    Counts that are given stand in place of the config's from now on (in a dry run: are tried).
+    """
+
+    experiment_id: ExperimentId
+    dry_run: bool = False
+    save_experiment_best: int | None = None
+    save_trial_best: int | None = None
+    save_trial_latest: int | None = None
+
+
+class StorageUse(BaseModel):
+    """A tenant's bytes in the store, each content once; no maximum bounds nothing."""
+
+    used_bytes: int
+    maximum_bytes: int | None = None
+
+
+class GetStorage(Query[StorageUse], owner="registry", name="storage"):
+    """How much the tenant stores."""

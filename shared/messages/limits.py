@@ -20,3 +20,13 @@ class LimitsChanged(Event, entity="limits", happened="changed", key="limit_id"):
     guaranteed: int = 0
     maximum: int | None = None
     weight: float = 1.0
+
+
+class StorageLimitChanged(
+    Event, entity="limits", happened="storage_changed", key="limit_id", line="storage_limit"
+):
+    """gateway → registry, in the tenant's own name: how many bytes it may store (None: as many as there is room for)."""
+
+    limit_id: UUID
+    version: int
+    maximum_bytes: int | None = None

@@ -31,6 +31,7 @@ class Trigger(StrEnum):
     given_up = "given up"
     upload_timed_out = "upload timed out"
     fenced = "fenced"
+    over_quota = "over quota"
     found_damaged = "found damaged"
     collected = "collected"
     objects_gone = "objects gone"
@@ -45,16 +46,19 @@ CHECKPOINT = Machine(
         (_S.announced, _T.urls_signed): _S.uploading,
         (_S.announced, _T.upload_timed_out): _S.abandoned,
         (_S.announced, _T.fenced): _S.abandoned,
+        (_S.announced, _T.over_quota): _S.abandoned,
         (_S.uploading, _T.urls_signed): _S.uploading,
         (_S.uploading, _T.commit_asked): _S.committing,
         (_S.uploading, _T.upload_timed_out): _S.abandoned,
         (_S.uploading, _T.fenced): _S.abandoned,
+        (_S.uploading, _T.over_quota): _S.abandoned,
         (_S.committing, _T.urls_signed): _S.uploading,
         (_S.committing, _T.verified): _S.saved,
         (_S.committing, _T.mismatched): _S.uploading,
         (_S.committing, _T.given_up): _S.corrupt,
         (_S.committing, _T.upload_timed_out): _S.abandoned,
         (_S.committing, _T.fenced): _S.abandoned,
+        (_S.committing, _T.over_quota): _S.abandoned,
         (_S.saved, _T.found_damaged): _S.corrupt,
         (_S.saved, _T.collected): _S.deleting,
         (_S.corrupt, _T.collected): _S.deleting,

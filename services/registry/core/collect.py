@@ -1,8 +1,9 @@
 """Which checkpoints may go: Determined's rule, and what is never touched."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from uuid import UUID
 
 
@@ -32,6 +33,17 @@ class Kept:
     validation: int = 0
 
 
+class Verdict(StrEnum):
+    """Why a checkpoint stays, or that it goes."""
+
+    goes = "goes"
+    registered = "registered"
+    pinned = "in use"
+    trial_latest = "trial latest"
+    trial_best = "trial best"
+    experiment_best = "experiment best"
+
+
 @dataclass(frozen=True, slots=True)
 class Pins:
     """What must stay, each with its reason: `pinned` by wanted or parked trials, `registered` by model versions."""
@@ -39,15 +51,17 @@ class Pins:
     pinned: frozenset[UUID] = frozenset()
     registered: frozenset[UUID] = frozenset()
 
-    def holds(self, checkpoint: UUID) -> bool:
-        """Return whether any of the reasons applies."""
-        return checkpoint in self.pinned or checkpoint in self.registered
+    def why(self, checkpoint: UUID) -> Verdict | None:
+        """Return which of the reasons applies."""
+        if checkpoint in self.registered:
+            return Verdict.registered
+        return Verdict.pinned if checkpoint in self.pinned else None
 
 
-def plan_collection(
+def judge_checkpoints(
     checkpoints: Sequence[Kept], policy: Policy, pins: Pins, *, smaller_is_better: bool
-) -> list[UUID]:
-    """Return the checkpoints that may be deleted, in the order of their ids.
+) -> dict[UUID, Verdict]:
+    """Return what becomes of each checkpoint, in the order of their ids.
 
     One goes when ((its rank in the experiment > `save_experiment_best` and its rank in the trial > `save_trial_best`)
     or it has no searcher metric) and its recency in the trial > `save_trial_latest` (Determined 0.38). Ranks are over
@@ -63,25 +77,18 @@ def plan_collection(
         newest = sorted(members, key=lambda one: (one.order, one.checkpoint), reverse=True)
         recency |= {one.checkpoint: rank for rank, one in enumerate(newest, start=1)}
 
-    def may_go(one: Kept) -> bool:
-        is_best = one.metric is not None and (
-            in_experiment[one.checkpoint] <= policy.save_experiment_best
-            or in_trial[one.checkpoint] <= policy.save_trial_best
-        )
-        is_latest = recency[one.checkpoint] <= policy.save_trial_latest
-        return not is_best and not is_latest and not pins.holds(one.checkpoint)
+    def judge(one: Kept) -> Verdict:
+        if held := pins.why(one.checkpoint):
+            return held
+        if recency[one.checkpoint] <= policy.save_trial_latest:
+            return Verdict.trial_latest
+        if one.metric is not None and in_trial[one.checkpoint] <= policy.save_trial_best:
+            return Verdict.trial_best
+        if one.metric is not None and in_experiment[one.checkpoint] <= policy.save_experiment_best:
+            return Verdict.experiment_best
+        return Verdict.goes
 
-    return sorted(one.checkpoint for one in checkpoints if may_go(one))
-
-
-def plan_pins(wanted_starts: Iterable[UUID], open_trials: Iterable[Sequence[Kept]]) -> frozenset[UUID]:
-    """Return what is pinned: what an open trial starts from, and what a parked or running trial has newest."""
-    pinned = set(wanted_starts)
-    for saved in open_trials:
-        newest = max(saved, key=lambda one: (one.order, one.checkpoint), default=None)
-        if newest is not None:
-            pinned.add(newest.checkpoint)
-    return frozenset(pinned)
+    return {one.checkpoint: judge(one) for one in sorted(checkpoints, key=lambda one: one.checkpoint)}
 
 
 def _ranks(checkpoints: Sequence[Kept], smaller_is_better: bool) -> dict[UUID, int]:

@@ -1,6 +1,7 @@
 """What the registry does at each message of its neighbours. `EVENTS` and `COMMANDS` are given to its consumers."""
 
 from services.registry.handlers.answering import each
+from services.registry.handlers.limits import on_storage_limit
 from services.registry.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.handlers.trials import (
     on_experiment_changed,
@@ -22,6 +23,7 @@ from services.registry.handlers.versions import (
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
+from shared.messages.limits import StorageLimitChanged
 from shared.messages.models import (
     CreateModel,
     CreateVersion,
@@ -44,6 +46,7 @@ EVENTS: Handlers = {
     RunEnded: on_run_ended,
     TrialChanged: on_trial_changed,
     ExperimentChanged: on_experiment_changed,
+    StorageLimitChanged: on_storage_limit,
 }
 COMMANDS: Handlers = {
     CreateModel: each(create_model),

@@ -6,9 +6,10 @@ from uuid import UUID
 from services.registry import events
 from services.registry.core.checkpoint import State
 from services.registry.links import Links
-from services.registry.store import checkpoints, lineage
-from services.registry.store.checkpoints import Checkpoint, File
-from shared.bus import Ask, Units
+from services.registry.store import checkpoints, lineage, manifests, objects
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
+from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, ExperimentId, TrialId
@@ -50,13 +51,9 @@ class CheckpointQueries:
                     limit=limit + 1,
                 )
             page = found[:limit]
-            files = await checkpoints.load_files(unit.connection, [one.id for one in page])
-            metrics = await lineage.load_metrics(unit.connection, page)
+            views = await _views(unit, page)
         following = f"{page[-1].created_at.isoformat()}|{page[-1].id}" if len(found) > limit else None
-        return CheckpointPage(
-            checkpoints=tuple(_view(one, files[one.id], metrics.get(one.id, {})) for one in page),
-            next=following,
-        )
+        return CheckpointPage(checkpoints=tuple(views), next=following)
 
     async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
         """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
@@ -64,7 +61,7 @@ class CheckpointQueries:
             found = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
             if found is None:
                 raise NotFound(f"checkpoint {query.checkpoint_id}")
-            files = (await checkpoints.load_files(unit.connection, [found.id]))[found.id]
+            files = (await manifests.load_files(unit.connection, [found.id]))[found.id]
         if found.state is not State.saved:
             raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {events.PUBLIC[found.state]}")
         return FileLinks(
@@ -72,7 +69,26 @@ class CheckpointQueries:
         )
 
 
-def _view(one: Checkpoint, files: list[File], metrics: dict[str, float]) -> CheckpointView:
+async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:
+    """A checkpoint that is known, as others see it."""
+    found = await checkpoints.load_checkpoint(unit.connection, checkpoint)
+    if found is None:
+        raise NotFound(f"checkpoint {checkpoint}")
+    [view] = await _views(unit, [found])
+    return view
+
+
+async def _views(unit: Unit, page: list[Checkpoint]) -> list[CheckpointView]:
+    wanted = [one.id for one in page]
+    files = await manifests.load_files(unit.connection, wanted)
+    metrics = await lineage.load_metrics(unit.connection, page)
+    verified = await objects.load_verified(unit.connection, wanted)
+    return [_view(one, files[one.id], metrics.get(one.id, {}), verified.get(one.id)) for one in page]
+
+
+def _view(
+    one: Checkpoint, files: list[File], metrics: dict[str, float], verified_at: datetime | None
+) -> CheckpointView:
     return CheckpointView(
         checkpoint_id=CheckpointId(one.id),
         trial_id=TrialId(one.trial),
@@ -86,6 +102,7 @@ def _view(one: Checkpoint, files: list[File], metrics: dict[str, float]) -> Chec
         metadata=dict(one.metadata),
         created_at=one.created_at,
         reason=one.reason,
+        verified_at=verified_at if one.state is State.saved else None,
     )
 
 

@@ -30,10 +30,12 @@ async def save_artifact(
     size_bytes: int,
     key: str,
     now: datetime,
-) -> None:
-    """Make a verified artifact known; repeatable."""
-    await connection.execute(
+) -> bool:
+    """Make a verified artifact known; return whether it was not known before."""
+    made = await connection.execute(
         insert(artifacts)
         .values(tenant=tenant, kind=kind, sha256=sha256, size_bytes=size_bytes, key=key, created_at=now)
         .on_conflict_do_nothing()
+        .returning(artifacts.c.sha256)
     )
+    return made.first() is not None

@@ -1,7 +1,7 @@
 """Checkpoints and their files. The state is written here and nowhere else, always by the machine's word."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from services.registry.core.checkpoint import CHECKPOINT, Candidate, State, Trigger
 from services.registry.core.fencing import Ending
 from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
-from shared.errors import Rejected
 
 OPEN = (State.announced, State.uploading, State.committing)
 """Neither saved nor given up."""
@@ -43,17 +42,9 @@ class Checkpoint:
     created_at: datetime
     changed_at: datetime
     parts: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """A file of a manifest and the key of its object."""
-
-    path: str
-    worker: str
-    key: str
-    size_bytes: int
-    sha256: str
+    takes: int = 0
+    is_clean: bool = False
+    """All that was ever copied for it are its objects: nothing need be looked for when it goes."""
 
 
 async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, object]) -> bool:
@@ -116,15 +107,72 @@ async def move_checkpoint(
     return _checkpoint(row.one())
 
 
+async def lock_many(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[Checkpoint]:
+    """Lock and return these checkpoints in the order of their ids; what the tenant has not is left out."""
+    rows = await connection.execute(
+        select(checkpoints).where(checkpoints.c.id.in_(wanted)).order_by(checkpoints.c.id).with_for_update()
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def move_many(
+    connection: AsyncConnection,
+    moving: Sequence[Checkpoint],
+    trigger: Trigger,
+    now: datetime,
+    reason: str | None,
+) -> list[Checkpoint]:
+    """As `move_checkpoint` for many that are locked, in one statement; returned are those that moved."""
+    moving = [one for one in moving if CHECKPOINT.moves(one.state, trigger)]
+    if not moving:
+        return []
+    rows = await connection.execute(
+        _MOVE_MANY,
+        {
+            "ids": [one.id for one in moving],
+            "states": [CHECKPOINT.next(one.state, trigger) for one in moving],
+            "now": now,
+            "reason": reason,
+        },
+    )
+    reasons = {row.id: row.reason for row in rows}
+    return [
+        replace(
+            one,
+            state=CHECKPOINT.next(one.state, trigger),
+            version=one.version + 1,
+            changed_at=now,
+            reason=reasons[one.id],
+        )
+        for one in moving
+    ]
+
+
 async def save_part(
-    connection: AsyncConnection, checkpoint: UUID, waits_for: Sequence[str], metadata: Mapping[str, object]
+    connection: AsyncConnection,
+    checkpoint: UUID,
+    waits_for: Sequence[str],
+    metadata: Mapping[str, object],
+    is_taken_anew: bool,
 ) -> None:
-    """Keep whose parts a locked checkpoint still waits for, and what is said about it."""
+    """Keep whose parts a locked checkpoint still waits for, what is said about it, and whether it is copied once more."""
     await connection.execute(
         update(checkpoints)
         .where(checkpoints.c.id == checkpoint)
-        .values(waits_for=list(waits_for), metadata=dict(metadata))
+        .values(
+            waits_for=list(waits_for),
+            metadata=dict(metadata),
+            takes=checkpoints.c.takes + int(is_taken_anew),
+        )
     )
+
+
+async def save_metadata(
+    connection: AsyncConnection, checkpoint: UUID, metadata: Mapping[str, object]
+) -> None:
+    """Replace what is said about a locked checkpoint."""
+    changed = update(checkpoints).where(checkpoints.c.id == checkpoint)
+    await connection.execute(changed.values(metadata=dict(metadata)))
 
 
 async def save_parts(
@@ -150,68 +198,6 @@ async def load_candidates(connection: AsyncConnection, trial: UUID) -> list[Cand
         )
     )
     return [Candidate(row.id, row.token, row.step, State(row.state)) for row in rows]
-
-
-async def save_files(
-    connection: AsyncConnection, tenant: UUID, checkpoint: UUID, worker: str, files: Sequence[File]
-) -> None:
-    """Set one worker's files of a locked checkpoint, and its number and size of all."""
-    await connection.execute(
-        delete(checkpoint_files).where(
-            checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
-        )
-    )
-    rows = [
-        {
-            "checkpoint": checkpoint,
-            "path": file.path,
-            "tenant": tenant,
-            "worker": worker,
-            "key": file.key,
-            "size_bytes": file.size_bytes,
-            "sha256": file.sha256,
-        }
-        for file in files
-    ]
-    if rows and await _insert_files(connection, rows) < len(rows):
-        raise Rejected(
-            "path_twice", "another worker of the gang has sent a file of the same path", place="files"
-        )
-    size = select(func.count(), func.coalesce(func.sum(checkpoint_files.c.size_bytes), 0)).where(
-        checkpoint_files.c.checkpoint == checkpoint
-    )
-    count, size_bytes = (await connection.execute(size)).one()
-    await connection.execute(
-        update(checkpoints)
-        .where(checkpoints.c.id == checkpoint)
-        .values(files=count, size_bytes=int(size_bytes))
-    )
-
-
-async def _insert_files(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> int:
-    made = await connection.execute(
-        insert(checkpoint_files).values(rows).on_conflict_do_nothing().returning(checkpoint_files.c.path)
-    )
-    return len(made.all())
-
-
-async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:
-    """Set where the files of a locked checkpoint lie."""
-    given = {"paths": [file.path for file in files], "keys": [file.key for file in files]}
-    await connection.execute(_SAVE_KEYS, {"checkpoint": checkpoint, **given})
-
-
-async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, list[File]]:
-    """Return the files of these checkpoints, each by path."""
-    rows = await connection.execute(
-        select(checkpoint_files)
-        .where(checkpoint_files.c.checkpoint.in_(wanted))
-        .order_by(checkpoint_files.c.checkpoint, checkpoint_files.c.path)
-    )
-    files: dict[UUID, list[File]] = {checkpoint: [] for checkpoint in wanted}
-    for row in rows:
-        files[row.checkpoint].append(File(row.path, row.worker, row.key, row.size_bytes, row.sha256))
-    return files
 
 
 async def lock_holders(connection: AsyncConnection, key: str) -> list[Checkpoint]:
@@ -282,8 +268,9 @@ def _checkpoint(row: Any) -> Checkpoint:
     return Checkpoint(**values)
 
 
-_SAVE_KEYS = text(
-    "UPDATE registry.checkpoint_files f SET key = n.key"
-    " FROM unnest(CAST(:paths AS text[]), CAST(:keys AS text[])) AS n(path, key)"
-    " WHERE f.checkpoint = :checkpoint AND f.path = n.path"
+_MOVE_MANY = text(
+    "UPDATE registry.checkpoints c SET state = n.state, version = c.version + 1, changed_at = :now,"
+    " reason = coalesce(CAST(:reason AS text), c.reason)"
+    " FROM unnest(CAST(:ids AS uuid[]), CAST(:states AS text[])) AS n(id, state)"
+    " WHERE c.id = n.id RETURNING c.id, c.reason"
 )

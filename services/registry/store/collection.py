@@ -1,8 +1,9 @@
 """What collection needs to see: experiments that are over, their checkpoints with the searcher's metric, and pins."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import func, select, text, update
@@ -10,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.checkpoint import State
 from services.registry.core.collect import Kept, Policy
+from services.registry.store.among import among
 from services.registry.store.tables import checkpoints, experiments, runs, trials
 
 
@@ -21,6 +23,7 @@ class Due:
     tenant: UUID
     policy: Policy
     smaller_is_better: bool
+    is_over: bool
 
 
 async def load_due(connection: AsyncConnection, ended_before: datetime, limit: int) -> list[Due]:
@@ -37,28 +40,28 @@ async def load_due(connection: AsyncConnection, ended_before: datetime, limit: i
         .correlate(experiments)
         .exists()
     )
-    signs = (
-        select(func.bool_and(trials.c.smaller_is_better))
-        .where(trials.c.experiment == experiments.c.id)
-        .correlate(experiments)
-        .scalar_subquery()
-    )
     rows = await connection.execute(
-        select(experiments, signs.label("sign"))
-        .where(experiments.c.is_final, experiments.c.collected_at.is_(None))
+        _EXPERIMENT.where(experiments.c.is_final, experiments.c.collected_at.is_(None))
         .where(experiments.c.final_at <= ended_before, ~unsettled, ~open_trials)
         .order_by(experiments.c.final_at)
         .limit(limit)
     )
-    return [
-        Due(
-            row.id,
-            row.tenant,
-            Policy(row.save_experiment_best, row.save_trial_best, row.save_trial_latest),
-            row.sign is not False,
-        )
-        for row in rows
-    ]
+    return [_due(row) for row in rows]
+
+
+async def load_experiment(connection: AsyncConnection, experiment: UUID) -> Due | None:
+    """Return an experiment of the tenant's, over or not; None when it has none of that id."""
+    row = (await connection.execute(_EXPERIMENT.where(experiments.c.id == experiment))).first()
+    return _due(row) if row else None
+
+
+async def save_policy(connection: AsyncConnection, experiment: UUID, policy: Policy) -> None:
+    """Set an experiment's rule in place of what its config says; it is collected anew by it."""
+    await connection.execute(
+        update(experiments)
+        .where(experiments.c.id == experiment)
+        .values(**asdict(policy), is_policy_edited=True, collected_at=None)
+    )
 
 
 async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]:
@@ -76,11 +79,16 @@ async def load_kept(connection: AsyncConnection, experiment: UUID) -> list[Kept]
     ]
 
 
+async def load_newest(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
+    """Return those of the checkpoints that are the newest good one of a trial that is not over: it goes on from there."""
+    return frozenset(await connection.scalars(_NEWEST, {"wanted": list(wanted)}))
+
+
 async def load_starts(connection: AsyncConnection, wanted: Sequence[UUID]) -> frozenset[UUID]:
     """Return those of the checkpoints from which an open trial starts."""
     found = await connection.scalars(
         select(trials.c.start_checkpoint).where(
-            trials.c.start_checkpoint.in_(wanted), trials.c.is_final.is_(False)
+            among(trials.c.start_checkpoint, wanted), trials.c.is_final.is_(False)
         )
     )
     return frozenset(checkpoint for checkpoint in found if checkpoint is not None)
@@ -95,6 +103,32 @@ async def load_unwanted(connection: AsyncConnection, experiment: UUID) -> list[U
         .order_by(checkpoints.c.id)
     )
     return list(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A checkpoint, as far as a report names it."""
+
+    id: UUID
+    trial: UUID
+    step: int
+    size_bytes: int
+
+
+async def load_sizes(connection: AsyncConnection, wanted: Sequence[UUID]) -> list[Sized]:
+    """Return these checkpoints, the largest first."""
+    columns = checkpoints.c.id, checkpoints.c.trial, checkpoints.c.step, checkpoints.c.size_bytes
+    query = select(*columns).where(among(checkpoints.c.id, wanted))
+    rows = await connection.execute(query.order_by(checkpoints.c.size_bytes.desc(), checkpoints.c.id))
+    return [Sized(*row) for row in rows]
+
+
+async def load_saved(connection: AsyncConnection, experiment: UUID) -> list[UUID]:
+    """Return the experiment's saved checkpoints."""
+    saved = select(checkpoints.c.id).where(
+        checkpoints.c.experiment == experiment, checkpoints.c.state == State.saved
+    )
+    return list(await connection.scalars(saved))
 
 
 async def load_freed_bytes(connection: AsyncConnection, going: Sequence[UUID]) -> int:
@@ -122,6 +156,35 @@ async def save_settled(connection: AsyncConnection, run: UUID) -> None:
     await connection.execute(update(runs).where(runs.c.id == run).values(is_settled=True))
 
 
+def _due(row: Any) -> Due:
+    return Due(
+        row.id,
+        row.tenant,
+        Policy(row.save_experiment_best, row.save_trial_best, row.save_trial_latest),
+        row.sign is not False,
+        row.is_final,
+    )
+
+
+_EXPERIMENT = select(
+    experiments,
+    select(func.bool_and(trials.c.smaller_is_better))
+    .where(trials.c.experiment == experiments.c.id)
+    .correlate(experiments)
+    .scalar_subquery()
+    .label("sign"),
+)
+_NEWEST = text(
+    """
+    SELECT newest.id FROM (
+        SELECT DISTINCT ON (c.trial) c.id FROM registry.checkpoints c JOIN registry.trials t ON t.id = c.trial
+        WHERE c.state = 'saved' AND NOT t.is_final AND c.trial IN (
+            SELECT trial FROM registry.checkpoints WHERE id = ANY(CAST(:wanted AS uuid[])))
+        ORDER BY c.trial, c.token DESC, c.step DESC, c.id DESC
+    ) newest
+    WHERE newest.id = ANY(CAST(:wanted AS uuid[]))
+    """
+)
 _FREED = text(
     """
     SELECT sum(mine.size_bytes) FROM (

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.stage import Staged
+from services.registry.store.among import among
 from services.registry.store.tables import consumers, models, versions
 from shared.messages.lineage import Lineage
 from shared.messages.models import PendingStage, Stage, StageChange
@@ -144,7 +145,7 @@ async def load_registered(connection: AsyncConnection, wanted: list[UUID]) -> fr
     """Return those of the checkpoints that a version refers to."""
     rows = await connection.scalars(
         select(versions.c.checkpoint)
-        .where(versions.c.checkpoint.in_(wanted), versions.c.deleted_at.is_(None))
+        .where(among(versions.c.checkpoint, wanted), versions.c.deleted_at.is_(None))
         .distinct()
     )
     return frozenset(rows)

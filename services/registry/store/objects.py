@@ -7,17 +7,30 @@ whoever adds a reference and by whoever lets it go, so that one waits for the ot
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
-from sqlalchemy import delete, select, text, tuple_, update
+from sqlalchemy import case, delete, select, text, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.store.checkpoints import File
+from services.registry.store.manifests import File
 from services.registry.store.tables import objects
 
 Content = tuple[str, int]
 """SHA-256 in hex and size in bytes."""
+
+
+class _Sized(Protocol):
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def size_bytes(self) -> int: ...
+
+
+def content_of(file: _Sized) -> Content:
+    """What a file holds, whatever it is called."""
+    return file.sha256, file.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +39,16 @@ class Unused:
 
     tenant: UUID
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An object that is to be read and compared with what it was."""
+
+    tenant: UUID
+    key: str
+    size_bytes: int
+    sha256: str
 
 
 async def find_known(connection: AsyncConnection, wanted: Iterable[Content]) -> dict[Content, str]:
@@ -42,17 +65,27 @@ async def find_known(connection: AsyncConnection, wanted: Iterable[Content]) -> 
     return {(row.sha256, row.size_bytes): row.key for row in rows}
 
 
-async def save_objects(connection: AsyncConnection, tenant: UUID, files: Sequence[File]) -> list[File]:
-    """Make verified copies known, and return the files with the keys that count: another's where the content was there already."""
+async def save_objects(
+    connection: AsyncConnection, tenant: UUID, files: Sequence[File], now: datetime
+) -> tuple[list[File], int]:
+    """Make verified copies known; return the files with the keys that count (another's where the content was there already), and how many bytes are new."""
     rows = [
-        {"key": file.key, "tenant": tenant, "sha256": file.sha256, "size_bytes": file.size_bytes}
+        {
+            "key": file.key,
+            "tenant": tenant,
+            "sha256": file.sha256,
+            "size_bytes": file.size_bytes,
+            "verified_at": now,
+        }
         for file in sorted(files, key=lambda file: (file.sha256, file.size_bytes))
     ]
     if not rows:
-        return []
-    await connection.execute(insert(objects).values(rows).on_conflict_do_nothing())
-    known = await find_known(connection, [(file.sha256, file.size_bytes) for file in files])
-    return [replace(file, key=known.get((file.sha256, file.size_bytes), file.key)) for file in files]
+        return [], 0
+    made = insert(objects).values(rows).on_conflict_do_nothing().returning(objects.c.size_bytes)
+    new_bytes = sum(await connection.scalars(made))
+    known = await find_known(connection, map(content_of, files))
+    kept = [replace(file, key=known.get(content_of(file), file.key)) for file in files]
+    return kept, new_bytes
 
 
 async def save_damaged(connection: AsyncConnection, keys: Sequence[str]) -> None:
@@ -60,9 +93,45 @@ async def save_damaged(connection: AsyncConnection, keys: Sequence[str]) -> None
     await connection.execute(update(objects).where(objects.c.key.in_(keys)).values(state="damaged"))
 
 
-async def save_released(connection: AsyncConnection, checkpoint: UUID, now: datetime) -> None:
-    """A deleted checkpoint's objects are unused from now on, unless another one holds them."""
-    await connection.execute(_RELEASE, {"checkpoint": checkpoint, "now": now})
+async def ask_to_verify(
+    connection: AsyncConnection, wanted: Sequence[UUID], now: datetime
+) -> tuple[int, int]:
+    """Have the objects of these checkpoints read before all others; return their number and bytes."""
+    row = (await connection.execute(_ASK, {"wanted": list(wanted), "now": now})).one()
+    return int(row.number), int(row.size_bytes)
+
+
+async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, datetime]:
+    """Return since when each of these checkpoints is known to be whole: when the first read of its objects was read."""
+    rows = await connection.execute(_VERIFIED, {"wanted": list(wanted)})
+    return {row.checkpoint: row.verified_at for row in rows if row.verified_at is not None}
+
+
+async def claim_asked(connection: AsyncConnection, now: datetime, until: datetime) -> Unread | None:
+    """Take the object that was asked for first; nobody else takes it before `until`."""
+    row = (await connection.execute(_CLAIM_ASKED, {"now": now, "until": until})).first()
+    return Unread(*row) if row else None
+
+
+async def claim_oldest(
+    connection: AsyncConnection, now: datetime, read_before: datetime, until: datetime
+) -> Unread | None:
+    """Take the object that was not read for longest, if not since that time; nobody else takes it before `until`."""
+    given = {"now": now, "read_before": read_before, "until": until}
+    row = (await connection.execute(_CLAIM_OLDEST, given)).first()
+    return Unread(*row) if row else None
+
+
+async def save_verified(connection: AsyncConnection, key: str, now: datetime, since: datetime) -> None:
+    """The object is what it was; who asked for it after `since` has it read once more."""
+    changed = update(objects).where(objects.c.key == key)
+    later = case((objects.c.asked_at > since, objects.c.asked_at), else_=None)
+    await connection.execute(changed.values(verified_at=now, asked_at=later, claimed_until=None))
+
+
+async def save_released(connection: AsyncConnection, gone: Sequence[UUID], now: datetime) -> None:
+    """The objects of deleted checkpoints are unused from now on, unless another one holds them."""
+    await connection.execute(_RELEASE, {"gone": list(gone), "now": now})
 
 
 async def load_unused(connection: AsyncConnection, before: datetime, limit: int) -> list[Unused]:
@@ -84,9 +153,10 @@ async def let_go(connection: AsyncConnection, keys: Sequence[str]) -> list[str]:
     return sorted(await connection.scalars(_LET_GO, {"keys": list(keys)}))
 
 
-async def save_gone(connection: AsyncConnection, keys: Sequence[str]) -> None:
-    """Forget objects that were deleted."""
-    await connection.execute(delete(objects).where(objects.c.key.in_(keys), objects.c.state == "deleting"))
+async def save_gone(connection: AsyncConnection, keys: Sequence[str]) -> int:
+    """Forget objects that were deleted; return their bytes."""
+    gone = delete(objects).where(objects.c.key.in_(keys), objects.c.state == "deleting")
+    return sum(await connection.scalars(gone.returning(objects.c.size_bytes)))
 
 
 async def load_shared(connection: AsyncConnection, keys: Sequence[str]) -> frozenset[str]:
@@ -100,7 +170,27 @@ _HELD = (
 )
 _RELEASE = text(
     "UPDATE registry.objects o SET unused_since = :now FROM registry.checkpoint_files mine"
-    f" WHERE mine.checkpoint = :checkpoint AND mine.key = o.key AND o.unused_since IS NULL AND NOT {_HELD}"
+    f" WHERE mine.checkpoint = ANY(CAST(:gone AS uuid[])) AND mine.key = o.key AND o.unused_since IS NULL AND NOT {_HELD}"
+)
+_ASK = text(
+    "WITH asked AS (UPDATE registry.objects o SET asked_at = :now WHERE o.state = 'kept' AND o.key IN"
+    " (SELECT f.key FROM registry.checkpoint_files f WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])))"
+    " RETURNING o.size_bytes)"
+    " SELECT count(*) AS number, coalesce(sum(size_bytes), 0) AS size_bytes FROM asked"
+)
+_VERIFIED = text(
+    "SELECT f.checkpoint, CASE WHEN count(o.verified_at) = count(*) THEN min(o.verified_at) END AS verified_at"
+    " FROM registry.checkpoint_files f LEFT JOIN registry.objects o ON o.key = f.key"
+    " WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])) GROUP BY f.checkpoint"
+)
+_CLAIM = (
+    "UPDATE registry.objects SET claimed_until = :until WHERE key = (SELECT key FROM registry.objects"
+    " WHERE {due} AND state = 'kept' AND (claimed_until IS NULL OR claimed_until < :now)"
+    " ORDER BY {order} LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING tenant, key, size_bytes, sha256"
+)
+_CLAIM_ASKED = text(_CLAIM.format(due="asked_at IS NOT NULL", order="asked_at"))
+_CLAIM_OLDEST = text(
+    _CLAIM.format(due="(verified_at IS NULL OR verified_at < :read_before)", order="verified_at NULLS FIRST")
 )
 _LET_GO = text(
     f"WITH seen AS (UPDATE registry.objects o SET state = CASE WHEN {_HELD} THEN state ELSE 'deleting' END,"

@@ -32,6 +32,7 @@ experiments = Table(
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
     Column("collected_at", _INSTANT),
+    Column("is_policy_edited", Boolean),
     Column("number", Integer),
     Column("name", Text),
     Column("datasets", JSONB),
@@ -147,6 +148,8 @@ checkpoints = Table(
     Column("state", Text),
     Column("version", BigInteger),
     Column("attempts", Integer),
+    Column("takes", Integer),
+    Column("is_clean", Boolean),
     Column("files", Integer),
     Column("size_bytes", BigInteger),
     Column("waits_for", ARRAY(Text)),
@@ -178,6 +181,18 @@ objects = Table(
     Column("size_bytes", BigInteger),
     Column("state", Text),
     Column("unused_since", _INSTANT),
+    Column("verified_at", _INSTANT),
+    Column("asked_at", _INSTANT),
+    Column("claimed_until", _INSTANT),
+)
+
+storage = Table(
+    "storage",
+    METADATA,
+    Column("tenant", Uuid, primary_key=True),
+    Column("used_bytes", BigInteger),
+    Column("maximum_bytes", BigInteger),
+    Column("version", BigInteger),
 )
 
 artifacts = Table(

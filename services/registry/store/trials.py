@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Table, select, text
+from sqlalchemy import Table, case, select, text
 from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -40,7 +40,7 @@ class StoredRun:
 
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep each experiment's name, datasets and policies of collection and retention."""
+    """Keep each experiment's name, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
     await connection.execute(_SAVE_SUBMISSIONS, list(rows))
 
 
@@ -175,9 +175,15 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
     )
 
 
-_SAVE_SUBMISSIONS = _upsert(
-    experiments,
-    "number name datasets save_experiment_best save_trial_best save_trial_latest metric_detail_days metric_retention_days",
+_SUBMISSION = insert(experiments)
+_SUBMITTED = ("number", "name", "datasets", "metric_detail_days", "metric_retention_days")
+_SAVE_SUBMISSIONS = _SUBMISSION.on_conflict_do_update(
+    index_elements=["id"],
+    set_={name: _SUBMISSION.excluded[name] for name in _SUBMITTED}
+    | {
+        name: case((experiments.c.is_policy_edited, experiments.c[name]), else_=_SUBMISSION.excluded[name])
+        for name in ("save_experiment_best", "save_trial_best", "save_trial_latest")
+    },
 )
 _SAVE_EXPERIMENT_END = _upsert(experiments, "version is_final final_at", "version")
 _SAVE_WANTED = _upsert(

@@ -10,13 +10,20 @@ from services.registry.core.collect import (
     Kept,
     Pins,
     Policy,
-    plan_collection,
-    plan_pins,
+    Verdict,
+    judge_checkpoints,
 )
 
 
 def _kept(number: int, trial: int, step: int, metric: float | None) -> Kept:
     return Kept(UUID(int=number), UUID(int=trial), (1, step), metric, validation=step)
+
+
+def plan_collection(
+    checkpoints: list[Kept], policy: Policy, pins: Pins, *, smaller_is_better: bool
+) -> list[UUID]:
+    verdicts = judge_checkpoints(checkpoints, policy, pins, smaller_is_better=smaller_is_better)
+    return [one for one, verdict in verdicts.items() if verdict is Verdict.goes]
 
 
 ONE_TRIAL = [
@@ -75,10 +82,6 @@ def test_pinned_and_registered_ones_stay() -> None:
     ]
 
 
-def test_open_trials_pin_their_newest_and_what_they_start_from() -> None:
-    assert plan_pins([UUID(int=7)], [ONE_TRIAL, []]) == {UUID(int=7), UUID(int=4)}
-
-
 _checkpoints = st.lists(
     st.tuples(st.integers(1, 3), st.integers(0, 9), st.none() | st.floats()),
     max_size=12,
@@ -104,3 +107,11 @@ def test_collecting_again_takes_nothing_more(checkpoints: list[Kept], policy: Po
     gone = set(plan_collection(checkpoints, policy, Pins(), smaller_is_better=smaller))
     left = [one for one in checkpoints if one.checkpoint not in gone]
     assert plan_collection(left, policy, Pins(), smaller_is_better=smaller) == []
+
+
+def test_each_that_stays_has_its_reason() -> None:
+    pins = Pins(pinned=frozenset({UUID(int=1)}), registered=frozenset({UUID(int=4)}))
+    verdicts = judge_checkpoints(ONE_TRIAL, Policy(2, 1, 0), pins, smaller_is_better=True)
+    assert list(verdicts.values()) == [
+        Verdict.pinned, Verdict.trial_best, Verdict.experiment_best, Verdict.registered,
+    ]  # fmt: skip

@@ -11,7 +11,8 @@ import pytest
 
 from services.registry.core.checkpoint import State
 from services.registry.links import INCOMING
-from services.registry.store.checkpoints import Checkpoint, File
+from services.registry.store.checkpoints import Checkpoint
+from services.registry.store.manifests import File
 from services.registry.upkeep import INCOMING_FOR, sweep_incoming
 from services.registry.verifier import CARRIED_BYTES, Verifier
 from shared.clock import SystemClock

@@ -1,0 +1,22 @@
+"""What people say about a checkpoint: JSON of theirs, small and without what Postgres cannot hold."""
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from services.registry.core.names import Refusal
+
+METADATA_BYTES = 64 * 1024
+
+
+def merge_metadata(known: Mapping[str, JsonValue], given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Return what is said from now on: a given top-level key replaces the one before, null takes it away (Determined 0.38)."""
+    merged = {**known, **given}
+    return {key: value for key, value in merged.items() if key not in given or value is not None}
+
+
+def refuse_metadata(encoded: bytes) -> Refusal | None:
+    """Return why metadata, as JSON, is not taken; None when it is."""
+    if len(encoded) > METADATA_BYTES or b"\\u0000" in encoded:
+        return Refusal("metadata_unfit", f"metadata has at most {METADATA_BYTES} bytes of text without NUL")
+    return None

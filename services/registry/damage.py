@@ -1,0 +1,18 @@
+"""What follows where the store has other bytes than were verified, whoever finds it."""
+
+from services.registry import events
+from services.registry.core.checkpoint import Trigger
+from services.registry.store import checkpoints, objects
+from shared.bus import Unit
+
+
+async def condemn(unit: Unit, key: str, reason: str) -> int:
+    """Nobody shares the object any more, and each checkpoint that holds it is corrupt; return how many were good until now."""
+    await objects.save_damaged(unit.connection, [key])
+    holders = await checkpoints.lock_holders(unit.connection, key)
+    for holder in holders:
+        spoilt = await checkpoints.move_checkpoint(
+            unit.connection, holder, Trigger.found_damaged, unit.now, reason=reason
+        )
+        unit.emit(events.checkpoint_event(spoilt))
+    return len(holders)

@@ -1,0 +1,100 @@
+"""The files of checkpoints: which paths, of what size and hash, and where they lie."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from sqlalchemy import delete, func, select, text, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.registry.store.tables import checkpoint_files, checkpoints
+from shared.errors import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a manifest and the key of its object."""
+
+    path: str
+    worker: str
+    key: str
+    size_bytes: int
+    sha256: str
+
+
+async def save_files(
+    connection: AsyncConnection, tenant: UUID, checkpoint: UUID, worker: str, files: Sequence[File]
+) -> None:
+    """Set one worker's files of a locked checkpoint, and its number and size of all."""
+    await connection.execute(
+        delete(checkpoint_files).where(
+            checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
+        )
+    )
+    rows = [
+        {
+            "checkpoint": checkpoint,
+            "path": file.path,
+            "tenant": tenant,
+            "worker": worker,
+            "key": file.key,
+            "size_bytes": file.size_bytes,
+            "sha256": file.sha256,
+        }
+        for file in files
+    ]
+    if rows and await _insert_files(connection, rows) < len(rows):
+        raise Rejected(
+            "path_twice", "another worker of the gang has sent a file of the same path", place="files"
+        )
+    size = select(func.count(), func.coalesce(func.sum(checkpoint_files.c.size_bytes), 0)).where(
+        checkpoint_files.c.checkpoint == checkpoint
+    )
+    count, size_bytes = (await connection.execute(size)).one()
+    await connection.execute(
+        update(checkpoints)
+        .where(checkpoints.c.id == checkpoint)
+        .values(files=count, size_bytes=int(size_bytes))
+    )
+
+
+async def _insert_files(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> int:
+    made = await connection.execute(
+        insert(checkpoint_files).values(rows).on_conflict_do_nothing().returning(checkpoint_files.c.path)
+    )
+    return len(made.all())
+
+
+async def save_keys(connection: AsyncConnection, checkpoint: UUID, files: Sequence[File]) -> None:
+    """Set where the files of a locked checkpoint lie."""
+    given = {"paths": [file.path for file in files], "keys": [file.key for file in files]}
+    await connection.execute(_SAVE_KEYS, {"checkpoint": checkpoint, **given})
+
+
+async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, list[File]]:
+    """Return the files of these checkpoints, each by path."""
+    rows = await connection.execute(
+        select(checkpoint_files)
+        .where(checkpoint_files.c.checkpoint.in_(wanted))
+        .order_by(checkpoint_files.c.checkpoint, checkpoint_files.c.path)
+    )
+    files: dict[UUID, list[File]] = {checkpoint: [] for checkpoint in wanted}
+    for row in rows:
+        files[row.checkpoint].append(File(row.path, row.worker, row.key, row.size_bytes, row.sha256))
+    return files
+
+
+async def find_holding(connection: AsyncConnection, key: str) -> File | None:
+    """Return one of the files that this object is; None where no checkpoint has it."""
+    row = (
+        await connection.execute(select(checkpoint_files).where(checkpoint_files.c.key == key).limit(1))
+    ).first()
+    return File(row.path, row.worker, row.key, row.size_bytes, row.sha256) if row else None
+
+
+_SAVE_KEYS = text(
+    "UPDATE registry.checkpoint_files f SET key = n.key"
+    " FROM unnest(CAST(:paths AS text[]), CAST(:keys AS text[])) AS n(path, key)"
+    " WHERE f.checkpoint = :checkpoint AND f.path = n.path"
+)
