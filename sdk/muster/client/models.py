@@ -100,6 +100,14 @@ class CheckpointState(StrEnum):
     DELETED = "deleted"
 
 
+class CheckpointFile(Resource):
+    """One file of a checkpoint."""
+
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    size_bytes: int
+    sha256: str
+
+
 class Checkpoint(Resource):
     """One checkpoint of a trial; only a saved one can be downloaded."""
 
@@ -115,6 +123,13 @@ class Checkpoint(Resource):
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime
+    verified_at: datetime | None = Field(
+        default=None,
+        description="Since when each of its files is known to be what it was; they are read again by and by.",
+    )
+    manifest: list[CheckpointFile] = Field(
+        default=[], description="Its files, where one checkpoint was asked for."
+    )
 
 
 class CheckpointPage(Resource):
@@ -122,6 +137,61 @@ class CheckpointPage(Resource):
 
     items: list[Checkpoint]
     next_cursor: str | None = None
+
+
+class VerificationAsked(Resource):
+    """How much is read now, each file once however many checkpoints share it; `verified_at` or the state `corrupt` tells the outcome."""
+
+    checkpoints: int
+    files: int
+    size_bytes: int
+
+
+class RetentionPolicy(Resource):
+    """How many checkpoints survive collection; the three sets are united."""
+
+    save_experiment_best: int
+    save_trial_best: int
+    save_trial_latest: int
+
+
+class CollectedCheckpoint(Resource):
+    """A checkpoint that goes."""
+
+    id: UUID
+    trial: UUID
+    step: int
+    size_bytes: int
+
+
+class Collected(Resource):
+    """What goes, and what stays for which reason."""
+
+    policy: RetentionPolicy
+    dry_run: bool
+    count: int
+    size_bytes: int = Field(description="Of those that go, as `list` shows them.")
+    freed_bytes: int = Field(
+        description="What no checkpoint that stays holds too; the store has it for a day longer."
+    )
+    checkpoints: list[CollectedCheckpoint] = Field(
+        default=[], description="The largest 200 of those that go."
+    )
+    kept: dict[str, int] = Field(default={}, description="How many stay, by reason.")
+
+
+class Storage(Resource):
+    """A tenant's bytes in the store, each content once."""
+
+    used_bytes: int
+    maximum_bytes: int | None = Field(default=None, description="None: as many as there is room for.")
+
+
+class StorageLimit(Resource):
+    """How many bytes a tenant may store."""
+
+    tenant: str
+    maximum_bytes: int | None = None
 
 
 class FileDownload(Resource):

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -26,6 +27,14 @@ class CheckpointState(StrEnum):
     DELETED = "deleted"
 
 
+class CheckpointFile(Resource):
+    """One file of a checkpoint."""
+
+    path: str = Field(description="Relative, with forward slashes; never leaves the folder.")
+    size_bytes: int
+    sha256: str
+
+
 class Checkpoint(Resource):
     """One checkpoint of a trial; only a saved one can be downloaded."""
 
@@ -41,6 +50,13 @@ class Checkpoint(Resource):
     metadata: JsonObject = {}
     reason: str | None = None
     created_at: datetime
+    verified_at: datetime | None = Field(
+        default=None,
+        description="Since when each of its files is known to be what it was; they are read again by and by.",
+    )
+    manifest: list[CheckpointFile] = Field(
+        default=[], description="Its files, where one checkpoint was asked for."
+    )
 
 
 class CheckpointPage(Resource):
@@ -66,6 +82,96 @@ class CheckpointRequest(Request):
     """One checkpoint by its id."""
 
     checkpoint: Reference
+
+
+class EditCheckpointRequest(Request):
+    """Metadata by its top-level keys: what is given replaces what was there, null takes it away."""
+
+    checkpoint: Reference
+    metadata: JsonObject = {}
+
+
+class VerifyCheckpointsRequest(Request):
+    """All saved checkpoints of one experiment."""
+
+    experiment: Reference
+
+
+class VerificationAsked(Resource):
+    """How much is read now, each file once however many checkpoints share it; `verified_at` or the state `corrupt` tells the outcome."""
+
+    checkpoints: int
+    files: int
+    size_bytes: int
+
+
+Count = Annotated[int | None, Field(ge=0, le=1_000_000)]
+
+
+class CollectCheckpointsRequest(Request):
+    """Which checkpoints of an experiment stay. Counts that are given stand in place of the config's from now on; a dry run tries them."""
+
+    experiment: Reference
+    dry_run: bool = False
+    save_experiment_best: Count = None
+    save_trial_best: Count = None
+    save_trial_latest: Count = None
+
+
+class RetentionPolicy(Resource):
+    """How many checkpoints survive collection; the three sets are united."""
+
+    save_experiment_best: int
+    save_trial_best: int
+    save_trial_latest: int
+
+
+class CollectedCheckpoint(Resource):
+    """A checkpoint that goes."""
+
+    id: UUID
+    trial: UUID
+    step: int
+    size_bytes: int
+
+
+class Collected(Resource):
+    """What goes, and what stays for which reason."""
+
+    policy: RetentionPolicy
+    dry_run: bool
+    count: int
+    size_bytes: int = Field(description="Of those that go, as `list` shows them.")
+    freed_bytes: int = Field(
+        description="What no checkpoint that stays holds too; the store has it for a day longer."
+    )
+    checkpoints: list[CollectedCheckpoint] = Field(
+        default=[], description="The largest 200 of those that go."
+    )
+    kept: dict[str, int] = Field(default={}, description="How many stay, by reason.")
+
+
+class Storage(Resource):
+    """A tenant's bytes in the store, each content once."""
+
+    used_bytes: int
+    maximum_bytes: int | None = Field(default=None, description="None: as many as there is room for.")
+
+
+class SetStorageLimitRequest(Request):
+    """How many bytes a tenant may store, in place of what was said before."""
+
+    tenant: Annotated[str | None, Field(min_length=1, max_length=200)] = Field(
+        default=None, description="By its name; by default the caller's own."
+    )
+    maximum_bytes: Annotated[int, Field(ge=0, le=2**62)] | None = None
+
+
+class StorageLimit(Resource):
+    """How many bytes a tenant may store."""
+
+    tenant: str
+    maximum_bytes: int | None = None
 
 
 class FileDownload(Resource):

@@ -14,7 +14,7 @@ from services.gateway.api.checkpoints import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment, find_trial, parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
-from services.gateway.operations.render import render_checkpoint, render_download
+from services.gateway.operations.render import render_checkpoint, render_checkpoint_whole, render_download
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 
@@ -35,16 +35,16 @@ async def list_experiment_checkpoints(
 
 async def get_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Shows one checkpoint."""
-    question = ListCheckpoints(checkpoint_id=CheckpointId(_checkpoint_id(request.checkpoint)), limit=1)
+    question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)), limit=1)
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if not found.checkpoints:
         raise NotFound("the checkpoint")
-    return render_checkpoint(found.checkpoints[0])
+    return render_checkpoint_whole(found.checkpoints[0])
 
 
 async def download_checkpoint(call: Call, request: CheckpointRequest) -> Download:
     """Says where each file of a checkpoint can be fetched, with its hash."""
-    return await download_files(call, _checkpoint_id(request.checkpoint))
+    return await download_files(call, checkpoint_id(request.checkpoint))
 
 
 async def download_files(call: Call, checkpoint: UUID) -> Download:
@@ -73,7 +73,8 @@ async def _list_page(
     )
 
 
-def _checkpoint_id(reference: str) -> UUID:
+def checkpoint_id(reference: str) -> UUID:
+    """The id that a path names; what is no id is as unknown as an absent one."""
     found = parse_uuid(reference)
     if found is None:
         raise NotFound("the checkpoint")

@@ -141,7 +141,14 @@ def render_checkpoint(view: CheckpointView) -> checkpoints.Checkpoint:
         metadata=view.metadata,
         reason=view.reason,
         created_at=view.created_at,
+        verified_at=view.verified_at,
     )
+
+
+def render_checkpoint_whole(view: CheckpointView) -> checkpoints.Checkpoint:
+    """With its files."""
+    files = [checkpoints.CheckpointFile.model_validate(file, from_attributes=True) for file in view.files]
+    return render_checkpoint(view).model_copy(update={"manifest": files})
 
 
 def render_download(found: FileLinks) -> checkpoints.Download:

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Row, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import limits
+from services.gateway.store.tables import limits, storage_limit
 
 
 async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> int:
@@ -20,6 +21,19 @@ async def save_limit(connection: AsyncConnection, values: Mapping[str, Any]) -> 
             index_elements=["tenant", "workspace", "pool"], set_={**changed, "version": limits.c.version + 1}
         )
         .returning(limits.c.version)
+    )
+    version: int = (await connection.execute(statement)).scalar_one()
+    return version
+
+
+async def save_storage_limit(connection: AsyncConnection, tenant: UUID, maximum_bytes: int | None) -> int:
+    """Puts what a tenant may store in the place of what was said before; returns its version, which rises."""
+    changed = {"maximum_bytes": maximum_bytes, "version": storage_limit.c.version + 1}
+    statement = (
+        upsert(storage_limit)
+        .values(tenant=tenant, maximum_bytes=maximum_bytes, version=1)
+        .on_conflict_do_update(index_elements=["tenant"], set_=changed)
+        .returning(storage_limit.c.version)
     )
     version: int = (await connection.execute(statement)).scalar_one()
     return version

@@ -214,3 +214,12 @@ TENANT_TABLES = (
     counter, token, experiment, trial, run, model, model_version, code, operation, limits, idempotency, event
 )  # fmt: skip
 SYSTEM_TABLES = (tenant, instance)
+
+storage_limit = Table(
+    "storage_limit",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("maximum_bytes", BigInteger),
+    Column("version", BigInteger, nullable=False),
+)
+"""How many bytes a tenant may store, as the registry was told."""

@@ -20,7 +20,15 @@ from shared.errors import NotFound
 from shared.ids import TenantId, new_id
 from shared.messages import experiments, journals
 from shared.messages.base import Event
-from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.checkpoints import (
+    CollectCheckpoints,
+    DeleteCheckpoint,
+    EditCheckpoint,
+    GetCheckpointFiles,
+    GetStorage,
+    ListCheckpoints,
+    VerifyCheckpoints,
+)
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs
@@ -126,6 +134,11 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         ListCheckpoints,
         GetCheckpointFiles,
         GetLineageGraph,
+        EditCheckpoint,
+        VerifyCheckpoints,
+        DeleteCheckpoint,
+        CollectCheckpoints,
+        GetStorage,
     ),
     "simulator": (PlanExperiment,),
 }

@@ -220,6 +220,41 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Download.FromString,
                 _registered_method=True)
+        self.EditCheckpoint = channel.unary_unary(
+                '/muster.v1.Muster/EditCheckpoint',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditCheckpointRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Checkpoint.FromString,
+                _registered_method=True)
+        self.DeleteCheckpoint = channel.unary_unary(
+                '/muster.v1.Muster/DeleteCheckpoint',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Checkpoint.FromString,
+                _registered_method=True)
+        self.VerifyCheckpoint = channel.unary_unary(
+                '/muster.v1.Muster/VerifyCheckpoint',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.VerificationAsked.FromString,
+                _registered_method=True)
+        self.VerifyCheckpoints = channel.unary_unary(
+                '/muster.v1.Muster/VerifyCheckpoints',
+                request_serializer=muster_dot_v1_dot_muster__pb2.VerifyCheckpointsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.VerificationAsked.FromString,
+                _registered_method=True)
+        self.CollectCheckpoints = channel.unary_unary(
+                '/muster.v1.Muster/CollectCheckpoints',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CollectCheckpointsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Collected.FromString,
+                _registered_method=True)
+        self.GetStorage = channel.unary_unary(
+                '/muster.v1.Muster/GetStorage',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Storage.FromString,
+                _registered_method=True)
+        self.SetStorageLimit = channel.unary_unary(
+                '/muster.v1.Muster/SetStorageLimit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetStorageLimitRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.StorageLimit.FromString,
+                _registered_method=True)
         self.PutCode = channel.stream_unary(
                 '/muster.v1.Muster/PutCode',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PutCodeRequest.SerializeToString,
@@ -757,6 +792,62 @@ class MusterServicer:
     def DownloadCheckpoint(self, request, context):
         """Says where each file of a checkpoint can be fetched, with its hash.
         REST: GET /v1/checkpoints/{checkpoint}/files
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditCheckpoint(self, request, context):
+        """Changes what is said about a checkpoint, key by key.
+        REST: PATCH /v1/checkpoints/{checkpoint}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteCheckpoint(self, request, context):
+        """Deletes a checkpoint; refused with the reason where it is registered or in use.
+        REST: DELETE /v1/checkpoints/{checkpoint}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyCheckpoint(self, request, context):
+        """Has a checkpoint's files read in the store and compared with what they were.
+        REST: POST /v1/checkpoints/{checkpoint}/verify
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyCheckpoints(self, request, context):
+        """Has the files of all saved checkpoints of an experiment read and compared.
+        REST: POST /v1/experiments/{experiment}/checkpoints/verify
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CollectCheckpoints(self, request, context):
+        """Deletes the checkpoints of an experiment that its rule does not keep, also while it runs; a dry run only says which.
+        REST: POST /v1/experiments/{experiment}/checkpoints/collect
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetStorage(self, request, context):
+        """Shows how many bytes the caller's tenant stores, and how many it may.
+        REST: GET /v1/storage
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetStorageLimit(self, request, context):
+        """Says how many bytes a tenant may store from now on; what is stored already stays.
+        REST: PUT /v1/storage/limit
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1333,6 +1424,41 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.DownloadCheckpoint,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Download.SerializeToString,
+            ),
+            'EditCheckpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditCheckpoint,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditCheckpointRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Checkpoint.SerializeToString,
+            ),
+            'DeleteCheckpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteCheckpoint,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Checkpoint.SerializeToString,
+            ),
+            'VerifyCheckpoint': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyCheckpoint,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CheckpointRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.VerificationAsked.SerializeToString,
+            ),
+            'VerifyCheckpoints': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyCheckpoints,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.VerifyCheckpointsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.VerificationAsked.SerializeToString,
+            ),
+            'CollectCheckpoints': grpc.unary_unary_rpc_method_handler(
+                    servicer.CollectCheckpoints,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CollectCheckpointsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Collected.SerializeToString,
+            ),
+            'GetStorage': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetStorage,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Storage.SerializeToString,
+            ),
+            'SetStorageLimit': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetStorageLimit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetStorageLimitRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.StorageLimit.SerializeToString,
             ),
             'PutCode': grpc.stream_unary_rpc_method_handler(
                     servicer.PutCode,
@@ -2575,6 +2701,195 @@ class Muster:
             '/muster.v1.Muster/DownloadCheckpoint',
             muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Download.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditCheckpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditCheckpoint',
+            muster_dot_v1_dot_muster__pb2.EditCheckpointRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Checkpoint.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteCheckpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteCheckpoint',
+            muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Checkpoint.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyCheckpoint(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/VerifyCheckpoint',
+            muster_dot_v1_dot_muster__pb2.CheckpointRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.VerificationAsked.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyCheckpoints(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/VerifyCheckpoints',
+            muster_dot_v1_dot_muster__pb2.VerifyCheckpointsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.VerificationAsked.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CollectCheckpoints(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CollectCheckpoints',
+            muster_dot_v1_dot_muster__pb2.CollectCheckpointsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Collected.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetStorage(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetStorage',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Storage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetStorageLimit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetStorageLimit',
+            muster_dot_v1_dot_muster__pb2.SetStorageLimitRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.StorageLimit.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,106 @@
+"""What people do with checkpoints, and how much their tenant stores: the registry's to carry out, by request (decision 0109)."""
+
+from services.gateway.api.base import Empty
+from services.gateway.api.checkpoints import (
+    Checkpoint,
+    CheckpointRequest,
+    CollectCheckpointsRequest,
+    Collected,
+    CollectedCheckpoint,
+    EditCheckpointRequest,
+    RetentionPolicy,
+    SetStorageLimitRequest,
+    Storage,
+    StorageLimit,
+    VerificationAsked,
+    VerifyCheckpointsRequest,
+)
+from services.gateway.operations.call import Call
+from services.gateway.operations.checkpoints import checkpoint_id
+from services.gateway.operations.find import find_experiment
+from services.gateway.operations.limits import named_tenant
+from services.gateway.operations.render import render_checkpoint_whole
+from services.gateway.store import limits
+from shared.ids import CheckpointId, ExperimentId
+from shared.messages.checkpoints import (
+    CollectCheckpoints,
+    DeleteCheckpoint,
+    EditCheckpoint,
+    GetStorage,
+    VerifyCheckpoints,
+)
+from shared.messages.limits import StorageLimitChanged
+
+
+async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpoint:
+    """Changes what is said about a checkpoint, key by key."""
+    question = EditCheckpoint(
+        checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)), metadata=request.metadata
+    )
+    return render_checkpoint_whole(
+        await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    )
+
+
+async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
+    """Deletes a checkpoint; refused with the reason where it is registered or in use."""
+    question = DeleteCheckpoint(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)))
+    return render_checkpoint_whole(
+        await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    )
+
+
+async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
+    """Has a checkpoint's files read in the store and compared with what they were."""
+    return await _verify(
+        call, VerifyCheckpoints(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)))
+    )
+
+
+async def verify_checkpoints(call: Call, request: VerifyCheckpointsRequest) -> VerificationAsked:
+    """Has the files of all saved checkpoints of an experiment read and compared."""
+    experiment = await find_experiment(call, request.experiment)
+    return await _verify(call, VerifyCheckpoints(experiment_id=ExperimentId(experiment.id)))
+
+
+async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) -> Collected:
+    """Deletes the checkpoints of an experiment that its rule does not keep, also while it runs; a dry run only says which."""
+    experiment = await find_experiment(call, request.experiment)
+    question = CollectCheckpoints(
+        experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
+    return Collected(
+        policy=RetentionPolicy.model_validate(found.policy, from_attributes=True),
+        dry_run=found.dry_run,
+        count=found.count,
+        size_bytes=found.size_bytes,
+        freed_bytes=found.freed_bytes,
+        checkpoints=[
+            CollectedCheckpoint(
+                id=one.checkpoint_id, trial=one.trial_id, step=one.step, size_bytes=one.size_bytes
+            )
+            for one in found.checkpoints
+        ],
+        kept=found.kept,
+    )
+
+
+async def get_storage(call: Call, request: Empty) -> Storage:
+    """Shows how many bytes the caller's tenant stores, and how many it may."""
+    found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.query_timeout_s)
+    return Storage(used_bytes=found.used_bytes, maximum_bytes=found.maximum_bytes)
+
+
+async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> StorageLimit:
+    """Says how many bytes a tenant may store from now on; what is stored already stays."""
+    tenant, name = await named_tenant(call, request.tenant)
+    async with call.doors.units.tenant(tenant) as unit:
+        version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
+        unit.emit(StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes))
+    return StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
+
+
+async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return VerificationAsked(checkpoints=found.checkpoints, files=found.files, size_bytes=found.size_bytes)
