@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from muster.cli import (
+    checkpoint,
     cluster,
     experiment,
     model,
@@ -27,11 +28,20 @@ from muster.cli.frame import Command, verb
 from muster.errors import MusterError, Rejected
 
 PLUGINS = "muster.commands"
-SHORTHANDS = {"e": "experiment", "exp": "experiment", "t": "trial", "m": "model", "w": "worker", "p": "pool"}
+SHORTHANDS = {
+    "e": "experiment",
+    "exp": "experiment",
+    "t": "trial",
+    "c": "checkpoint",
+    "m": "model",
+    "w": "worker",
+    "p": "pool",
+}
 ORDER = (
     "plan",
     "experiment",
     "trial",
+    "checkpoint",
     "model",
     "worker",
     "pool",
@@ -129,6 +139,7 @@ verb(experiment.app, "best")(tables.best)
 verb(experiment.app, "replay")(replay.replay)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")
+app.add_typer(checkpoint.app, name="checkpoint")
 app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(pool.pools, name="pool")

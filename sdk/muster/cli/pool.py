@@ -8,7 +8,7 @@ import typer
 from muster.cli import pool_options as options
 from muster.cli.frame import noun, verb
 from muster.cli.options import PoolName
-from muster.cli.output import emit, facts, note, number, table, warn
+from muster.cli.output import emit, facts, note, number, size, table, warn
 from muster.cli.pool_options import NONE
 from muster.errors import Rejected
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from muster.client.models import Limit, Pool
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhdw]?)")
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([kKMGTP]?)[bB]?")
+_BYTES = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 pools = noun("Look at the resource pools, and change how they are shared.")
@@ -138,6 +140,39 @@ def set_limit(
         )
     warn(found.warnings)
     emit(found, lambda: note("{}", _said(found)))
+
+
+@verb(limits, "storage")
+def set_storage(
+    maximum: Annotated[
+        str, typer.Option("--maximum", metavar="SIZE", help=f"As 500GB or 2TB; {NONE}: as there is room for.")
+    ],
+    tenant: Annotated[str | None, typer.Option("--tenant", help="By its name; by default your own.")] = None,
+) -> None:
+    """Say how many bytes a tenant may store; what is stored already stays (`muster checkpoint storage` shows it)."""
+    from muster.client import connect
+
+    most = None if maximum == NONE else bytes_of(maximum, "--maximum")
+    with connect() as client:
+        found = client.cluster.set_storage_limit(most, tenant=tenant)
+    emit(
+        found,
+        lambda: note(
+            "{} may store {}", found.tenant, "what there is room for" if most is None else size(most)
+        ),
+    )
+
+
+def bytes_of(given: str, option: str) -> int:
+    """Return the bytes that a person means.
+
+    Raises:
+        Rejected: It is no size.
+    """
+    found = _SIZE.fullmatch(given)
+    if found is None:
+        raise Rejected("bad_size", f"{given!r} is no size", option, "give one like 800MB, 500GB or 2TB")
+    return int(float(found[1]) * _BYTES[(found[2] or "").upper()])
 
 
 def seconds_of(given: str, option: str) -> float:

@@ -12,10 +12,10 @@ from typing import Self
 
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
 from muster.client.catalogue import Models
+from muster.client.checkpoints import Checkpoints
 from muster.client.client import Client, connect
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
-from muster.client.registry import Checkpoints
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -77,6 +77,12 @@ class AsyncCheckpoints(AsyncNoun[Checkpoints]):
     best_of = awaited(Checkpoints.best_of)
     get = awaited(Checkpoints.get)
     download = awaited(Checkpoints.download)
+    edit = awaited(Checkpoints.edit)
+    delete = awaited(Checkpoints.delete)
+    verify = awaited(Checkpoints.verify)
+    verify_all = awaited(Checkpoints.verify_all)
+    collect = awaited(Checkpoints.collect)
+    storage = awaited(Checkpoints.storage)
 
 
 class AsyncModels(AsyncNoun[Models]):
@@ -119,6 +125,7 @@ class AsyncCluster(AsyncNoun[Cluster]):
     edit_pool = awaited(Cluster.edit_pool)
     limits = listed(Cluster.limits)
     set_limit = awaited(Cluster.set_limit)
+    set_storage_limit = awaited(Cluster.set_storage_limit)
     create_reservation = awaited(Cluster.create_reservation)
     reservations = listed(Cluster.reservations)
     delete_reservation = awaited(Cluster.delete_reservation)

@@ -5,9 +5,9 @@ from typing import Self
 
 from muster.client import models
 from muster.client.catalogue import Models
+from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
-from muster.client.registry import Checkpoints
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 from muster.client.transport import Reference, Transport

@@ -89,6 +89,14 @@ class Cluster:
         body |= {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.Limit, "/v1/limits", body)
 
+    def set_storage_limit(
+        self, maximum_bytes: int | None, *, tenant: str | None = None
+    ) -> models.StorageLimit:
+        """Say how many bytes a tenant (by default one's own) may store; None bounds nothing. What is stored already stays."""
+        given = {"maximum_bytes": maximum_bytes, "tenant": tenant}
+        body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
+        return self._transport.put(models.StorageLimit, "/v1/storage/limit", body)
+
     def create_reservation(
         self,
         pool: str,

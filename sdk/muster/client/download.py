@@ -4,13 +4,14 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
 import httpx
 
 from muster.client.models import Download, FileDownload
+from muster.client.patterns import fits
 from muster.client.transport import ATTEMPTS, TIMEOUT, reached, wait_s
 from muster.errors import Broken, Rejected, Transient
 
@@ -21,22 +22,29 @@ OnBytes = Callable[[int, int], None]
 """Told as bytes move: how many more, and how many there are in all."""
 
 
-def fetch_into(directory: Path, listing: Callable[[], Download], on_bytes: OnBytes | None = None) -> Download:
+def fetch_into(
+    directory: Path,
+    listing: Callable[[], Download],
+    on_bytes: OnBytes | None = None,
+    only: Sequence[str] = (),
+) -> Download:
     """Fetch the files that `listing` names (asked again when its URLs run out) and make them `directory`.
 
     Files arrive in a hidden folder beside it, which stays when the download breaks off: the next call goes
-    on there. Only when every size and SHA-256 is right does the folder get its name.
+    on there. Only when every size and SHA-256 is right does the folder get its name. Of a part of the files,
+    `only` has the patterns.
 
     Raises:
-        Rejected: `directory` holds something already, or cannot be written.
+        Rejected: `directory` holds something already, or cannot be written; or no file fits a pattern.
         Broken: A file is not what the platform says it stored.
     """
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise Rejected(
             "directory_in_use", "the directory is not empty", place=str(directory), hint="name a fresh one"
         )
-    download = listing()
-    partial = directory.parent / f".{directory.name}.{download.checkpoint}.partial"
+    download = _chosen(listing(), only)
+    wanted = hashlib.sha256("\0".join(sorted(only)).encode()).hexdigest()[:8] if only else ""
+    partial = directory.parent / f".{directory.name}.{download.checkpoint}{wanted and '-'}{wanted}.partial"
     try:
         partial.mkdir(parents=True, exist_ok=True)
         _Fetch(listing, download, partial, on_bytes).run()
@@ -48,6 +56,22 @@ def fetch_into(directory: Path, listing: Callable[[], Download], on_bytes: OnByt
             "cannot_write", f"the download cannot be stored: {error.strerror or error}", place=str(directory)
         ) from error
     return download
+
+
+def _chosen(download: Download, only: Sequence[str]) -> Download:
+    """The download with the files that fit a pattern; each pattern has one."""
+    if not only:
+        return download
+    for pattern in only:
+        if not any(fits(file.path, pattern) for file in download.files):
+            some = ", ".join(file.path for file in download.files[:5])
+            raise Rejected(
+                "no_such_file",
+                f"no file of checkpoint {download.checkpoint} fits {pattern!r}",
+                hint=f"it has {some}{' …' if len(download.files) > 5 else ''}",
+            )
+    files = [file for file in download.files if any(fits(file.path, pattern) for pattern in only)]
+    return download.model_copy(update={"files": files})
 
 
 class _Fetch:

@@ -10,6 +10,7 @@ import pytest
 from muster.client import download as module
 from muster.client.download import fetch_into
 from muster.client.models import Download, FileDownload
+from muster.client.patterns import fits
 from muster.errors import Broken, Rejected
 
 FILES = {"state.pt": b"weights" * 1000, "notes/read.me": b"hello", "empty": b""}
@@ -121,3 +122,42 @@ def test_a_path_that_leaves_the_folder_is_never_written(store: Store, tmp_path: 
     with pytest.raises(Broken, match="leave the folder"):
         fetch_into(tmp_path / "model", Listing(**{path: b"evil"}))
     assert not (tmp_path / "model").exists() and not (tmp_path / "evil").exists()
+
+
+def test_a_part_of_the_files_is_fetched_by_patterns(store: Store, tmp_path: Path) -> None:
+    got = fetch_into(tmp_path / "some", Listing(), only=["notes", "*.pt"])
+    assert held(tmp_path / "some") == {path: FILES[path] for path in ("state.pt", "notes/read.me")}
+    assert sorted(file.path for file in got.files) == ["notes/read.me", "state.pt"]
+    with pytest.raises(Rejected, match=r"no file of checkpoint .* fits 'nota'"):
+        fetch_into(tmp_path / "none", Listing(), only=["notes/**", "nota"])
+    assert not (tmp_path / "none").exists()
+
+
+def test_what_broke_off_goes_on_with_the_same_part_only(store: Store, tmp_path: Path) -> None:
+    store.wrong = {"state.pt"}
+    with pytest.raises(Broken):
+        fetch_into(tmp_path / "some", Listing(), only=["state.pt", "empty"])
+    store.wrong = set()
+    fetch_into(tmp_path / "some", Listing(), only=["notes/*"])
+    assert set(held(tmp_path / "some")) == {"notes/read.me"}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "meant"),
+    [
+        ("a.pt", ["a.pt"]),
+        ("*.pt", ["a.pt"]),
+        ("**/*.pt", ["a.pt", "model/b.pt", "model/deep/c.pt"]),
+        ("model", ["model/b.pt", "model/deep/c.pt"]),
+        ("./model/", ["model/b.pt", "model/deep/c.pt"]),
+        ("model/?.pt", ["model/b.pt"]),
+        ("model/*", ["model/b.pt", "model/deep/c.pt"]),
+        ("**", ["a.pt", "model/b.pt", "model/deep/c.pt", "x[1].txt"]),
+        ("x[1].txt", ["x[1].txt"]),
+        ("", []),
+        ("../a.pt", []),
+    ],
+)
+def test_patterns_mean_what_people_expect(pattern: str, meant: list[str]) -> None:
+    paths = ["a.pt", "model/b.pt", "model/deep/c.pt", "x[1].txt"]
+    assert [path for path in paths if fits(path, pattern)] == meant
