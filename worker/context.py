@@ -238,6 +238,8 @@ class _Ears:
         self.context.tail.warn(f"not all that was reported is kept: {text}")
 
     def on_settled(self, record: Announced) -> None:
+        if record.state != "saved" and record.reason:
+            self.context.tail.warn(f"the checkpoint at step {record.step} is not stored: {record.reason}")
         settle_checkpoint(self.context, record)
 
     def on_checkpoint(self, frame: wire.Checkpoint) -> None:

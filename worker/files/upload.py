@@ -45,6 +45,7 @@ class Announced(BaseModel):
     parts: tuple[WorkerId, ...] = ()
     files: tuple[FileEntry, ...] | None = None
     state: str = "announced"
+    reason: str | None = None
     announced_at: datetime | None = None
 
 
@@ -119,20 +120,21 @@ class Uploads:
                 if record.files is None:
                     record = record.model_copy(update={"files": await asyncio.to_thread(_list_part, record)})
                     await self._keep(record)
-                state = await self._attempt(record)
-                if state in _ENDED:
-                    return record.model_copy(update={"state": state})
+                word = await self._attempt(record)
+                if word.state in _ENDED:
+                    return record.model_copy(update={"state": word.state, "reason": word.reason})
             except Transient as error:
                 retry_s = max(min(retry_s, MAX_RETRY_S), min(error.retry_after_s, MAX_RETRY_S))
             except (MusterError, OSError) as error:
                 _log.error(
                     "a checkpoint was given up", checkpoint=str(record.checkpoint_id), error=str(error)
                 )
-                return record.model_copy(update={"state": "abandoned"})
+                return record.model_copy(update={"state": "abandoned", "reason": str(error)})
             await asyncio.sleep(retry_s)
             retry_s = min(retry_s * 2, MAX_RETRY_S)
 
-    async def _attempt(self, record: Announced) -> str:
+    async def _attempt(self, record: Announced) -> UploadLinks | Committed:
+        """The registry's last word on it, for now or for good."""
         files = record.files or ()
         request = Upload(
             run_id=record.run_id,
@@ -144,13 +146,13 @@ class Uploads:
         )
         links = await self._registry.announce(request)
         if links.state in _ENDED:
-            return links.state
+            return links
         await self._put_all(record, [link for link in links.files if link.path not in self._sent])
         faults.point(AFTER_PUT)
         self._events.flush()
-        state = await self._commit(record)
+        committed = await self._commit(record)
         self._sent.clear()  # refused: what is asked for next has to be sent
-        return state
+        return committed
 
     async def _put_all(self, record: Announced, links: Sequence[FileLink]) -> None:
         """Send the files, a few at once: each is read in pieces, so that memory stays small however large they are."""
@@ -170,7 +172,7 @@ class Uploads:
             raise Transient(str(error)) from error
         self._sent.add(link.path)
 
-    async def _commit(self, record: Announced) -> str:
+    async def _commit(self, record: Announced) -> Committed:
         commit = CommitCheckpoint(
             run_id=record.run_id,
             checkpoint_id=record.checkpoint_id,
@@ -180,7 +182,7 @@ class Uploads:
         while True:
             answer = await self._registry.commit(commit)
             if answer.state in _ENDED or answer.retry_after_s is None:
-                return answer.state
+                return answer
             await asyncio.sleep(min(answer.retry_after_s, 1.0))
             self._events.flush()
 

@@ -59,6 +59,7 @@ class FakePlatform:
         self.restores: list[UUID] = []
         self.best: float | None = None
         self.damaged: list[DamagedFile] = []
+        self.no_room: str | None = None
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -229,6 +230,8 @@ class FakePlatform:
         return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files, best=self.best)
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
+        if self.no_room is not None:
+            return UploadLinks(files=(), state="abandoned", reason=self.no_room)
         self.uploads[request.checkpoint_id][str(ask.worker)] = request
         known = {entry.sha256: key_of(one.checkpoint_id, entry) for one in self.saved for entry in one.files}
         for entry in request.files:

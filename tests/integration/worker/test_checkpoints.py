@@ -22,11 +22,12 @@ for step in (1, 2):
         (folder / "step").write_text(f"{step} of {trial.hparams['name']}")
         (folder / "frozen").write_bytes(b"never changes" * 1000)
 """
+NO_ROOM = "the checkpoint at step 2 is not stored: the tenant stores all that it may"
 WARNING = "the checkpoint of step 2 is damaged in the store (step): the trial goes on from that of step 1"
 
 
 async def _train(
-    platform: FakePlatform, worker: str, tmp_path: Path, number: int, name: str
+    platform: FakePlatform, worker: str, tmp_path: Path, number: int, name: str, saved: int = 2
 ) -> DesiredAllocation:
     """A run of the trial on that worker, to its end and with all that it saved."""
     members = (Member(worker=worker, slots=1),)
@@ -36,7 +37,7 @@ async def _train(
     await eventually(lambda: worker in platform.observed)
     await platform.desire(worker, run)
     await eventually(lambda: state_of(platform, run, worker) == "exited")
-    await eventually(lambda: len(platform.saved_of(run)) == 2)
+    await eventually(lambda: len(platform.saved_of(run)) == saved)
     await eventually(lambda: "goes on from" in platform.text(run))
     return run
 
@@ -53,6 +54,10 @@ async def test_what_has_not_changed_is_sent_once_and_what_was_saved_here_is_not_
     await eventually(lambda: "holds ['frozen', 'step']" in platform.text(second))
     assert "goes on from 2" in platform.text(second)
     assert platform.store.transfers_of(two.checkpoint_id) == [("PUT", "step")], "the machine had it"
+    platform.no_room = "the tenant stores all that it may"
+    third = await _train(platform, "w1", tmp_path, 3, "sent once", saved=0)
+    await eventually(lambda: NO_ROOM in platform.text(third))
+    platform.no_room = None
 
 
 async def test_a_checkpoint_that_is_damaged_in_the_store_is_told_and_the_one_before_it_taken(

@@ -246,7 +246,7 @@ class Best(_message.Message):
     def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class Checkpoint(_message.Message):
-    __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at")
+    __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at", "verified_at", "manifest")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -266,6 +266,8 @@ class Checkpoint(_message.Message):
     METADATA_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    VERIFIED_AT_FIELD_NUMBER: _ClassVar[int]
+    MANIFEST_FIELD_NUMBER: _ClassVar[int]
     id: str
     trial: str
     experiment: str
@@ -278,7 +280,19 @@ class Checkpoint(_message.Message):
     metadata: _struct_pb2.Struct
     reason: str
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., experiment: _Optional[str] = ..., run: _Optional[int] = ..., step: _Optional[int] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., size_bytes: _Optional[int] = ..., files: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    verified_at: _timestamp_pb2.Timestamp
+    manifest: _containers.RepeatedCompositeFieldContainer[CheckpointFile]
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., experiment: _Optional[str] = ..., run: _Optional[int] = ..., step: _Optional[int] = ..., state: _Optional[_Union[CheckpointState, str]] = ..., size_bytes: _Optional[int] = ..., files: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., reason: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., verified_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., manifest: _Optional[_Iterable[_Union[CheckpointFile, _Mapping]]] = ...) -> None: ...
+
+class CheckpointFile(_message.Message):
+    __slots__ = ("path", "size_bytes", "sha256")
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    size_bytes: int
+    sha256: str
+    def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ...) -> None: ...
 
 class CheckpointPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -307,6 +321,57 @@ class CodeRequest(_message.Message):
     SHA256_FIELD_NUMBER: _ClassVar[int]
     sha256: str
     def __init__(self, sha256: _Optional[str] = ...) -> None: ...
+
+class CollectCheckpointsRequest(_message.Message):
+    __slots__ = ("experiment", "dry_run", "save_experiment_best", "save_trial_best", "save_trial_latest")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    SAVE_EXPERIMENT_BEST_FIELD_NUMBER: _ClassVar[int]
+    SAVE_TRIAL_BEST_FIELD_NUMBER: _ClassVar[int]
+    SAVE_TRIAL_LATEST_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    dry_run: bool
+    save_experiment_best: int
+    save_trial_best: int
+    save_trial_latest: int
+    def __init__(self, experiment: _Optional[str] = ..., dry_run: _Optional[bool] = ..., save_experiment_best: _Optional[int] = ..., save_trial_best: _Optional[int] = ..., save_trial_latest: _Optional[int] = ...) -> None: ...
+
+class Collected(_message.Message):
+    __slots__ = ("policy", "dry_run", "count", "size_bytes", "freed_bytes", "checkpoints", "kept")
+    class KeptEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    DRY_RUN_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FREED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    policy: RetentionPolicy
+    dry_run: bool
+    count: int
+    size_bytes: int
+    freed_bytes: int
+    checkpoints: _containers.RepeatedCompositeFieldContainer[CollectedCheckpoint]
+    kept: _containers.ScalarMap[str, int]
+    def __init__(self, policy: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., dry_run: _Optional[bool] = ..., count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., freed_bytes: _Optional[int] = ..., checkpoints: _Optional[_Iterable[_Union[CollectedCheckpoint, _Mapping]]] = ..., kept: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class CollectedCheckpoint(_message.Message):
+    __slots__ = ("id", "trial", "step", "size_bytes")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    trial: str
+    step: int
+    size_bytes: int
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., step: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
 class CompareModelVersionsRequest(_message.Message):
     __slots__ = ("model", "base", "other")
@@ -523,6 +588,14 @@ class DrivenSearch(_message.Message):
     waiting: int
     waiting_since: _timestamp_pb2.Timestamp
     def __init__(self, experiment: _Optional[str] = ..., experiment_number: _Optional[int] = ..., driver: _Optional[str] = ..., seen_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., acknowledged: _Optional[int] = ..., waiting: _Optional[int] = ..., waiting_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class EditCheckpointRequest(_message.Message):
+    __slots__ = ("checkpoint", "metadata")
+    CHECKPOINT_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
+    checkpoint: str
+    metadata: _struct_pb2.Struct
+    def __init__(self, checkpoint: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class EditExperimentRequest(_message.Message):
     __slots__ = ("experiment", "priority", "weight", "max_slots", "no_max_slots", "max_trials", "no_max_trials", "pool")
@@ -1978,6 +2051,16 @@ class ReservationRequest(_message.Message):
     reservation: str
     def __init__(self, reservation: _Optional[str] = ...) -> None: ...
 
+class RetentionPolicy(_message.Message):
+    __slots__ = ("save_experiment_best", "save_trial_best", "save_trial_latest")
+    SAVE_EXPERIMENT_BEST_FIELD_NUMBER: _ClassVar[int]
+    SAVE_TRIAL_BEST_FIELD_NUMBER: _ClassVar[int]
+    SAVE_TRIAL_LATEST_FIELD_NUMBER: _ClassVar[int]
+    save_experiment_best: int
+    save_trial_best: int
+    save_trial_latest: int
+    def __init__(self, save_experiment_best: _Optional[int] = ..., save_trial_best: _Optional[int] = ..., save_trial_latest: _Optional[int] = ...) -> None: ...
+
 class Run(_message.Message):
     __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at", "labels")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -2135,6 +2218,14 @@ class SetModelStageRequest(_message.Message):
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class SetStorageLimitRequest(_message.Message):
+    __slots__ = ("tenant", "maximum_bytes")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    maximum_bytes: int
+    def __init__(self, tenant: _Optional[str] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
+
 class Signature(_message.Message):
     __slots__ = ("inputs", "outputs")
     INPUTS_FIELD_NUMBER: _ClassVar[int]
@@ -2174,6 +2265,22 @@ class StageChange(_message.Message):
     reason: str
     approvals: _containers.RepeatedCompositeFieldContainer[StageApproval]
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
+
+class Storage(_message.Message):
+    __slots__ = ("used_bytes", "maximum_bytes")
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    used_bytes: int
+    maximum_bytes: int
+    def __init__(self, used_bytes: _Optional[int] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
+
+class StorageLimit(_message.Message):
+    __slots__ = ("tenant", "maximum_bytes")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    maximum_bytes: int
+    def __init__(self, tenant: _Optional[str] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
 
 class TableColumns(_message.Message):
     __slots__ = ("columns",)
@@ -2402,6 +2509,22 @@ class UsageRow(_message.Message):
     pool: str
     slot_seconds: float
     def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
+
+class VerificationAsked(_message.Message):
+    __slots__ = ("checkpoints", "files", "size_bytes")
+    CHECKPOINTS_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    checkpoints: int
+    files: int
+    size_bytes: int
+    def __init__(self, checkpoints: _Optional[int] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class VerifyCheckpointsRequest(_message.Message):
+    __slots__ = ("experiment",)
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ("after", "kind", "experiment")
