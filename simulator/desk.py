@@ -94,6 +94,7 @@ def _comparison(results: dict[str, Result]) -> Table:
         ("fairness (Jain, tenants)", lambda r: f"{r.fairness:.3f}"),
         ("placements", lambda r: f"{r.placements:,}"),
         ("preemptions", lambda r: f"{r.preemptions:,}"),
+        *([("resizes", lambda r: f"{r.resizes:,}")] if any(r.resizes for r in results.values()) else []),
         ("runs lost with machines", lambda r: f"{r.lost_runs:,}"),
     ]
     if any(result.rented for result in results.values()):

@@ -23,6 +23,7 @@ def policy_of(policy: Policy, cluster: Cluster, pool: PoolName) -> PoolPolicy:
         min_run=timedelta(seconds=policy.min_run_s),
         max_preemptions=policy.max_preemptions,
         half_life=timedelta(hours=policy.half_life_h),
+        elastic=policy.elastic,
         defragment=policy.defragment,
         topology=policy.topology,
         placement=policy.placement,

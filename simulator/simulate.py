@@ -58,6 +58,7 @@ class Result:
     fairness: float
     placements: int
     preemptions: int
+    resizes: int
     lost_runs: int
     restarts: int
     tenants: dict[str, Account]
@@ -182,6 +183,7 @@ def _result(policy: Policy, simulation: Simulation, measures: Measures, served: 
         fairness=jain([account.speed for account in tenants.values()]),
         placements=measures.placements,
         preemptions=measures.preempted,
+        resizes=measures.resized,
         lost_runs=measures.lost,
         restarts=measures.restarted,
         tenants=tenants,

@@ -90,6 +90,7 @@ class Item:
         checkpoint_ms: Training time between two checkpoints; None: it saves only when it is told to stop.
         launch_ms: From the desired set to the first step, with fetching and restoring.
         stop_ms: From the signal to the end of the last rank, with saving.
+        resize_ms: How long it stands still when it goes on with other slots; None: it saves, ends and is launched again.
         upload_ms: From the end of saving until the checkpoint is committed.
         steps: The trial's own steps from beginning to end.
         begins_at: The progress of the checkpoint that it starts from.
@@ -114,6 +115,7 @@ class Item:
     launch_ms: int = 1000
     stop_ms: int = 500
     upload_ms: int = 500
+    resize_ms: int | None = None
     max_restarts: int = 5
     experiment_max_slots: int | None = None
     max_concurrent_trials: int | None = None

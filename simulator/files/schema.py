@@ -147,6 +147,7 @@ class Policy(Strict):
     max_preemptions: Annotated[int, Field(ge=0)] | None = None
     half_life_h: Length = 24.0
     quantum_s: Annotated[float, Field(ge=10, le=1e9)] | None = None
+    elastic: bool = False
     defragment: bool = False
     topology: tuple[LabelWord, ...] = ()
     placement: Literal["best_fit", "spread"] = "best_fit"
@@ -173,6 +174,7 @@ class Trial(Strict):
     preferred_labels: AskedLabels = Field(default_factory=dict)
     checkpoint_s: Length | None = None
     launch_s: Seconds = 1.0
+    resize_s: Seconds | None = None
     count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     every_s: Seconds = 0.0
 

@@ -104,6 +104,7 @@ def _items(trial: Trial) -> list[Item]:
             where=where_of(trial.required_labels, trial.preferred_labels, ()),
             checkpoint_ms=None if trial.checkpoint_s is None else max(1, _ms(trial.checkpoint_s)),
             launch_ms=_ms(trial.launch_s),
+            resize_ms=None if trial.resize_s is None else _ms(trial.resize_s),
             experiment_max_slots=trial.max_slots,
         )
         for number in range(trial.count)

@@ -149,7 +149,7 @@ class Machine:
         slot_ids = next(share.slot_ids for share in run.shares if share.worker == self.kind.name)
         local = Local(run, slot_ids, Signal.RUN, wanted.trial.wish.decide_at)
         self.local[run.allocation] = local
-        self._later(self._ties.training.item_of(run).launch_ms, lambda: self._fetched(local))
+        self._later(self._ties.training.launch_ms(run), lambda: self._fetched(local))
         self._change(local, wanted)
 
     def _change(self, local: Local, wanted: Desired) -> None:
@@ -170,7 +170,7 @@ class Machine:
             elif local.phase == "ready":
                 self._start_when_met(local)
         elif is_new:
-            self._ties.training.tell(local.run.allocation, self.kind.name, local.wanted, decide_at)
+            self._ties.training.tell(wanted.run, self.kind.name, local.wanted, decide_at)
 
     def _drop(self, local: Local) -> None:
         local.is_dropped = True

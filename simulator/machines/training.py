@@ -49,6 +49,7 @@ class Attempt:
         validated: The last step that was validated; `validations` counts them.
         decide_at: A validation at or past it is answered by a verdict; None: never.
         is_held: The ranks wait for the verdict on the last validation.
+        is_resized: It stops to go on with other slots, which its script can do while it trains.
     """
 
     run: Run
@@ -64,6 +65,7 @@ class Attempt:
     is_held: bool = False
     signal: Signal = Signal.RUN
     is_over: bool = False
+    is_resized: bool = False
     plan: int = 0
 
     @property
@@ -110,9 +112,15 @@ class Training:
         self._item_of = item_of
         self._fails = fails
         self._attempts: dict[AllocationId, Attempt] = {}
+        self._resized: set[TrialId] = set()
 
     def item_of(self, run: Run) -> Item:
         return self._item_of(run.trial)
+
+    def launch_ms(self, run: Run) -> int:
+        """From its grant to its first step; what is resized while it trains ends here and begins again, within its pause."""
+        item, is_resized = self._item_of(run.trial), run.trial in self._resized
+        return max(0, (item.resize_ms or 0) - item.upload_ms) if is_resized else item.launch_ms
 
     def attempt(self, allocation: AllocationId) -> Attempt | None:
         return self._attempts.get(allocation)
@@ -134,6 +142,7 @@ class Training:
                 attempt.validated = attempt.step - attempt.step % attempt.item.reports.every
         if len(attempt.members) == len(run.shares):
             attempt.since_ms = attempt.saved_ms = self._agenda.now_ms
+            self._resized.discard(run.trial)
             self._watch.on_training(run)
             if attempt.signal is not Signal.RUN:
                 self._stop_soon(attempt)
@@ -151,17 +160,16 @@ class Training:
         if not attempt.members:
             self._attempts.pop(allocation, None)
 
-    def tell(
-        self, allocation: AllocationId, worker: WorkerId, signal: Signal, decide_at: float | None
-    ) -> None:
+    def tell(self, run: Run, worker: WorkerId, signal: Signal, decide_at: float | None) -> None:
         """The ranks of a machine are asked to stop or to go on; rank 0's answer is everybody's."""
-        attempt = self._attempts.get(allocation)
+        attempt = self._attempts.get(run.allocation)
         if attempt is None or worker != attempt.run.chief:
             return
         attempt.decide_at = decide_at
         if attempt.signal is signal:
             return
         attempt.signal = signal
+        attempt.is_resized = run.is_resized and attempt.item.resize_ms is not None
         if attempt.is_training and signal is not Signal.RUN:
             self._stop_soon(attempt)
 
@@ -267,12 +275,16 @@ class Training:
 
     def _stop_soon(self, attempt: Attempt) -> None:
         signal = attempt.signal
-        self._agenda.after(attempt.item.stop_ms, lambda: self._stop(attempt, signal))
+        self._agenda.after(
+            0 if attempt.is_resized else attempt.item.stop_ms, lambda: self._stop(attempt, signal)
+        )
 
     def _stop(self, attempt: Attempt, signal: Signal) -> None:
         if attempt.is_over or attempt.signal is not signal:
             return
         self._bring_up_to_date(attempt)
+        if attempt.is_resized:
+            self._resized.add(attempt.run.trial)
         if signal in _SAVED_ON:
             self._save(attempt)
         self._end(attempt, self._exit(attempt, signal))

@@ -112,6 +112,7 @@ def _policy(rules: PoolRules) -> Policy:
         max_preemptions=rules.max_preemptions,
         half_life_h=rules.half_life_s / 3600,
         quantum_s=rules.quantum_s,
+        elastic=rules.elastic,
         defragment=rules.defragment,
         topology=rules.topology,
         placement=rules.placement,

@@ -65,6 +65,7 @@ class Measures(Watch):
     agenda: Agenda = field(default_factory=Agenda)
     placements: int = 0
     preempted: int = 0
+    resized: int = 0
     lost: int = 0
     restarted: int = 0
     slot_ms: float = 0
@@ -92,7 +93,9 @@ class Measures(Watch):
                     self._end(run, now_ms)
                     way = self.ways[run.trial]
                     way.step = max(way.step, run.step, exited.step if exited else 0)
-                    self.preempted += ending.outcome == "preempted"
+                    if ending.outcome == "preempted":
+                        self.resized += run.is_resized
+                        self.preempted += not run.is_resized
                     self.lost += ending.outcome == "lost"
                     self.restarted += ending.closes is None and ending.outcome == "failed"
                 case Closed(trial, outcome, _):

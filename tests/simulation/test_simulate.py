@@ -123,3 +123,18 @@ def test_percentiles_and_fairness():
     assert figures([4.0, 1.0, 3.0, 2.0]).p50_s == 2.0 and figures([4.0, 1.0, 3.0, 2.0]).p99_s == 4.0
     assert figures([]).average_s == 0.0
     assert jain([1.0, 1.0, 1.0]) == 1.0 and jain([1.0, 0.0, 0.0, 0.0]) == 0.25
+
+
+def test_a_pool_that_lends_shrinks_for_who_comes_and_a_live_resize_costs_what_is_said() -> None:
+    def took(resize_ms: int | None, is_elastic: bool = True) -> tuple[float, int, float]:
+        long = replace(item("long", 1000, 4), min_slots=1, launch_ms=30_000, resize_ms=resize_ms)
+        short = replace(item("short", 100, 2), arrives_ms=300_000)
+        answered = simulate(Policy(elastic=is_elastic), cluster(), [long, short], is_checked=True)
+        first, second = answered.served
+        return first.took_s, answered.result.resizes, second.waited_s
+
+    assert took(None, is_elastic=False) == (pytest.approx(1030, abs=1), 0, pytest.approx(730, abs=2))
+    restarted, live = took(None), took(500)
+    assert restarted[1] >= 1 and live[1] >= 1, "it made room"
+    assert restarted[2] < 5 and live[2] < 5
+    assert live[0] < restarted[0] - 25

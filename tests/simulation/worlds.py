@@ -30,6 +30,10 @@ EVERY_FAULT: tuple[Fault, ...] = get_args(Fault)
 MINUTE_MS = 60_000
 REAL = Tempo(turn_ms=5, commit_ms=5, tick_ms=1000, beat_ms=1000)
 SLOTS = (1, 2, 2, 4, 8)
+MACHINES = [
+    Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))
+    for number, slots in enumerate(SLOTS)
+]
 WHERES = (
     *[None] * 5,
     Where(preferred=(("rack", "r1"),)),
@@ -77,25 +81,14 @@ def world(
     """A world of five machines (or of rented ones), a dozen trials and so many searches; `count` faults of the given kinds happen in its first four
     minutes."""
     chance = Random(f"{seed}/world")
-    policy = policy or replace(
-        _policy(chance),
-        quantum=Random(f"{seed}/turns").choice(QUANTA),
-        defragment=seed % 3 == 0,
-        topology=("rack",) if seed % 2 else (),
-    )
+    policy = policy or _policy(chance, seed)
     invariants, trace = all_invariants(), Trace()
     setup = Setup(
         policy=policy,
-        machines=[
-            Kind(WorkerId(f"w{number}"), POOL, slots, labels=(("rack", f"r{number % 2}"),))
-            for number, slots in enumerate(() if rented else SLOTS)
-        ],
+        machines=[] if rented else MACHINES,
         rented=rented,
         items=[
-            replace(
-                _item(chance, number, longest_work_ms),
-                where=None if rented else Random(f"{seed}/where {number}").choice(WHERES),
-            )
+            _placed(_item(chance, number, longest_work_ms), seed, number, policy.elastic, rented is not None)
             for number in range(chance.randrange(8, 16))
         ],
         seed=seed,
@@ -124,7 +117,8 @@ def world(
     return World(simulation, invariants, trace)
 
 
-def _policy(chance: Random) -> PoolPolicy:
+def _policy(chance: Random, seed: int) -> PoolPolicy:
+    """What came later is drawn from the seed itself, so that worlds stay what they were."""
     return PoolPolicy(
         POOL,
         exclusive=chance.random() < 0.7,
@@ -134,6 +128,10 @@ def _policy(chance: Random) -> PoolPolicy:
         min_run=chance.choice([timedelta(0), timedelta(seconds=30)]),
         max_preemptions=chance.choice([2, 5]),
         half_life=timedelta(minutes=10),
+        quantum=Random(f"{seed}/turns").choice(QUANTA),
+        defragment=seed % 3 == 0,
+        topology=("rack",) if seed % 2 else (),
+        elastic=seed % 4 == 1,
     )
 
 
@@ -155,6 +153,15 @@ def _item(chance: Random, number: int, longest_work_ms: int) -> Item:
         experiment_max_slots=chance.choice([None, None, 6]),
         max_concurrent_trials=chance.choice([None, None, 2]),
     )
+
+
+def _placed(item: Item, seed: int, number: int, is_lent_to: bool, is_rented: bool) -> Item:
+    """Where it may be, and in pools that lend, whether fewer slots will do."""
+    chance = Random(f"{seed}/where {number}")
+    where = None if is_rented else chance.choice(WHERES)
+    if not is_lent_to or item.part or chance.random() < 0.4:
+        return replace(item, where=where)
+    return replace(item, where=where, min_slots=1, resize_ms=chance.choice([None, 300]))
 
 
 def _submission(chance: Random, number: int, methods: Sequence[str]) -> Submission:

@@ -169,6 +169,11 @@ class Run(NamedTuple):
         return self.asked is not None and self.asked.because == "turn"
 
     @property
+    def is_resized(self) -> bool:
+        """Whether it was asked to end so that its trial goes on with other slots."""
+        return self.asked is not None and self.asked.because == "resize"
+
+    @property
     def is_settled(self) -> bool:
         """Whether nothing that it announced is still on its way."""
         return self.announced is None or self.settled >= self.announced
