@@ -113,7 +113,7 @@ def _row(found: list[Outcome]) -> dict[str, float]:
 def _chosen(text: str) -> list[Case]:
     known = {f"{model}:{ranks}": Case(model, ranks) for model, ranks in STEPS}
     try:
-        return [known[name] for name in text.split(",")] if text else list(STEPS)
+        return [known[name] for name in text.split(",")] if text else list(known.values())
     except KeyError as error:
         raise SystemExit(f"OVERHEAD_CASES: {error} is none of {', '.join(known)}") from None
 
