@@ -47,6 +47,8 @@ def read_batch(batch: Batch, facts: AllocationFacts, worker: WorkerId, trace: Ma
     """Return the batch in rows, without what no limit allows."""
     sent = Sent(batch.run_id, worker, batch.stream, batch.first, batch.first + len(batch.records))
     incoming = Incoming(facts, worker, sent, trace)
+    if isinstance(batch, ReportBatch):
+        incoming.refusals.extend(Refusal("not_a_number", reason) for reason in batch.unreadable)
     for seq, record in enumerate(batch.records, start=batch.first):
         match record:
             case LogLine():

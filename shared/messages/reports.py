@@ -1,8 +1,9 @@
 """Reports: what a worker journals and sends, and what becomes of a validation."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, PrivateAttr, TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from shared.ids import ExperimentId, RunId, TrialId, WorkerId
 from shared.messages.base import Event, Record, WorkerRequest
@@ -38,6 +39,7 @@ class LogLine(Record):
 
 
 JournalRecord = Annotated[Report | Validation | LogLine, Field(discriminator="kind")]
+_RECORD = TypeAdapter[Report | Validation | LogLine](JournalRecord)
 
 
 class Mark(BaseModel):
@@ -56,6 +58,27 @@ class ReportBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="rep
     first: int
     records: tuple[JournalRecord, ...]
     traceparent: str | None = None
+    _unreadable: tuple[str, ...] = PrivateAttr(())
+
+    @property
+    def unreadable(self) -> tuple[str, ...]:
+        """What of it could not be read, a reason each; it is left out, and the rest is here."""
+        return self._unreadable
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Self:
+        """A value that is no number takes neither the other values with it nor its record's place in the journal."""
+        try:
+            return super().from_bytes(payload)
+        except ValidationError:
+            found = _parsed(payload)
+            if found is None:
+                raise
+        reasons: list[str] = []
+        records = [_readable(record, reasons) for record in found.pop("records")]
+        batch = cls.model_validate({**found, "records": records})
+        batch._unreadable = tuple(reasons)
+        return batch
 
 
 class LogBatch(WorkerRequest[Mark], family="rpt", owner="registry", kind="logs"):
@@ -88,3 +111,32 @@ class ValidationStored(Event, entity="validation", happened="stored"):
     values: dict[str, float]
     worker: WorkerId
     stale: bool = False
+
+
+def _parsed(payload: bytes) -> dict[str, Any] | None:
+    """A batch's parts where it has the shape of one; else None."""
+    try:
+        found = from_json(payload)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("records"), list) else None
+
+
+def _readable(record: Any, reasons: list[str]) -> JournalRecord:
+    """The record without those of its values that are no numbers; an empty report where nothing of it can be read."""
+    try:
+        return _RECORD.validate_python(record)
+    except ValidationError as error:
+        wrong = {
+            str(each["loc"][2])
+            for each in error.errors()
+            if each["loc"][1:2] == ("values",) and len(each["loc"]) > 2
+        }
+    if wrong:
+        kept = {name: value for name, value in record["values"].items() if name not in wrong}
+        reasons.extend(f"The value of {name[:64]!r} is no number." for name in sorted(wrong))
+        return _readable({**record, "values": kept}, reasons)
+    reasons.append(
+        "A record has not the form of a report; the worker and the registry may be of different versions."
+    )
+    return Report(step=0, time_ms=0, values={})

@@ -1,6 +1,10 @@
 """What of a batch is kept, and what is refused with which reason."""
 
+import json
+
+import pytest
 from hypothesis import given, strategies as st
+from pydantic import ValidationError
 
 from services.registry.core.names import METRICS_PER_REPORT
 from services.registry.incoming import Incoming, read_batch
@@ -67,6 +71,27 @@ def test_numbers_that_no_column_holds_are_refused() -> None:
     )
     assert [refusal.code for refusal in incoming.refusals] == ["number_range", "number_range"]
     assert incoming.points == {}
+
+
+def test_what_is_no_number_is_left_out_with_the_reason_and_nothing_else_is() -> None:
+    good = {"kind": "report", "step": 1, "time_ms": 1, "values": {"loss": 0.5}}
+    records = [
+        good,
+        good | {"step": 2, "values": {"loss": "high", "accuracy": "NaN", "lr": None}},
+        {"kind": "validation", "number": 1, "step": 2, "time_ms": 2, "values": {"loss": [1.0]}},
+        {"kind": "opinion"},
+        good | {"step": 3},
+    ]
+    payload = json.dumps({"run_id": str(RUN), "first": 1, "records": records}).encode()
+    incoming = read_batch(ReportBatch.from_bytes(payload), FACTS, WORKER, {})
+    assert [point[:2] for point in incoming.points["training", "loss"]] == [(1, 1), (5, 3)]
+    assert list(incoming.points) == [("training", "loss"), ("training", "accuracy")]
+    assert (incoming.sent.after, [one.number for one in incoming.validations]) == (6, [1])
+    assert {refusal.code for refusal in incoming.refusals} == {"not_a_number"}
+    reasons = " ".join(refusal.reason for refusal in incoming.refusals)
+    assert "'loss'" in reasons and "'lr'" in reasons and "form of a report" in reasons
+    with pytest.raises(ValidationError):
+        ReportBatch.from_bytes(b'{"first": "one"}')
 
 
 def test_a_log_line_among_reports_is_a_log_line() -> None:
