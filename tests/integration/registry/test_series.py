@@ -53,6 +53,16 @@ async def test_large_batches_go_by_copy_and_read_the_same(around: Platform) -> N
     )
 
 
+async def test_a_step_that_goes_back_is_kept_in_its_place(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(5, loss=5.0), report(3, loss=3.0), report(5, loss=5.5)])
+    await around.reports(run, 4, [report(4, loss=4.0), report(-(2**63) + 1, loss=0.0)])
+    page = await around.ask(GetSeries(trial_id=run.trial))
+    assert [point.value for point in page.series[0].points] == [0.0, 3.0, 4.0, 5.0, 5.5]
+    summary = (await around.ask(GetSummaries(trial_id=run.trial))).metrics[0]
+    assert (summary.count, summary.last, summary.last_step) == (5, 5.5, 5)
+
+
 async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Platform) -> None:
     run = around.scheduler.grant()
     values = [math.nan if step == 9 else step / 3 for step in range(70)]
