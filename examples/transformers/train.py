@@ -49,4 +49,4 @@ trainer = Trainer(
     compute_metrics=accuracy,
     callbacks=[muster.transformers.MusterCallback(trial)],
 )
-trainer.train(resume_from_checkpoint=muster.transformers.latest(trial))
+trainer.train(resume_from_checkpoint=muster.transformers.latest(trial, model))

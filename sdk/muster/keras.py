@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from muster._mismatch import not_written_by, of_another_model
+from muster._mismatch import not_written_by, of_another_model, shortly
 from muster._missing import missing
 from muster.errors import Rejected
 
@@ -129,7 +129,9 @@ def _load(model: Any, folder: Path) -> dict[str, int]:
     try:
         model.load_weights(folder / WEIGHTS)
     except (ValueError, KeyError, TypeError) as error:
-        raise of_another_model(f"the weights in {folder} do not fit the script's model", error) from error
+        raise of_another_model(
+            f"the weights in {shortly(folder)} do not fit the script's model", error
+        ) from error
     place: dict[str, int] = json.loads((folder / PLACE).read_text())
     return place
 

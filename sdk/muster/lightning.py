@@ -85,7 +85,7 @@ class MusterCallback(Callback):
             Rejected: Instead of what torch said of it.
         """
         if self._is_resuming and IN_TORCHS_WORDS.search(str(exception)):
-            what = f"{self._trial.latest_checkpoint} does not fit the script's {type(pl_module).__name__}"
+            what = f"the checkpoint does not fit the script's {type(pl_module).__name__}"
             raise of_another_model(what, exception) from exception
 
     def on_train_batch_end(self, trainer: Trainer, *given: Any) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from muster._mismatch import not_written_by
+from muster._mismatch import not_written_by, of_another_model
 from muster._missing import missing
 from muster.errors import Rejected
 
 try:
     import torch
+    from safetensors import safe_open
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 except ImportError as error:
     raise missing("transformers", error) from error
@@ -21,13 +22,14 @@ if TYPE_CHECKING:
 
 OF_RANKS = "rng_state"
 STATE = "trainer_state.json"
+WEIGHTS = "model.safetensors"
 
 
 class MusterCallback(TrainerCallback):
     """Reports what the Trainer logs, validates by what it evaluates, keeps what it saves as checkpoints, and stops it when asked.
 
     When it evaluates and saves is said by its own `TrainingArguments` (`eval_strategy`, `save_strategy`); one that is stopped
-    is saved first. Resume by `trainer.train(resume_from_checkpoint=latest(trial))`.
+    is saved first. Resume by `trainer.train(resume_from_checkpoint=latest(trial, model))`.
 
     Raises:
         Rejected: Several ranks that did not meet by `distributed: torch`.
@@ -98,17 +100,37 @@ class MusterCallback(TrainerCallback):
         return self._trial.rank == 0
 
 
-def latest(trial: "Trial") -> str | None:
+def latest(trial: "Trial", model: "torch.nn.Module | None" = None) -> str | None:
     """The checkpoint to resume from, as `Trainer.train(resume_from_checkpoint=…)` takes it.
 
+    Args:
+        model: What is trained; given it, a checkpoint that does not fit it is told in one sentence.
+
     Raises:
-        Rejected: transformers did not write that checkpoint.
+        Rejected: transformers did not write that checkpoint, or it is of another model.
     """
     if trial.latest_checkpoint is None:
         return None
     if not (trial.latest_checkpoint / STATE).exists():
         raise not_written_by("muster.transformers.MusterCallback", trial.latest_checkpoint / STATE)
+    if model is not None:
+        _check_fits(trial.latest_checkpoint / WEIGHTS, model)
     return str(trial.latest_checkpoint)
+
+
+def _check_fits(weights: Path, model: "torch.nn.Module") -> None:
+    """Compare shapes, as the file's head tells them. Weights in several files are left to transformers' own words."""
+    if not weights.exists():
+        return
+    mine = {name: list(one.shape) for name, one in model.state_dict().items()}
+    with safe_open(weights, "pt") as saved:
+        names = saved.keys()
+        for name in names:
+            shape = list(saved.get_slice(name).get_shape())
+            if shape != mine.get(name):
+                here = f"{mine[name]} here" if name in mine else "not here"
+                what = f"the weights do not fit the script's {type(model).__name__}"
+                raise of_another_model(what, f"{name} is {shape} in the checkpoint, {here}")
 
 
 def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:

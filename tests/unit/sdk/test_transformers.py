@@ -14,6 +14,8 @@ from tests.unit.sdk.remembering import Remembering
 
 
 class Model(torch.nn.Module):
+    """Its line takes four numbers."""
+
     def __init__(self) -> None:
         super().__init__()
         self.line = torch.nn.Linear(4, 1)
@@ -23,10 +25,16 @@ class Model(torch.nn.Module):
         return {"loss": torch.nn.functional.mse_loss(found, labels), "logits": found}
 
 
-def fit(trial: Remembering) -> Model:
+class Wider(Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = torch.nn.Linear(5, 1)
+
+
+def fit(trial: Remembering, of: type[Model] = Model) -> Model:
     """Train three epochs of five batches."""
     torch.manual_seed(3)
-    model = Model()
+    model = of()
     inputs = torch.randn(40, 4)
     data = [{"inputs": one, "labels": one.sum(0, keepdim=True)} for one in inputs]
     mine = cast(Trial, trial)
@@ -45,7 +53,7 @@ def fit(trial: Remembering) -> Model:
     )
     callbacks = [muster.transformers.MusterCallback(mine)]
     Trainer(model, arguments, train_dataset=data, eval_dataset=data, callbacks=callbacks).train(
-        resume_from_checkpoint=muster.transformers.latest(mine)
+        resume_from_checkpoint=muster.transformers.latest(mine, model)
     )
     return model
 
@@ -81,3 +89,7 @@ def test_ranks_that_did_not_meet_by_torch_are_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_of_something_else_is_told(tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="did not write this checkpoint"):
         muster.transformers.latest(cast(Trial, Remembering(tmp_path, latest_checkpoint=tmp_path)))
+    stopped = Remembering(tmp_path / "stopped", stop_at=6)
+    fit(stopped)
+    with pytest.raises(Rejected, match=r"Wider: line.weight is \[1, 4\] in the checkpoint, \[1, 5\] here"):
+        fit(Remembering(tmp_path / "resumed", latest_checkpoint=tmp_path / "stopped" / "5"), Wider)
