@@ -19,6 +19,7 @@ from muster.cli import (
     reservation,
     sign_in,
     tables,
+    tensorboard,
     trace,
     trial,
     usage,
@@ -50,6 +51,7 @@ ORDER = (
     "reservation",
     "usage",
     "trace",
+    "tensorboard",
     "login",
     "whoami",
 )
@@ -149,6 +151,7 @@ app.add_typer(queue.app, name="queue")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("trace", cls=Command)(trace.trace)
+app.command("tensorboard", cls=Command)(tensorboard.tensorboard)
 app.command("login", cls=Command)(sign_in.login)
 app.command("whoami", cls=Command)(sign_in.whoami)
 

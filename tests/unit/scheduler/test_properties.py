@@ -165,7 +165,9 @@ def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_no
         planned, rebuilt = other.plan(), one.rebuilt()
         assert one.plan() == planned
         assert plan(rebuilt, [POOL]) == planned
-        assert sums(one.cluster) == sums(rebuilt), "what holders hold and ask for, also where no plan looks at it"
+        assert sums(one.cluster) == sums(rebuilt), (
+            "what holders hold and ask for, also where no plan looks at it"
+        )
 
 
 def sums(cluster: Cluster) -> dict[tuple[object, ...], tuple[object, ...]]:

@@ -1,0 +1,108 @@
+"""Experiments' metrics as a folder that TensorBoard reads: a subfolder for each trial, scalars by group and name, hyperparameters beside them.
+
+Needs `tensorboard` (the extra `muster[tensorboard]`); neither TensorFlow nor torch.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from muster._missing import missing
+from muster.client import models
+from muster.client.client import Client
+from muster.client.transport import Reference
+
+POINTS = 5_000
+"""Of one metric in one answer; a longer one is thinned so that it keeps its shape."""
+
+try:
+    from tensorboard.compat.proto.event_pb2 import Event
+    from tensorboard.compat.proto.summary_pb2 import Summary
+    from tensorboard.plugins.hparams import metadata, plugin_data_pb2
+    from tensorboard.summary.writer.event_file_writer import EventFileWriter
+except ImportError as error:
+    raise missing("tensorboard", error) from error
+
+
+class Logdir:
+    """Writes what is new of some experiments below a folder, each time it is asked."""
+
+    def __init__(self, client: Client, experiments: Sequence[Reference], folder: Path) -> None:
+        self._client = client
+        self._experiments = experiments
+        self._folder = folder
+        self._writers: dict[str, EventFileWriter] = {}
+        self._written: dict[tuple[str, str, str], int] = {}
+
+    def update(self) -> int:
+        """Write every point behind those that are written, and return how many there were.
+
+        Raises:
+            NotFound: There is no such experiment.
+        """
+        written = 0
+        for reference in self._experiments:
+            for trial in self._client.trials.list(reference):
+                written += self._write(trial)
+        for writer in self._writers.values():
+            writer.flush()
+        return written
+
+    def close(self) -> None:
+        """Close the files."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _write(self, trial: models.Trial) -> int:
+        name = f"{trial.experiment_number}.{trial.number}"
+        written = 0
+        for series in self._client.trials.metrics(name, max_points=POINTS).series:
+            place = name, series.group, series.name
+            behind = self._written.get(place)
+            for point in series.points:
+                if behind is not None and point.step <= behind:
+                    continue
+                self._writer(trial, name).add_event(_scalar(series, point))
+                self._written[place] = point.step
+                written += 1
+        return written
+
+    def _writer(self, trial: models.Trial, name: str) -> EventFileWriter:
+        if name not in self._writers:
+            self._writers[name] = EventFileWriter(str(self._folder / name))
+            self._writers[name].add_event(_session(trial, name))
+        return self._writers[name]
+
+
+def _scalar(series: models.MetricSeries, point: models.MetricPoint) -> Event:
+    value = math.nan if point.value is None else point.value
+    tagged = Summary.Value(tag=f"{series.group}/{series.name}", simple_value=value)
+    return Event(wall_time=point.time.timestamp(), step=point.step, summary=Summary(value=[tagged]))
+
+
+def _session(trial: models.Trial, name: str) -> Event:
+    """The trial's hyperparameters, as TensorBoard's table of them reads them."""
+    info = plugin_data_pb2.SessionStartInfo(group_name=name, start_time_secs=trial.created_at.timestamp())
+    for path, value in _leaves(trial.hyperparameters, ""):
+        if isinstance(value, bool):
+            info.hparams[path].bool_value = value
+        elif isinstance(value, int | float):
+            info.hparams[path].number_value = value
+        else:
+            info.hparams[path].string_value = str(value)
+    data = plugin_data_pb2.HParamsPluginData(session_start_info=info)
+    tagged = Summary.Value(
+        tag=metadata.SESSION_START_INFO_TAG, metadata=metadata.create_summary_metadata(data)
+    )
+    return Event(wall_time=trial.created_at.timestamp(), summary=Summary(value=[tagged]))
+
+
+def _leaves(values: models.JsonObject, place: str) -> Iterator[tuple[str, JsonValue]]:
+    for key, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{place}{key}.")
+        else:
+            yield f"{place}{key}", value
