@@ -9,6 +9,7 @@ from muster.config.section import Section, refusal, rule
 
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|d)")
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_RAISE = "give more, or have a trial train for less time and say so in trial_s"
 _MOST_S = 10 * 366 * 86_400
 
 When = datetime | timedelta
@@ -54,13 +55,13 @@ class Budget(Section):
         if self.slot_hours is not None and hours > self.slot_hours:
             raise refusal(
                 f"one trial takes {hours:g} slot-hours, more than the budget's {self.slot_hours:g}",
-                "budget", "slot_hours",
+                "budget", "slot_hours", hint=_RAISE,
             )  # fmt: skip
         when = None if self.deadline is None else read_deadline(self.deadline)
         if isinstance(when, timedelta) and self.trial_s > when.total_seconds():
             raise refusal(
                 f"one trial takes {self.trial_s:g} s, longer than the deadline's {self.deadline}",
-                "budget", "deadline",
+                "budget", "deadline", hint=_RAISE,
             )  # fmt: skip
 
 

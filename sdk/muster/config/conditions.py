@@ -1,12 +1,11 @@
 """Conditional parameters: `when` names other parameters, and the values of theirs with which this one takes part."""
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from muster.config.section import refusal
+from muster.config.section import did_you_mean, refusal
 from muster.config.space import Categorical, Const, Int, Parameter, Space, leaves
 
 Path: TypeAlias = tuple[str, ...]
@@ -105,12 +104,12 @@ def _check_condition(known: Mapping[Path, Parameter], path: Path, name: str, wan
     parent = known.get(_path(name))
     if parent is None:
         names = [".".join(each) for each in known if each != path]
-        close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'?" if close else "name it by its whole path: outer.inner"
+        hint = did_you_mean(name, names) or "name it by its whole path: outer.inner"
         raise refusal(f"'when' refers to '{name}', which is no hyperparameter", *at, hint=hint)
     for value in _alternatives(wanted):
         if not _may_be(parent, value):
-            raise refusal(f"'{name}' never is {value!r}, so this would never take part", *at)
+            hint = "give one of its values; of a number, any within its range"
+            raise refusal(f"'{name}' never is {value!r}, so this would never take part", *at, hint=hint)
 
 
 def _check_circle(known: Mapping[Path, Parameter], path: Path, way: tuple[Path, ...]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from muster.config.conditions import Path, Point, has_value, value_at
-from muster.config.section import refusal
+from muster.config.section import did_you_mean, refusal
 
 MAX_LENGTH = 1000
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -84,7 +84,11 @@ def _checked(node: ast.expr, known: frozenset[Path], at: tuple[str | int, ...]) 
             path = _named(node)
             if path not in known:
                 shown = ".".join(path) if path else ast.unparse(node)
-                raise refusal(f"the constraint speaks of '{shown}', which is no hyperparameter", *at)
+                hint = did_you_mean(shown, [".".join(each) for each in known])
+                hint = hint or "name it by its whole path: outer.inner"
+                raise refusal(
+                    f"the constraint speaks of '{shown}', which is no hyperparameter", *at, hint=hint
+                )
             yield path
         case ast.Constant(value=bool() | int() | float() | str() | None):
             return

@@ -169,10 +169,14 @@ class ExperimentConfig(Section):
             point = fitted(self.hyperparameters, given)
         except PydanticCustomError as error:
             context = error.context or {}
-            raise refusal(context["message"], *_POINTS, index, *context["at"]) from None
+            at = (*_POINTS, index, *context["at"])
+            raise refusal(context["message"], *at, hint=context["hint"]) from None
         for constraint in self.read_constraints():
             if not constraint.is_met(point):
-                raise refusal(f"this point misses the constraint '{constraint.text}'", *_POINTS, index)
+                raise refusal(
+                    f"this point misses the constraint '{constraint.text}'", *_POINTS, index,
+                    hint="leave the point out, or widen the constraint",
+                )  # fmt: skip
         return point
 
     def read_constraints(self) -> tuple[Constraint, ...]:

@@ -1,6 +1,7 @@
 """Points that did not come from a sampler: whether they are points of a space."""
 
 import json
+import textwrap
 from collections.abc import Iterator
 
 from pydantic import JsonValue
@@ -54,12 +55,29 @@ def _value(parameter: Parameter, given: Point, path: Path) -> JsonValue:
     if not has_value(given, path):
         if isinstance(parameter, Const):
             return parameter.val
-        raise refusal(f"'{'.'.join(path)}' has no value", *path)
+        raise refusal(f"'{'.'.join(path)}' has no value", *path, hint=f"it takes {_taken(parameter)}")
     value = value_at(given, path)
     found = admitted(parameter, value)
     if not found:
-        raise refusal(f"{json.dumps(value)} is no value of '{'.'.join(path)}'", *path)
+        raise refusal(
+            f"{json.dumps(value)} is no value of '{'.'.join(path)}'", *path,
+            hint=f"it takes {_taken(parameter)}",
+        )  # fmt: skip
     return found[0]
+
+
+def _taken(parameter: Parameter) -> str:
+    """Say which values a parameter has."""
+    match parameter:
+        case Const():
+            return json.dumps(parameter.val)
+        case Categorical():
+            return textwrap.shorten(", ".join(map(json.dumps, parameter.vals)), 200, placeholder=" …")
+        case Log(base=base, minval=low, maxval=high):
+            return f"numbers from {base**low:g} to {base**high:g}"
+    steps = f" in steps of {parameter.step:g}" if parameter.step else ""
+    kind = "whole numbers" if isinstance(parameter, Int) else "numbers"
+    return f"{kind} from {parameter.minval:g} to {parameter.maxval:g}{steps}"
 
 
 def _number(parameter: Int | Double | Log, value: JsonValue) -> int | float | None:

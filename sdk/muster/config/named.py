@@ -1,6 +1,5 @@
 """Which searcher a config names."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -17,7 +16,7 @@ from muster.config.searchers import (
     Random,
     Single,
 )
-from muster.config.section import Section, refusal
+from muster.config.section import Section, did_you_mean, refusal
 
 KINDS: Mapping[str, type[Section]] = {
     "single": Single,
@@ -41,12 +40,11 @@ def _named(value: object) -> object:
                 code="invalid_type",
             )  # fmt: skip
         return value
-    name, known = value.get("name"), f"one of {', '.join(KINDS)}"
+    name, known = value.get("name"), f"it is one of {', '.join(KINDS)}"
     if name is None:
         raise refusal("the key 'name' is missing", "name", hint=known, code="missing_key")
     if not isinstance(name, str) or name not in KINDS:
-        close = difflib.get_close_matches(str(name), KINDS, n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'?" if close else known
+        hint = did_you_mean(str(name), KINDS) or known
         raise refusal(f"there is no searcher {name!r}", "name", hint=hint, code="unknown_searcher")
     return value
 

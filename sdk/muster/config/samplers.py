@@ -34,9 +34,15 @@ class Sampler(Section):
     @rule
     def _takes_its_keys(self) -> None:
         if self.startup_trials is not None and self.name not in _STARTING:
-            raise refusal(f"the sampler '{self.name}' has no startup_trials", "startup_trials")
+            raise refusal(
+                f"the sampler '{self.name}' has no startup_trials", "startup_trials",
+                hint=f"it is a key of {', '.join(_STARTING)}",
+            )  # fmt: skip
         if self.population_size is not None and self.name not in ("nsga2", "cmaes"):
-            raise refusal(f"the sampler '{self.name}' has no population_size", "population_size")
+            raise refusal(
+                f"the sampler '{self.name}' has no population_size", "population_size",
+                hint="it is a key of nsga2 and cmaes",
+            )  # fmt: skip
 
     def check_serves(self, metrics: int, limited: bool) -> None:
         """Raise a refusal where the sampler cannot be told of so many metrics, or of limits."""

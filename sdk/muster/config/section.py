@@ -1,7 +1,7 @@
 """The base of all sections of the config: frozen, closed, strict, and clear about what it refuses."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationInfo, model_validator
@@ -56,8 +56,8 @@ class Section(BaseModel):
                 key,
                 code="unsupported_key",
             )
-        close = difflib.get_close_matches(key, [*cls.model_fields, *cls.refused], n=1, cutoff=0.6)
-        hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(cls.model_fields)}"
+        known = f"known here: {', '.join(cls.model_fields)}"
+        hint = did_you_mean(key, [*cls.model_fields, *cls.refused]) or known
         return refusal(f"the key '{key}' is not known here", key, hint=hint, code="unknown_key")
 
 
@@ -73,6 +73,12 @@ def rule(check: Callable[[S], None]) -> Callable[[S], None]:
         return section
 
     return cast("Callable[[S], None]", model_validator(mode="after")(judged))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the question for the known name that is like this one; nothing where none is."""
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def refusal(message: str, *at: str | int, hint: str = "", code: str = "invalid_value") -> PydanticCustomError:

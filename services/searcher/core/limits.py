@@ -9,6 +9,7 @@ from services.searcher.core.editing import Edit
 from services.searcher.core.ledger import HOUR_MS, Used
 from shared.errors import Rejected
 
+_RAISE = "give more, or have a trial train for less time and say so in budget.trial_s"
 Limit = Literal["slot_hours", "cost", "deadline"]
 
 
@@ -63,17 +64,24 @@ def check_budget(config: ExperimentConfig, now: datetime, price: float) -> None:
             "budget_too_small",
             f"one trial costs {cost:.4g} at {price:g} for a slot and hour, more than {limits.cost:g}",
             "budget.cost",
+            _RAISE,
         )
     if limits.deadline_ms is None:
         return
     left_s = (limits.deadline_ms - millis(now)) / 1000
     if left_s <= 0:
-        raise Rejected("budget_too_small", "the deadline has passed already", "budget.deadline")
+        raise Rejected(
+            "budget_too_small",
+            "the deadline has passed already",
+            "budget.deadline",
+            "give a later time, or a duration from the submission: 36h",
+        )
     if trial_s is not None and trial_s > left_s:
         raise Rejected(
             "budget_too_small",
             f"one trial takes {trial_s:g} s, and it is {left_s:.0f} s to the deadline",
             "budget.deadline",
+            _RAISE,
         )
 
 

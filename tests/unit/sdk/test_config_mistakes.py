@@ -32,6 +32,7 @@ invalid_value | entrypoint, line 2, column 1 | script | python3 train.py => mode
 invalid_value | entrypoint, line 2, column 1 | empty | python3 train.py => ''
 invalid_value | entrypoint, line 2, column 1 | text | python3 train.py => [1]
 invalid_type | name, line 1, column 1 | text | name: digits => name: 5
+invalid_value | constraints[0] | did you mean 'layers.width'? | name: digits => constraints: [layers.widht > 1]
 invalid_value | project | come together | name: digits => workspace: w
 unsupported_key | bind_mounts, line 1 | folders | name: digits => bind_mounts: [{host_path: /x}]
 unsupported_key | environment.image, line 1 | container | name: digits => environment: {image: x}
@@ -69,8 +70,8 @@ def test_each_mistake_names_its_place_and_what_to_do(code: str, place: str, word
 
 
 SEARCHERS = rows("""
-name | the key 'name' is missing one of single, | {metric: m}
-name | there is no searcher 'hyperopt' one of single, | {name: hyperopt, metric: m}
+name | the key 'name' is missing it is one of single, | {metric: m}
+name | there is no searcher 'hyperopt' it is one of single, | {name: hyperopt, metric: m}
 name | did you mean 'adaptive_asha'? | {name: adaptive_sha, metric: m}
  | must be a mapping e.g. {name: | random
 interval | interval (10) must be at most max_time (9) | {name: pbt, population_size: 2, interval: 10, TIMED}
@@ -80,6 +81,8 @@ time_metric | ranked by | {name: async_halving, max_trials: 2, num_rungs: 1, met
 widen_to | (15) must be at least max_concurrent_trials (16) | {name: random, max_trials: 2, widen_to: 15, metric: m}
 num_rungs | 10 rungs are more than max_time (9) | {name: async_halving, max_trials: 2, num_rungs: 10, TIMED}
 bracket_rungs[1] | 10 rungs are more | {name: adaptive_asha, max_trials: 2, bracket_rungs: [2, 10], TIMED}
+warm_start.points[0].a | it takes whole numbers from 0 to 1 | {name: random, max_trials: 2, metric: m, warm_start: {points: [{a: 5}]}}
+sampler.population_size | it is a key of nsga2 and cmaes | {name: random, max_trials: 2, metric: m, sampler: {name: gp, population_size: 5}}
 """)
 """The key of the searcher, words of message and hint, the searcher."""
 
