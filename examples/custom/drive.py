@@ -24,14 +24,17 @@ class Study:
     """What is known of the search, from its events alone."""
 
     def __init__(self):
-        self.study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=3))
+        self.study = optuna.create_study(direction="maximize")
         self.trials = {}
         self.seen = {}
         self.ended = set()
 
     def ask(self):
         """Return a new trial's key and point."""
-        key = f"optuna-{len(self.trials)}"
+        number = len(self.trials)
+        key = f"optuna-{number}"
+        # A seed for each: a program begun anew would else propose again what it proposed first.
+        self.study.sampler = optuna.samplers.TPESampler(seed=number)
         self.trials[key] = self.study.ask(SPACE)
         return key, dict(self.trials[key].params)
 
@@ -75,9 +78,7 @@ def main():
         for event in search.history():
             study.take(event)
         if not study.trials:
-            for _ in range(
-                AT_ONCE
-            ):  # told once more by a program begun anew, these are the same: the sampler has a seed
+            for _ in range(AT_ONCE):  # Told once more by a program begun anew, these are the same.
                 key, point = study.ask()
                 search.create(key, point, until=1)
         for event in search.events():

@@ -47,6 +47,8 @@ def test_a_program_that_is_killed_and_begun_again_ends_its_search(platform: Plat
     trials = platform.client.trials.list(number).all()
     assert sorted(trial.number for trial in trials) == list(range(1, 7))
     assert {trial.state for trial in trials} <= {"completed", "stopped"}
+    tried = {str(sorted(trial.hyperparameters.items())) for trial in trials}
+    assert len(tried) == len(trials), "the second program tried again what the first one had"
     search = platform.client.drive(number)
     history = list(search.history())
     assert [event.number for event in history] == sorted(event.number for event in history)
