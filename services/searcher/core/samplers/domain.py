@@ -37,11 +37,14 @@ class Domain:
 
     def check(self) -> None:
         """Raises Rejected, naming the constraint that excludes the most, where no point seems to meet all."""
-        if not self.constraints or any(self.admits(point) for point in self._looked_at()):
+        if not self.constraints:
             return
-        missed = {
-            each.text: sum(not each.is_met(point) for point in self._looked_at()) for each in self.constraints
-        }
+        missed = dict.fromkeys((each.text for each in self.constraints), 0)
+        for point in self._looked_at():
+            if self.admits(point):
+                return
+            for each in self.constraints:
+                missed[each.text] += not each.is_met(point)
         worst = max(missed, key=lambda text: missed[text])
         raise Rejected(
             "space_empty",
