@@ -5,22 +5,27 @@ commit, for which the registry has the store copy each file, reads the copies ba
 of that in its time, `sent_ratio` only what the worker does until all is sent. The raw store's time is that of the same bytes sent by a plain
 S3 client, four files at once. Deletion counts from the request to collect until the store holds none of the files and every
 `checkpoint.deleted` stands in the outbox; the day that unused files stay is left out by `unused_for_s`.
+
+`python -m tests.bench.checkpoints save` (or `collect`) measures one part.
 """
 
 import asyncio
 import os
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from statistics import median
 from uuid import UUID
 
+import aiohttp
 import psutil
 from minio import Minio
 
@@ -40,11 +45,13 @@ from tests.integration.servers import BUCKET
 from worker.files.transfer import Transfer, new_session
 from worker.files.upload import Announced, UploadEvents, Uploads
 
-ROUNDS, FILES, FILE_MIB, AT_ONCE = 3, 8, 128, 4
+ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10
 """Each has so many small files of its own beside one that all share; the rule keeps the newest of each of `KEPT` trials."""
 MIB = 2**20
 LOOK_S = 0.05
+LAYERS, LIFE = 64, timedelta(minutes=10)
+PARTS = ("save", "collect")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +105,10 @@ def measure(report: Report) -> Figures:
         checkpoints=CHECKPOINTS,
         own_files=OWN,
     )
-    return asyncio.run(_measure(report))
+    return asyncio.run(_measure(report, sys.argv[1:] or PARTS))
 
 
-async def _measure(report: Report) -> Figures:
+async def _measure(report: Report, parts: Sequence[str]) -> Figures:
     servers = DurableServers()
     folder = Path(tempfile.mkdtemp(prefix="muster-bench-"))
     try:
@@ -116,27 +123,31 @@ async def _measure(report: Report) -> Figures:
             around.registry(**settings) as registry,
             _watched(registry) as peak,
         ):
-            rounds = [await _save(around, folder, number) for number in range(1, ROUNDS + 1)]
-            for one in rounds:
-                report.say(
-                    f"sent in {one.sent_s:.2f} s, saved after {one.saved_s:.2f} s; bare {one.bare_s:.2f} s"
-                )
-            saving_mib = peak.mib
-            clean = "SELECT count(*) FROM registry.checkpoints WHERE is_clean"
-            report.check("left_nothing_to_look_for", ROUNDS, await around.count(clean))
-            gone_s, events = await _collect(report, around)
+            figures: Figures = {}
+            if "save" in parts:
+                figures |= await _save_all(report, around, folder)
+            if "collect" in parts:
+                figures |= await _collect(report, around)
+            figures["rss_mib"] = peak.mib
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         servers.close()
-    report.check("deleted", CHECKPOINTS - KEPT, events)
+    return figures
+
+
+async def _save_all(report: Report, around: Platform, folder: Path) -> Figures:
+    rounds: list[Round] = []
+    for number in range(1, ROUNDS + 1):
+        one = await _save(around, folder, number)
+        report.say(f"sent in {one.sent_s:.2f} s, saved after {one.saved_s:.2f} s; bare {one.bare_s:.2f} s")
+        rounds.append(one)
+    clean = "SELECT count(*) FROM registry.checkpoints WHERE is_clean"
+    report.check("left_nothing_to_look_for", ROUNDS, await around.count(clean))
     return {
         "throughput_ratio": median(one.bare_s / one.saved_s for one in rounds),
         "sent_ratio": median(one.bare_s / one.sent_s for one in rounds),
         "saved_s": median(one.saved_s for one in rounds),
         "bare_s": median(one.bare_s for one in rounds),
-        "gc_per_s": (CHECKPOINTS - KEPT) / gone_s,
-        "saving_mib": saving_mib,
-        "rss_mib": peak.mib,
     }
 
 
@@ -192,8 +203,8 @@ def _put(client: Minio, contents: list[bytes], number: int) -> None:
             sent.result()
 
 
-async def _collect(report: Report, around: Platform) -> tuple[float, int]:
-    """How long it takes until nothing is left of what goes, and how many deletions were told."""
+async def _collect(report: Report, around: Platform) -> Figures:
+    """How long it takes until nothing is left of what goes, and all deletions are told."""
     run = around.scheduler.grant()
     began = time.perf_counter()
     await _store_many(around, run)
@@ -219,17 +230,23 @@ async def _collect(report: Report, around: Platform) -> tuple[float, int]:
     async with _store(around) as store:
         stored = [one.key async for one in store.list("bench-gc/")]
     report.check("left_in_store", KEPT * OWN + 1, len(stored))
-    return gone_s, await _deletions(around) - before
+    report.check("deleted", CHECKPOINTS - KEPT, await _deletions(around) - before)
+    return {"gc_per_s": (CHECKPOINTS - KEPT) / gone_s}
 
 
 async def _store_many(around: Platform, run: Run) -> None:
     """Saved checkpoints as commits leave them, and their objects in the store: laid down, as ten thousand commits would take minutes."""
-    async with _store(around) as store:
-        await store.put("bench-gc/shared", b"shared")
-        pairs = [(number, own) for number in range(CHECKPOINTS) for own in range(OWN)]
-        for first in range(0, len(pairs), 200):
-            part = pairs[first : first + 200]
-            await asyncio.gather(*[store.put(f"bench-gc/{number}-{own}", b"x") for number, own in part])
+    pairs = [(number, own) for number in range(CHECKPOINTS) for own in range(OWN)]
+    keys = iter(["bench-gc/shared", *(f"bench-gc/{number}-{own}" for number, own in pairs)])
+    async with _store(around) as store, aiohttp.ClientSession() as session:
+
+        async def put() -> None:
+            for key in keys:
+                content = b"shared" if key.endswith("shared") else b"x"
+                async with session.put(store.presign_put(key, LIFE), data=content) as answer:
+                    answer.raise_for_status()
+
+        await asyncio.gather(*(put() for _ in range(LAYERS)))
     facts = run.experiment, run.tenant
     await around.rows("INSERT INTO registry.experiments (id, tenant) VALUES ($1, $2)", *facts)
     trials = [UUID(int=run.trial.int + number) for number in range(KEPT)]
