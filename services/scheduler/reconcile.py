@@ -75,7 +75,12 @@ async def _once(cycle: Cycle, database: Database) -> None:
         cycle.forget_old()
 
     cycle.push(take_up)
-    # Else what was read may be older than what has just been taken up; the next look tells.
+    take_up_rules(cycle, rules, edits)
+
+
+def take_up_rules(cycle: Cycle, rules: late_edits.Rules, edits: int) -> None:
+    """Has the cycle take up what was read of people's rules when it had counted so many edits; not once there was another: what was
+    read may be older than that, and the next look tells."""
     if cycle.edits == edits:
         cycle.push(lambda cycle: late_edits.take_up(cycle.cluster, rules))
 
