@@ -10,7 +10,7 @@ from muster.cli.output import bytes_bar, emit, facts, note, size, table
 from muster.cli.versions import add_versions, read_signature, stage_of
 from muster.errors import Rejected
 
-app = noun("Register, list and download models.")
+app = noun("Register models, name and stage their versions, and see where they come from.")
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Repeatable.")]
 Approvals = Annotated[
