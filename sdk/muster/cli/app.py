@@ -17,6 +17,7 @@ from muster.cli import (
     queue,
     replay,
     reservation,
+    search,
     sign_in,
     tables,
     tensorboard,
@@ -50,6 +51,7 @@ ORDER = (
     "queue",
     "reservation",
     "usage",
+    "search",
     "trace",
     "tensorboard",
     "login",
@@ -150,6 +152,7 @@ app.add_typer(reservation.app, name="reservation")
 app.add_typer(queue.app, name="queue")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
+app.command("search", cls=Command)(search.search)
 app.command("trace", cls=Command)(trace.trace)
 app.command("tensorboard", cls=Command)(tensorboard.tensorboard)
 app.command("login", cls=Command)(sign_in.login)

@@ -14,9 +14,11 @@ from muster.cli.options import (
     Contains,
     ExperimentStates,
     Follow,
+    Level,
     Names,
     Number,
     Overrides,
+    Pattern,
     Rank,
     Stream,
     Tail,
@@ -130,7 +132,9 @@ def logs(
     follow: Follow = False,
     rank: Rank = None,
     contains: Contains = None,
+    match: Pattern = None,
     stream: Stream = None,
+    level: Level = None,
     tail: Tail = None,
 ) -> None:
     """Print what the trials wrote."""
@@ -140,8 +144,10 @@ def logs(
 
     with connect() as client:
         read = client.experiments.follow_logs if follow else client.experiments.logs
-        lines = read(experiment, rank=rank, contains=contains, stream=stream, tail=tail)
-        emit_each(lines, print_log_line, no_lines(rank, contains, stream))
+        lines = read(
+            experiment, rank=rank, contains=contains, pattern=match, stream=stream, level=level, tail=tail
+        )
+        emit_each(lines, print_log_line, no_lines(rank, contains, match, stream, level))
 
 
 @verb(app, "metrics")

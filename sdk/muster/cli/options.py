@@ -41,6 +41,21 @@ Stream = Annotated[
         help="Only what stdout, stderr or the platform itself wrote.",
     ),
 ]
+Pattern = Annotated[
+    str | None,
+    typer.Option(
+        "--match", metavar="REGEX", help="Only lines that this matches somewhere; written as for RE2."
+    ),
+]
+Level = Annotated[
+    str | None,
+    typer.Option(
+        "--level",
+        parser=word_of("LogLevel"),
+        metavar="LEVEL",
+        help="Only lines that say they are at least so: debug, info, warning, error.",
+    ),
+]
 Tail = Annotated[
     int | None, typer.Option("--tail", min=1, max=1000, help="Only this many last lines of each trial.")
 ]

@@ -7,7 +7,19 @@ import typer
 
 from muster.cli import tables
 from muster.cli.frame import noun, verb
-from muster.cli.options import Contains, Follow, Names, Number, Rank, Stream, Tail, TrialName, TrialStates
+from muster.cli.options import (
+    Contains,
+    Follow,
+    Level,
+    Names,
+    Number,
+    Pattern,
+    Rank,
+    Stream,
+    Tail,
+    TrialName,
+    TrialStates,
+)
 from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
 
 if TYPE_CHECKING:
@@ -78,7 +90,9 @@ def logs(
     follow: Follow = False,
     rank: Rank = None,
     contains: Contains = None,
+    match: Pattern = None,
     stream: Stream = None,
+    level: Level = None,
     tail: Tail = None,
 ) -> None:
     """Print what a trial wrote."""
@@ -87,8 +101,10 @@ def logs(
 
     with connect() as client:
         read = client.trials.follow_logs if follow else client.trials.logs
-        lines = read(trial, rank=rank, contains=contains, stream=stream, tail=tail)
-        emit_each(lines, print_log_line, no_lines(rank, contains, stream))
+        lines = read(
+            trial, rank=rank, contains=contains, pattern=match, stream=stream, level=level, tail=tail
+        )
+        emit_each(lines, print_log_line, no_lines(rank, contains, match, stream, level))
 
 
 @verb(app, "metrics")

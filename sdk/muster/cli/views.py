@@ -99,12 +99,10 @@ def print_log_line(line: "BaseModel") -> None:
 
     assert isinstance(line, LogLine)
     style = RANK_STYLES[line.rank % len(RANK_STYLES)] if line.stream != "platform" else "dim"
-    who = (
-        f"trial {line.trial_number} rank {line.rank}"
-        if line.stream != "platform"
-        else f"trial {line.trial_number}"
-    )
-    text = Text(f"{line.time:%H:%M:%S} [{who}] ", style=style)
+    trial = f"{line.experiment_number}.{line.trial_number}" if line.experiment_number else line.trial_number
+    who = f"trial {trial} rank {line.rank}" if line.stream != "platform" else f"trial {trial}"
+    moment = f"{line.time:%Y-%m-%d %H:%M:%S}" if line.experiment_number else f"{line.time:%H:%M:%S}"
+    text = Text(f"{moment} [{who}] ", style=style)
     written = Text.from_ansi(line.text)  # colours stay, whatever else would steer the terminal goes
     written.stylize_before(LEVEL_STYLES.get(line.level or "") or ("red" if line.stream == "stderr" else ""))
     text.append_text(written)

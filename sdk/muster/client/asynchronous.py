@@ -140,6 +140,7 @@ class AsyncClient(AsyncNoun[Client]):
 
     me = awaited(Client.me)
     health = awaited(Client.health)
+    search_logs = listed(Client.search_logs)
 
     def __init__(self, client: Client) -> None:
         super().__init__(client, ThreadPoolExecutor(THREADS, "muster-client"))

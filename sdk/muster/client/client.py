@@ -1,16 +1,18 @@
 """The client: one attribute for each noun of the command line, one method for each verb."""
 
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from muster.client import models
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
+from muster.client.paging import Items, LogFilter, log_query, pages
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
-from muster.client.transport import Reference, Transport
+from muster.client.transport import Query, Reference, Transport
 from muster.client.trials import Trials
 
 
@@ -62,6 +64,21 @@ class Client:
     def drive_async(self, experiment: Reference, driver: str | None = None) -> AsyncSearch:
         """Return the same for a program that is `async`."""
         return AsyncSearch(self._transport, experiment, driver)
+
+    def search_logs(
+        self,
+        *,
+        experiments: Sequence[Reference] = (),
+        trials: Sequence[Reference] = (),
+        **wanted: Unpack[LogFilter],
+    ) -> Items[models.LogLine]:
+        """Return the lines of many trials that hold a text, or match what else is given: of these experiments and trials, or of all.
+
+        The newest experiment comes first, its trials by number, a trial's lines in their order.
+        """
+        query = log_query(wanted)
+        named: Query = {"experiment": list(map(str, experiments)), "trial": list(map(str, trials))}
+        return pages(self._transport, models.LogPage, "/v1/logs", {**query, **named})
 
     def health(self) -> models.Health:
         """Return whether the gateway answers, and its version."""

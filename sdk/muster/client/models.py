@@ -578,6 +578,9 @@ class LogLine(Resource):
     cursor: str = Field(description="Give it as `after` to go on behind this line.")
     trial: UUID
     trial_number: int
+    experiment_number: int | None = Field(
+        default=None, description="Where lines of several experiments were looked for."
+    )
     run: int
     rank: int
     stream: str = Field(description="stdout, stderr or platform.")
@@ -599,6 +602,15 @@ class LogStream(StrEnum):
     STDOUT = "stdout"
     STDERR = "stderr"
     PLATFORM = "platform"
+
+
+class LogLevel(StrEnum):
+    """How much a line matters, as it says itself in its first words."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 class ModelStage(StrEnum):

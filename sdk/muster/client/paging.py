@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Generic, Protocol, Self, TypedDict, TypeVar
 
 from httpx_sse import EventSource, ServerSentEvent, SSEError
@@ -21,12 +22,19 @@ class LogFilter(TypedDict, total=False):
 
     Attributes:
         stream: stdout, stderr, or platform for what Muster itself says of a run.
+        pattern: a regular expression as for RE2, found anywhere in the line.
+        level: at least so (debug, info, warning, error); lines that name no level are left out.
+        since, until: when their worker read them.
         tail: begin so many lines before the end, of each trial.
     """
 
     rank: int | None
     contains: str | None
+    pattern: str | None
     stream: str | None
+    level: str | None
+    since: datetime | None
+    until: datetime | None
     tail: int | None
 
 
@@ -81,9 +89,17 @@ def log_query(wanted: LogFilter) -> Query:
     return {
         "rank": wanted.get("rank"),
         "contains": wanted.get("contains"),
+        "pattern": wanted.get("pattern"),
         "stream": wanted.get("stream"),
+        "level": wanted.get("level"),
         "tail": wanted.get("tail"),
+        "since": _moment(wanted.get("since")),
+        "until": _moment(wanted.get("until")),
     }
+
+
+def _moment(given: datetime | None) -> str | None:
+    return None if given is None else given.isoformat()
 
 
 def pages(

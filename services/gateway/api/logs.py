@@ -16,6 +16,9 @@ class LogLine(Resource):
     cursor: str = Field(description="Give it as `after` to go on behind this line.")
     trial: UUID
     trial_number: int
+    experiment_number: int | None = Field(
+        default=None, description="Where lines of several experiments were looked for."
+    )
     run: int
     rank: int
     stream: str = Field(description="stdout, stderr or platform.")
@@ -39,12 +42,30 @@ class LogStream(StrEnum):
     PLATFORM = "platform"
 
 
+class LogLevel(StrEnum):
+    """How much a line matters, as it says itself in its first words."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
 class LogFilter(Request):
     """Which lines; `tail` begins that many lines (per trial) before the end."""
 
     rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
     contains: Annotated[str | None, Field(max_length=200)] = None
     stream: LogStream | None = None
+    pattern: Annotated[
+        str | None,
+        Field(max_length=500, description="A regular expression as for RE2, found anywhere in the line."),
+    ] = None
+    level: LogLevel | None = Field(
+        default=None, description="At least so; lines that name no level are left out."
+    )
+    since: datetime | None = Field(default=None, description="Read by their worker then or later.")
+    until: datetime | None = Field(default=None, description="Read by their worker before that.")
     tail: Annotated[int | None, Field(ge=1, le=1000)] = None
 
 
@@ -76,3 +97,28 @@ class FollowExperimentLogsRequest(LogFilter):
 
     experiment: Reference
     after: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class SearchLogsRequest(Request):
+    """Lines of many trials that hold a text or match a pattern: of these experiments and trials, or of all that the caller's tenant has.
+
+    The newest experiment comes first, its trials by number, a trial's lines in their order. A page may be empty and have a next one:
+    it tells how far the search came in the time of one request.
+    """
+
+    experiment: Annotated[list[Reference], Field(max_length=100)] = []
+    trial: Annotated[list[Reference], Field(max_length=100)] = []
+    contains: Annotated[str | None, Field(max_length=200)] = None
+    pattern: Annotated[
+        str | None,
+        Field(max_length=500, description="A regular expression as for RE2, found anywhere in the line."),
+    ] = None
+    rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
+    stream: LogStream | None = None
+    level: LogLevel | None = Field(
+        default=None, description="At least so; lines that name no level are left out."
+    )
+    since: datetime | None = Field(default=None, description="Read by their worker then or later.")
+    until: datetime | None = Field(default=None, description="Read by their worker before that.")
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    cursor: Annotated[str | None, Field(max_length=1000)] = None

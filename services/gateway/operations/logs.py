@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypedDict
 from uuid import UUID
 
 from muster.errors import Rejected
@@ -14,6 +15,7 @@ from services.gateway.api.logs import (
     LogFilter,
     LogLine,
     LogPage,
+    SearchLogsRequest,
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_experiment, find_trial
@@ -148,12 +150,41 @@ async def _ask(
         trial_id=TrialId(trial.id),
         after=trial.after,
         limit=limit,
-        rank=request.rank,
-        contains=request.contains,
-        stream=request.stream.value if request.stream else None,
         tail=tail,
+        **filter_of(request),
     )
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+
+
+class LineFilter(TypedDict):
+    """Which lines, as the registry is asked for them."""
+
+    rank: int | None
+    contains: str | None
+    pattern: str | None
+    stream: messages.Stream | None
+    level: messages.Level | None
+    since_ms: int | None
+    until_ms: int | None
+
+
+def filter_of(request: LogFilter | SearchLogsRequest) -> LineFilter:
+    """What a request says of the lines it wants."""
+    return {
+        "rank": request.rank,
+        "contains": request.contains,
+        "pattern": request.pattern,
+        "stream": request.stream.value if request.stream else None,
+        "level": request.level.value if request.level else None,
+        "since_ms": _ms(request.since),
+        "until_ms": _ms(request.until),
+    }
+
+
+def _ms(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _line(trial: _Trial, line: StoredLine) -> LogLine:

@@ -32,6 +32,7 @@ from services.gateway.operations import (
     lifecycle as lifecycle_handlers,
     limits as limit_handlers,
     lineage as lineage_handlers,
+    log_search as log_search_handlers,
     logs as log_handlers,
     metrics as metric_handlers,
     models as model_handlers,
@@ -93,6 +94,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListExperimentLogs", "GET", "/v1/experiments/{experiment}/logs", logs.ListExperimentLogsRequest, logs.LogPage, READ_EXPERIMENT, SAFE, log_handlers.list_experiment_logs),
     Operation("FollowTrialLogs", "GET", "/v1/trials/{trial}/logs/follow", logs.FollowTrialLogsRequest, logs.LogLine, READ_EXPERIMENT, SAFE, log_handlers.follow_trial_logs, stream="server"),
     Operation("FollowExperimentLogs", "GET", "/v1/experiments/{experiment}/logs/follow", logs.FollowExperimentLogsRequest, logs.LogLine, READ_EXPERIMENT, SAFE, log_handlers.follow_experiment_logs, stream="server"),
+    Operation("SearchLogs", "GET", "/v1/logs", logs.SearchLogsRequest, logs.LogPage, READ_EXPERIMENT, SAFE, log_search_handlers.search_logs),
     # checkpoints and code
     Operation("ListTrialCheckpoints", "GET", "/v1/trials/{trial}/checkpoints", checkpoints.ListTrialCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_trial_checkpoints),
     Operation("ListExperimentCheckpoints", "GET", "/v1/experiments/{experiment}/checkpoints", checkpoints.ListExperimentCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_experiment_checkpoints),

@@ -122,6 +122,17 @@ async def load_trial(connection: AsyncConnection, reference: UUID | tuple[int, i
     return (await connection.execute(query)).one_or_none()
 
 
+async def load_trial_numbers(
+    connection: AsyncConnection, ids: Collection[UUID]
+) -> dict[UUID, tuple[int, int]]:
+    """The numbers of trials' experiments, and their own."""
+    query = select(trial.c.id, experiment.c.number, trial.c.number).join(
+        experiment, trial.c.experiment == experiment.c.id
+    )
+    rows = await connection.execute(query.where(trial.c.id.in_(ids)))
+    return {found: (experiment_number, number) for found, experiment_number, number in rows}
+
+
 async def load_trials(
     connection: AsyncConnection,
     experiment_id: UUID,

@@ -31,7 +31,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
-from shared.messages.logs import GetLogs
+from shared.messages.logs import GetLogs, SearchLogs
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
@@ -130,6 +130,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetTable,
         GetColumns,
         GetLogs,
+        SearchLogs,
         GetSummaries,
         ListCheckpoints,
         GetCheckpointFiles,

@@ -14,7 +14,7 @@ import pytest
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
 from shared.ids import DEFAULT_TENANT
-from shared.messages.logs import GetLogs, LogPage, StoredLine
+from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.seeding import trial_changed
 from tests.integration.gateway.test_experiments import changed, create
@@ -242,3 +242,30 @@ async def test_a_port_in_use_is_told(
         await start_gateway(
             settings("gateway"), tmp_path, MUSTER_GATEWAY__PORT=port, MUSTER_GATEWAY__GRPC_PORT="0"
         )
+
+
+async def test_a_search_names_trials_and_goes_on(api: httpx.AsyncClient, others: Others) -> None:
+    made, (_, trial) = await with_trials(api, others, 2)
+    asked: list[SearchLogs] = []
+
+    def found(ask: Any, query: SearchLogs) -> FoundLines:
+        asked.append(query)
+        line = FoundLine(
+            cursor=7, run_number=1, rank=2, stream="stdout", level="error", time_ms=1_700_000_000_000, text="CUDA",
+            trial_id=trial.trial_id, experiment_id=made["id"],
+        )  # fmt: skip
+        return FoundLines(lines=() if query.after else (line,), next=None if query.after else "there")
+
+    others.say(SearchLogs, found)
+    wanted = {"pattern": "CU.A", "level": "warning", "experiment": made["number"], "since": "2026-01-01"}
+    page = (await api.get("/v1/logs", params=wanted)).json()
+    assert [(one["experiment_number"], one["trial_number"], one["text"]) for one in page["items"]] == [
+        (made["number"], 2, "CUDA")
+    ]
+    rest = (await api.get("/v1/logs", params=wanted | {"cursor": page["next_cursor"]})).json()
+    assert rest == {"items": [], "next_cursor": None}
+    assert (asked[1].after, asked[1].level, str(asked[1].experiments)) == (
+        "there",
+        "warning",
+        str((UUID(made["id"]),)),
+    )

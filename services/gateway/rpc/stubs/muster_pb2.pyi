@@ -53,6 +53,14 @@ class LineageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LINEAGE_KIND_VERSION: _ClassVar[LineageKind]
     LINEAGE_KIND_CONSUMER: _ClassVar[LineageKind]
 
+class LogLevel(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LOG_LEVEL_UNSPECIFIED: _ClassVar[LogLevel]
+    LOG_LEVEL_DEBUG: _ClassVar[LogLevel]
+    LOG_LEVEL_INFO: _ClassVar[LogLevel]
+    LOG_LEVEL_WARNING: _ClassVar[LogLevel]
+    LOG_LEVEL_ERROR: _ClassVar[LogLevel]
+
 class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LOG_STREAM_UNSPECIFIED: _ClassVar[LogStream]
@@ -169,6 +177,11 @@ LINEAGE_KIND_TRIAL: LineageKind
 LINEAGE_KIND_CHECKPOINT: LineageKind
 LINEAGE_KIND_VERSION: LineageKind
 LINEAGE_KIND_CONSUMER: LineageKind
+LOG_LEVEL_UNSPECIFIED: LogLevel
+LOG_LEVEL_DEBUG: LogLevel
+LOG_LEVEL_INFO: LogLevel
+LOG_LEVEL_WARNING: LogLevel
+LOG_LEVEL_ERROR: LogLevel
 LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
@@ -1003,36 +1016,52 @@ class FileDownload(_message.Message):
     def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., url: _Optional[str] = ...) -> None: ...
 
 class FollowExperimentLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "tail", "experiment", "after")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "experiment", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
     stream: LogStream
+    pattern: str
+    level: LogLevel
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
     tail: int
     experiment: str
     after: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
 class FollowTrialLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "tail", "trial", "after")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "trial", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
     stream: LogStream
+    pattern: str
+    level: LogLevel
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
     tail: int
     trial: str
     after: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
 class ForkExperimentRequest(_message.Message):
     __slots__ = ("experiment", "overrides", "name", "labels")
@@ -1280,10 +1309,14 @@ class ListExperimentCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "tail", "experiment", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "experiment", "limit", "cursor")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1291,11 +1324,15 @@ class ListExperimentLogsRequest(_message.Message):
     rank: int
     contains: str
     stream: LogStream
+    pattern: str
+    level: LogLevel
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
     tail: int
     experiment: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListExperimentsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "state", "label", "name_contains", "archived")
@@ -1420,10 +1457,14 @@ class ListTrialCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListTrialLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "tail", "trial", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "trial", "limit", "cursor")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
     TAIL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1431,11 +1472,15 @@ class ListTrialLogsRequest(_message.Message):
     rank: int
     contains: str
     stream: LogStream
+    pattern: str
+    level: LogLevel
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
     tail: int
     trial: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListTrialsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment", "state", "order", "invalid")
@@ -1464,10 +1509,11 @@ class ListWorkersRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class LogLine(_message.Message):
-    __slots__ = ("cursor", "trial", "trial_number", "run", "rank", "stream", "level", "time", "text")
+    __slots__ = ("cursor", "trial", "trial_number", "experiment_number", "run", "rank", "stream", "level", "time", "text")
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_NUMBER_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
@@ -1477,13 +1523,14 @@ class LogLine(_message.Message):
     cursor: str
     trial: str
     trial_number: int
+    experiment_number: int
     run: int
     rank: int
     stream: str
     level: str
     time: _timestamp_pb2.Timestamp
     text: str
-    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., run: _Optional[int] = ..., rank: _Optional[int] = ..., stream: _Optional[str] = ..., level: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
+    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., experiment_number: _Optional[int] = ..., run: _Optional[int] = ..., rank: _Optional[int] = ..., stream: _Optional[str] = ..., level: _Optional[str] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ...) -> None: ...
 
 class LogPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -2155,6 +2202,32 @@ class SearchEventPage(_message.Message):
     acknowledged: int
     over: bool
     def __init__(self, items: _Optional[_Iterable[_Union[SearchEvent, _Mapping]]] = ..., after: _Optional[int] = ..., acknowledged: _Optional[int] = ..., over: _Optional[bool] = ...) -> None: ...
+
+class SearchLogsRequest(_message.Message):
+    __slots__ = ("experiment", "trial", "contains", "pattern", "rank", "stream", "level", "since", "until", "limit", "cursor")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    STREAM_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    experiment: _containers.RepeatedScalarFieldContainer[str]
+    trial: _containers.RepeatedScalarFieldContainer[str]
+    contains: str
+    pattern: str
+    rank: int
+    stream: LogStream
+    level: LogLevel
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    limit: int
+    cursor: str
+    def __init__(self, experiment: _Optional[_Iterable[str]] = ..., trial: _Optional[_Iterable[str]] = ..., contains: _Optional[str] = ..., pattern: _Optional[str] = ..., rank: _Optional[int] = ..., stream: _Optional[_Union[LogStream, str]] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class SearchOperation(_message.Message):
     __slots__ = ("verb", "key", "hyperparameters", "until", "source", "share", "reason")

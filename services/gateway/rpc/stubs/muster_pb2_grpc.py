@@ -200,6 +200,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.FollowExperimentLogsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.LogLine.FromString,
                 _registered_method=True)
+        self.SearchLogs = channel.unary_unary(
+                '/muster.v1.Muster/SearchLogs',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SearchLogsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LogPage.FromString,
+                _registered_method=True)
         self.ListTrialCheckpoints = channel.unary_unary(
                 '/muster.v1.Muster/ListTrialCheckpoints',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialCheckpointsRequest.SerializeToString,
@@ -760,6 +765,14 @@ class MusterServicer:
     def FollowExperimentLogs(self, request, context):
         """Streams the logs of an experiment's trials until the experiment has ended.
         REST: GET /v1/experiments/{experiment}/logs/follow
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SearchLogs(self, request, context):
+        """Finds lines in the logs of many trials.
+        REST: GET /v1/logs
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1404,6 +1417,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.FollowExperimentLogs,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.FollowExperimentLogsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.LogLine.SerializeToString,
+            ),
+            'SearchLogs': grpc.unary_unary_rpc_method_handler(
+                    servicer.SearchLogs,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SearchLogsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LogPage.SerializeToString,
             ),
             'ListTrialCheckpoints': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrialCheckpoints,
@@ -2593,6 +2611,33 @@ class Muster:
             '/muster.v1.Muster/FollowExperimentLogs',
             muster_dot_v1_dot_muster__pb2.FollowExperimentLogsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.LogLine.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SearchLogs(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SearchLogs',
+            muster_dot_v1_dot_muster__pb2.SearchLogsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LogPage.FromString,
             options,
             channel_credentials,
             insecure,

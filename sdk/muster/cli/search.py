@@ -1,0 +1,45 @@
+"""`muster search`: lines in the logs of many trials."""
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from muster.cli.options import Level, Pattern, Rank, Stream
+from muster.cli.output import emit_each
+from muster.cli.usage import moment_of
+
+_MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="What the line holds; left out with --match or --level.")] = "",
+    experiment: Annotated[
+        list[str] | None, typer.Option("--experiment", help="Only of this one. Repeatable.")
+    ] = None,
+    trial: Annotated[list[str] | None, typer.Option("--trial", help="Only of this one. Repeatable.")] = None,
+    match: Pattern = None,
+    rank: Rank = None,
+    stream: Stream = None,
+    level: Level = None,
+    since: Annotated[str | None, typer.Option("--since", help=_MOMENT)] = None,
+    until: Annotated[str | None, typer.Option("--until", help=_MOMENT)] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="No more lines than that.")] = 1000,
+) -> None:
+    """Find lines in the logs of all trials, the newest experiment first."""
+    from muster.cli.views import print_log_line
+    from muster.client import connect
+
+    with connect() as client:
+        lines = client.search_logs(
+            experiments=experiment or (),
+            trials=trial or (),
+            contains=text or None,
+            pattern=match,
+            rank=rank,
+            stream=stream,
+            level=level,
+            since=moment_of(since, "--since"),
+            until=moment_of(until, "--until"),
+        )
+        emit_each(islice(lines, limit), print_log_line, "no log has such a line")

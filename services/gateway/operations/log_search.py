@@ -1,0 +1,40 @@
+"""Lines of many trials, looked for by the registry; what they are called is known here."""
+
+from services.gateway.api.logs import LogLine, LogPage, SearchLogsRequest
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_experiment, find_trial
+from services.gateway.operations.logs import filter_of
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.render import render_line
+from services.gateway.store import experiments as store
+from shared.ids import ExperimentId, TrialId
+from shared.messages.logs import FoundLines, SearchLogs
+
+
+async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
+    """Finds lines in the logs of many trials."""
+    position = read_cursor(call, request, request.cursor)
+    experiments = [ExperimentId((await find_experiment(call, one)).id) for one in request.experiment]
+    trials = [TrialId((await find_trial(call, one)).id) for one in request.trial]
+    question = SearchLogs(
+        experiments=tuple(experiments) if experiments else None,
+        trials=tuple(trials) if trials else None,
+        after=str(position[0]) if position else None,
+        limit=request.limit,
+        **filter_of(request),
+    )
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    following = make_cursor(call, request, [found.next]) if found.next else None
+    return LogPage(items=await _lines(call, found), next_cursor=following)
+
+
+async def _lines(call: Call, found: FoundLines) -> list[LogLine]:
+    """A trial that is not known here yet is called by the number 0."""
+    async with call.doors.database.tenant(call.tenant) as connection:
+        names = await store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
+    lines = []
+    for line in found.lines:
+        experiment, trial = names.get(line.trial_id, (0, 0))
+        rendered = render_line(line, line.trial_id, trial, f"{trial}.{line.cursor}")
+        lines.append(rendered.model_copy(update={"experiment_number": experiment}))
+    return lines
