@@ -16,6 +16,7 @@ import asyncpg
 import psutil
 
 from shared.bus import Bus
+from shared.garbage import collect_rarely, uncollected
 from shared.ids import ExperimentId, TrialId
 from shared.messages.metrics import CompareTrials, SeriesPages
 from shared.messages.tables import GetTable, TablePage
@@ -63,7 +64,10 @@ async def _measure(report: Report) -> Figures:
         registry = Registry(servers.environment("registry", database))
         await registry.start()
         try:
-            site, filled = await _filled(report, servers, database)
+            # As in a service: what the filling has left is not searched for garbage while an answer is waited for.
+            with uncollected():
+                site, filled = await _filled(report, servers, database)
+            collect_rarely()
             gateway = servers.keys.credentials("gateway")
             async with await Bus.connect(servers.nats.url, "gateway", gateway) as bus:
                 figures = await _asked(report, bus, site)

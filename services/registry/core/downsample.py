@@ -11,7 +11,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-EXACT = 16
+EXACT = 6
 """Up to so many points for each that is wanted, the triangles are looked for among all of them."""
 EXTREMES = 4
 """Of more, so many are chosen first for each that is wanted."""
