@@ -1,0 +1,286 @@
+"""Logs at the speed of the registry: lines in by its own path, ten stated searches over a gigabyte in the object store, and how soon a line is seen.
+
+`FULL=1` searches ten gigabytes. `LOGS_MB` sets another size. The lines of the gigabyte are packed by the packer's own code and put where it puts them.
+"""
+
+import asyncio
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import psutil
+
+from services.registry.core.logs.grams import index_letters
+from services.registry.core.logs.lines import Block, Row, letters, pack
+from services.registry.links import log_key
+from services.registry.store import log_objects
+from services.registry.store.log_objects import Attempt, Due
+from shared.driver import Driver
+from shared.ids import DEFAULT_TENANT, ExperimentId, TrialId, WorkerId, derived_id
+from shared.messages.base import Hint
+from shared.messages.logs import FoundLines, GetLogs, SearchLogs
+from shared.messages.reports import LogBatch, Mark
+from shared.objects.s3 import S3Objects
+from shared.settings import S3Settings
+from tests.bench.durable import DurableServers
+from tests.bench.harness import Figures, Report, percentile, run
+from tests.integration.registry.platform import CLOCK, Platform, Registry, Run, platform
+from worker.journal import Journal
+from worker.logs import LogTail, TailEvents
+from worker.outputs import Output
+from worker.sources import Source
+
+SEED, TRIALS, EXPERIMENTS = 7, 20, 4
+TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "1000"))
+OBJECT_BYTES = 8 * 1024 * 1024
+INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000
+TAILED, REPEATS, PAGE = 60, 3, 1000
+NEEDLE = "CUDA error: device-side assert triggered at kernel 77"
+LITERALS = (
+    "loss=",
+    "NaN or Inf",
+    "epoch 12 step",
+    "shard-04711.tar",
+    NEEDLE,
+    "RuntimeError: nothing of the kind",
+    "rank7]",
+)
+PATTERNS = (r"[A-Z]{14}", r"\b\d{9}\b \b\d{9}\b", r"took \d+\.\d+ ms, data 0\.00[01]$")
+"""The first two have no text that the index could be asked for, and no line has them: all is looked through."""
+
+
+def lines_of(chance: random.Random, count: int) -> Iterator[str]:
+    """Lines as trainings print them."""
+    for step in range(count):
+        kind = chance.random()
+        if kind < 0.6:
+            yield (
+                f"2026-01-01 12:{step // 60 % 60:02d}:{step % 60:02d},{step % 1000:03d} INFO train: epoch {step // 1000}"
+                f" step {step} loss={chance.random():.6f} lr={chance.random() / 100:.3e} grad_norm={chance.random() * 10:.4f}"
+            )
+        elif kind < 0.8:
+            yield f"[rank{step % 8}] batch {step} took {kind * 100:.2f} ms, data {chance.random():.3f}"
+        elif kind < 0.9:
+            yield (
+                f"DEBUG dataloader worker {step % 16} fetched shard-{chance.randrange(10_000):05d}.tar"
+                f" in {kind * 20:.2f} ms id={chance.getrandbits(64):016x}"
+            )
+        elif kind < 0.97:
+            yield f'  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line {step % 2000}, in _call_impl'
+        else:
+            yield f"WARNING: NaN or Inf found in input tensor {step % 100}."
+
+
+def measure(report: Report) -> Figures:
+    report.inputs(
+        seed=SEED,
+        trials=TRIALS,
+        experiments=EXPERIMENTS,
+        text_mb=TEXT_MB,
+        literals=LITERALS,
+        patterns=PATTERNS,
+    )
+    servers = DurableServers()
+    try:
+        return asyncio.run(_measure(report, servers))
+    finally:
+        servers.close()
+
+
+async def _measure(report: Report, servers: DurableServers) -> Figures:
+    database = servers.new_database()
+    async with (
+        platform(servers, database, lambda service: servers.environment(service, database)) as around,
+        around.registry(MUSTER_REGISTRY__LOG_PACK_EVERY_S="1") as registry,
+    ):
+        figures: Figures = {**await _tail(around), **await _ingest(around)}
+        report.say(f"so far: {figures}")
+        text_bytes = await _fill(around)
+        figures |= await _search(report, around, text_bytes)
+        return {**figures, "rss_mib": _peak_mib(registry)}
+
+
+async def _ingest(around: Platform) -> Figures:
+    """Batches as workers send them, their lines made ready before; each run has one under way."""
+    chance = random.Random(SEED)
+    records = [
+        _record(text, number) for number, text in enumerate(lines_of(chance, BATCH_LINES * INGEST_RUNS))
+    ]
+    runs = [around.scheduler.grant() for _ in range(INGEST_RUNS)]
+    began = time.perf_counter()
+
+    async def send(place: int, one: Run) -> int:
+        first, mine = 1, b",".join(records[place * BATCH_LINES : (place + 1) * BATCH_LINES])
+        while time.perf_counter() - began < INGEST_S:
+            head = f'{{"run_id":"{one.id}","stream":"logs","first":{first},"records":['.encode()
+            subject = LogBatch.subject(WorkerId("w-1"))
+            message = await around.buses["w-1"]._request(subject, head + mine + b"]}", {}, 10.0)
+            first = Mark.model_validate_json(message.data).next
+        return first - 1
+
+    sent = sum(await asyncio.gather(*[send(place, one) for place, one in enumerate(runs)]))
+    return {"lines_per_s": sent / (time.perf_counter() - began), "lines_in": sent}
+
+
+def _record(text: str, number: int) -> bytes:
+    level = '"warning"' if text.startswith("WARNING") else "null"
+    escaped = text.replace('"', '\\"')
+    return f'{{"kind":"log","rank":{number % 8},"stream":"stdout","level":{level},"time_ms":{number},"text":"{escaped}"}}'.encode()
+
+
+async def _tail(around: Platform) -> Figures:
+    """From a print of a rank to the line in the hands of who follows: the worker's reader, journal and sender, the registry, a hint, a page."""
+    one, seen, printed = around.scheduler.grant(), dict[str, float](), dict[str, float]()
+    woken = asyncio.Event()
+
+    async def wake(_: object) -> None:
+        woken.set()
+
+    async def follow() -> None:
+        after = 0
+        while len(seen) < TAILED:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(2):
+                    await woken.wait()
+            woken.clear()
+            page = await around.ask(GetLogs(trial_id=TrialId(one.trial), after=after))
+            after = page.next
+            seen.update((line.text, time.perf_counter()) for line in page.lines)
+
+    async def send(first: int, payloads: list[bytes]) -> Mark:
+        head = f'{{"run_id":"{one.id}","stream":"logs","first":{first},"records":['.encode()
+        message = await around.buses["w-1"]._request(
+            LogBatch.subject(WorkerId("w-1")), head + b",".join(payloads) + b"]}", {}, 10.0
+        )
+        return Mark.model_validate_json(message.data)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "0.stdout"
+        path.touch()
+        journal = Journal(Path(folder) / "journal")
+        source = Source(journal, send, lambda _: None)
+        events = TailEvents(lambda *_: None, lambda: source.wake(False))
+        tail = LogTail(journal, Path(folder) / "offsets", [Output(path, 0, "stdout")], CLOCK, events)
+        await around.buses["gateway"].subscribe(
+            f"live.v{Hint.VERSION}.{DEFAULT_TENANT}.logs.{one.trial}", wake
+        )
+        tasks = [asyncio.create_task(work) for work in (tail.run(), source.run())]
+        following = asyncio.create_task(follow())
+        chance = random.Random(SEED)
+        with path.open("a") as output:
+            for number in range(TAILED):
+                await asyncio.sleep(chance.uniform(0.05, 0.4))
+                printed[f"line {number}"] = time.perf_counter()
+                print(f"line {number}", file=output, flush=True)
+        await following
+        for task in tasks:
+            task.cancel()
+    took = [seen[text] - printed[text] for text in printed]
+    return {"tail_ms": percentile(took, 0.95) * 1000, "tail_p50_ms": percentile(took, 0.5) * 1000}
+
+
+async def _fill(around: Platform) -> int:
+    """A gigabyte of lines, packed and indexed by the packer's code; one line of all holds `NEEDLE`."""
+    prefix = "MUSTER_S3__"
+    settings = {
+        key[len(prefix) :].lower(): text for key, text in around.environment.items() if key.startswith(prefix)
+    }
+    store = S3Objects.of(S3Settings.model_validate(settings), CLOCK)
+    connection = await asyncpg.connect(around.database.urls["registry"].system)
+    driver, total, number = Driver(connection), 0, 0
+    heads = dict[UUID, int]()
+    while total < TEXT_MB * 1_000_000:
+        trial = derived_id(DEFAULT_TENANT, "trial", number % TRIALS)
+        experiment = derived_id(DEFAULT_TENANT, "experiment", number % EXPERIMENTS)
+        if trial not in heads:
+            heads[trial] = 1
+            await driver.fetch(
+                "INSERT INTO registry.trials (id, tenant, experiment, number) VALUES ($1, $2, $3, $4)",
+                trial, DEFAULT_TENANT, experiment, number % TRIALS,
+            )  # fmt: skip
+            await driver.fetch(
+                "INSERT INTO registry.log_heads (tenant, trial) VALUES ($1, $2)", DEFAULT_TENANT, trial
+            )
+        blocks = _blocks(heads[trial], number)
+        content, about = pack(blocks)
+        grams = index_letters(b"".join(letters(block.texts).to_pybytes() for block in blocks))
+        attempt = Attempt(derived_id(trial, "object", number), Due(DEFAULT_TENANT, trial, heads[trial]))
+        await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), content)
+        heads[trial] += about.lines
+        await driver.fetch("UPDATE registry.log_heads SET next = $2 WHERE trial = $1", trial, heads[trial])
+        await log_objects.begin_attempt(driver, attempt, CLOCK.now())
+        await log_objects.finish_attempt(driver, attempt, len(content), about, grams)
+        total, number = total + about.text_bytes, number + 1
+    await connection.close()
+    await store.close()
+    return total
+
+
+def _blocks(first: int, number: int) -> list[Block]:
+    chance = random.Random(SEED + number)
+    rows: list[Row] = [
+        (place % 8, "stdout", "warning" if text.startswith("WARNING") else None, place, text)
+        for place, text in enumerate(lines_of(chance, OBJECT_BYTES // 94))
+    ]
+    if number == 3:
+        rows[777] = (0, "stderr", "error", 777, NEEDLE)
+    return [Block.of(first + at, 1, rows[at : at + 5000]) for at in range(0, len(rows), 5000)]
+
+
+async def _search(report: Report, around: Platform, text_bytes: int) -> Figures:
+    literal_s, regex_mb = list[float](), list[float]()
+    of = tuple(
+        ExperimentId(derived_id(DEFAULT_TENANT, "experiment", number)) for number in range(EXPERIMENTS)
+    )
+    for text in LITERALS:
+        for _ in range(REPEATS):
+            took, _, found = await _whole(around, SearchLogs(experiments=of, contains=text, limit=PAGE))
+            literal_s.append(took)
+        report.say(f"literal {text!r}: {took:.3f} s, {found} lines")
+    for pattern in PATTERNS:
+        took, _, found = await _whole(around, SearchLogs(experiments=of, pattern=pattern, limit=PAGE))
+        report.say(
+            f"pattern {pattern!r}: {took:.3f} s, {found} lines, {text_bytes / took / 1e6:.0f} MB/s if all was read"
+        )
+        if not found:
+            regex_mb.append(text_bytes / took / 1e6)
+    _, first_s, _ = await _whole(around, SearchLogs(experiments=of, pattern=r"id=[0-9a-f]{16}$", limit=1))
+    needles = await around.ask(SearchLogs(experiments=of, contains=NEEDLE))
+    assert isinstance(needles, FoundLines)
+    report.check("needles", 1, len(needles.lines))
+    return {
+        "literal_p95_s": percentile(literal_s, 0.95),
+        "literal_p50_s": percentile(literal_s, 0.5),
+        "regex_mb_per_s": min(regex_mb),
+        "regex_first_s": first_s,
+        "text_mb": text_bytes / 1e6,
+    }
+
+
+async def _whole(around: Platform, query: SearchLogs) -> tuple[float, float, int]:
+    """Ask until there are as many lines as wanted, or the end; seconds, seconds to the first line, lines."""
+    began, first_s, found = time.perf_counter(), 0.0, 0
+    while True:
+        page = await around.ask(query)
+        found += len(page.lines)
+        first_s = first_s or (time.perf_counter() - began if found else 0.0)
+        if page.next is None or found >= query.limit:
+            return time.perf_counter() - began, first_s, found
+        query = query.model_copy(update={"after": page.next})
+
+
+def _peak_mib(registry: Registry) -> float:
+    assert registry.child is not None
+    status = Path(f"/proc/{registry.child.pid}/status").read_text()
+    peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return max(int(peak.split()[1]) / 1024, psutil.Process(registry.child.pid).memory_info().rss / 2**20)
+
+
+if __name__ == "__main__":
+    run("logs", measure)
