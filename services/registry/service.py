@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from services.registry.commits import Commits
 from services.registry.curation import Curation
+from services.registry.exports import Exports
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
 from services.registry.links import Links
@@ -72,6 +73,7 @@ async def compose(settings: Settings, process: Process) -> None:
     retention = Retention(units, bus)
     curation = Curation(units, retention)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
+    exports = Exports(units, objects, links, clock)
     upkeep = Upkeep(
         units,
         retention,
@@ -93,9 +95,9 @@ async def compose(settings: Settings, process: Process) -> None:
         attempt_for=timedelta(seconds=wanted.log_attempt_s),
         keep=_days(wanted.keep_logs_days),
     )
-    parts = (reports, requests, commits, queries, uploads, curation)
+    parts = (reports, requests, commits, queries, uploads, curation, exports)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
-    for close in (log_reader.close, verifier.close, hints.close, reports.close):
+    for close in (exports.close, log_reader.close, verifier.close, hints.close, reports.close):
         process.on_close(close)
 
     process.start("relay", relay.run, relay.flush)
@@ -114,6 +116,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("asked", lambda: repeat(scrub.read_asked, READ_EVERY))
     process.start("scrub", lambda: repeat(scrub.read_on, SCRUB_EVERY))
     process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
+    process.start("sweep exports", lambda: repeat(exports.sweep, SWEEP_EVERY))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     answering = asyncio.Event()

@@ -140,6 +140,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 verb(experiment.app, "best")(tables.best)
+verb(experiment.app, "export")(tables.export)
 verb(experiment.app, "replay")(replay.replay)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")

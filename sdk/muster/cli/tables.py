@@ -1,12 +1,13 @@
 """Trials side by side: any metric and hyperparameter, filtered, sorted and compared."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from muster.cli.options import Number
-from muster.cli.output import emit, note, table
+from muster.cli.options import Names, Number, word_of
+from muster.cli.output import bytes_bar, emit, note, table
 
 if TYPE_CHECKING:
     from muster.client.models import TableRow
@@ -106,6 +107,27 @@ def best(
             columns=names_in(columns),
         )
     show(rows, "no trials yet" if filter_ is None else "no trial meets the filter")
+
+
+def export(
+    experiment: Number,
+    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files go; a fresh one.")],
+    format: Annotated[
+        str,
+        typer.Option("--format", parser=word_of("ExportFormat"), metavar="FORMAT", help="parquet or arrow."),
+    ] = "parquet",
+    name: Names = None,
+    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
+) -> None:
+    """Fetch all metrics of an experiment as Parquet or Arrow files, for pandas, DuckDB, Spark and their like."""
+    from muster.client import connect
+
+    kind: Literal["arrow", "parquet"] = "arrow" if format == "arrow" else "parquet"
+    with connect() as client, bytes_bar("fetching metrics") as on_bytes:
+        got = client.exports.metrics(
+            experiment, directory, format=kind, names=name or (), group=group, on_bytes=on_bytes
+        )
+    emit(got, lambda: note("{} points in {} files: {}", got.rows, len(got.files), directory))
 
 
 def compare(

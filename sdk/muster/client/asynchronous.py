@@ -16,6 +16,7 @@ from muster.client.checkpoints import Checkpoints
 from muster.client.client import Client, connect
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
+from muster.client.exports import Exports
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -67,6 +68,13 @@ class AsyncTrials(AsyncNoun[Trials]):
     summaries = awaited(Trials.summaries)
     logs = listed(Trials.logs)
     follow_logs = streamed(Trials.follow_logs)
+
+
+class AsyncExports(AsyncNoun[Exports]):
+    """`Exports`, awaited."""
+
+    metrics = awaited(Exports.metrics)
+    arrow = streamed(Exports.arrow)
 
 
 class AsyncCheckpoints(AsyncNoun[Checkpoints]):
@@ -147,6 +155,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.address = client.address
         self.experiments = AsyncExperiments(client.experiments, self._pool)
         self.trials = AsyncTrials(client.trials, self._pool)
+        self.exports = AsyncExports(client.exports, self._pool)
         self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
         self.models = AsyncModels(client.models, self._pool)
         self.cluster = AsyncCluster(client.cluster, self._pool)

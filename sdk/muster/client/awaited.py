@@ -69,22 +69,22 @@ def listed(
 
 
 def streamed(
-    call: Callable[Concatenate[NounT, P], Iterator[ItemT]],
-) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncIterator[ItemT]]:
+    call: Callable[Concatenate[NounT, P], Iterator[R]],
+) -> Callable[Concatenate[AsyncNoun[NounT], P], AsyncIterator[R]]:
     """Return a call that yields what comes, each awaited."""
 
     @functools.wraps(call)
-    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[ItemT]:
+    def answer(self: AsyncNoun[NounT], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
         return _walk(lambda: call(self._noun, *args, **kwargs), self._pool)
 
     return answer
 
 
-async def _walk(begin: Callable[[], Iterator[ItemT]], pool: ThreadPoolExecutor) -> AsyncIterator[ItemT]:
+async def _walk(begin: Callable[[], Iterator[R]], pool: ThreadPoolExecutor) -> AsyncIterator[R]:
     items = begin()
     while True:
         item = await _in_thread(pool, lambda: next(items, _END))
-        if not isinstance(item, BaseModel):
+        if item is _END:
             return
         yield item  # type: ignore[misc]
 

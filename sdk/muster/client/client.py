@@ -9,6 +9,7 @@ from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
+from muster.client.exports import Exports
 from muster.client.paging import Items, LogFilter, log_query, pages
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
@@ -27,6 +28,7 @@ class Client:
     Attributes:
         experiments: Create, follow, steer and list experiments.
         trials: Trials with their runs, metrics and logs.
+        exports: Metrics in bulk, as Arrow and Parquet.
         checkpoints: Saved states of trials.
         models: Registered models and their versions.
         cluster: Workers, pools, instances and the queue.
@@ -36,6 +38,7 @@ class Client:
         self.address = transport.address
         self.experiments = Experiments(transport)
         self.trials = Trials(transport)
+        self.exports = Exports(transport)
         self.checkpoints = Checkpoints(transport)
         self.models = Models(transport)
         self.cluster = Cluster(transport)

@@ -534,6 +534,25 @@ class Replay(Resource):
     difference: ReplayDifference | None = None
 
 
+class ExportFormat(StrEnum):
+    """`arrow`: Arrow IPC streams; `parquet`: Parquet files. Both are compressed by zstd."""
+
+    ARROW = "arrow"
+    PARQUET = "parquet"
+
+
+class Export(Resource):
+    """All points of an experiment's trials in files; kept for a day."""
+
+    id: UUID
+    ready: bool = Field(description="Until then ask again, with the id as `export`.")
+    rows: int = 0
+    files: list[FileDownload] = Field(
+        default=[],
+        description="Columns: trial (its number), run, group, name, step, time, value; by trial, group, name and step over all files.",
+    )
+
+
 class LineageKind(StrEnum):
     """What stands in the graph."""
 

@@ -29,6 +29,7 @@ from shared.messages.checkpoints import (
     ListCheckpoints,
     VerifyCheckpoints,
 )
+from shared.messages.exports import ExportMetrics
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
@@ -129,6 +130,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         CompareTrials,
         GetTable,
         GetColumns,
+        ExportMetrics,
         GetLogs,
         SearchLogs,
         GetSummaries,

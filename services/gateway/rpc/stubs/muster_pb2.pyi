@@ -42,6 +42,12 @@ class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EXPERIMENT_STATE_ERROR: _ClassVar[ExperimentState]
     EXPERIMENT_STATE_REJECTED: _ClassVar[ExperimentState]
 
+class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXPORT_FORMAT_UNSPECIFIED: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_ARROW: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_PARQUET: _ClassVar[ExportFormat]
+
 class LineageKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LINEAGE_KIND_UNSPECIFIED: _ClassVar[LineageKind]
@@ -169,6 +175,9 @@ EXPERIMENT_STATE_COMPLETED: ExperimentState
 EXPERIMENT_STATE_CANCELLED: ExperimentState
 EXPERIMENT_STATE_ERROR: ExperimentState
 EXPERIMENT_STATE_REJECTED: ExperimentState
+EXPORT_FORMAT_UNSPECIFIED: ExportFormat
+EXPORT_FORMAT_ARROW: ExportFormat
+EXPORT_FORMAT_PARQUET: ExportFormat
 LINEAGE_KIND_UNSPECIFIED: LineageKind
 LINEAGE_KIND_DATASET: LineageKind
 LINEAGE_KIND_CODE: LineageKind
@@ -1002,6 +1011,32 @@ class Explanation(_message.Message):
     ways_out: _containers.RepeatedCompositeFieldContainer[WayOut]
     expected_start: ExpectedStart
     def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
+
+class Export(_message.Message):
+    __slots__ = ("id", "ready", "rows", "files")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    FILES_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    ready: bool
+    rows: int
+    files: _containers.RepeatedCompositeFieldContainer[FileDownload]
+    def __init__(self, id: _Optional[str] = ..., ready: _Optional[bool] = ..., rows: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ...) -> None: ...
+
+class ExportMetricsRequest(_message.Message):
+    __slots__ = ("experiment", "format", "group", "name", "export")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    EXPORT_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    format: ExportFormat
+    group: str
+    name: _containers.RepeatedScalarFieldContainer[str]
+    export: str
+    def __init__(self, experiment: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ..., group: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., export: _Optional[str] = ...) -> None: ...
 
 class FileDownload(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256", "url")

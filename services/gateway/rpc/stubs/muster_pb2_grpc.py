@@ -180,6 +180,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentMetrics.FromString,
                 _registered_method=True)
+        self.ExportMetrics = channel.unary_unary(
+                '/muster.v1.Muster/ExportMetrics',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Export.FromString,
+                _registered_method=True)
         self.ListTrialLogs = channel.unary_unary(
                 '/muster.v1.Muster/ListTrialLogs',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialLogsRequest.SerializeToString,
@@ -733,6 +738,14 @@ class MusterServicer:
     def GetExperimentMetrics(self, request, context):
         """Shows the metrics of an experiment's trials side by side.
         REST: GET /v1/experiments/{experiment}/metrics
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportMetrics(self, request, context):
+        """Writes an experiment's metrics as Arrow or Parquet files, and says where they are once they are written.
+        REST: GET /v1/experiments/{experiment}/metrics/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1397,6 +1410,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetExperimentMetrics,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentMetrics.SerializeToString,
+            ),
+            'ExportMetrics': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExportMetrics,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Export.SerializeToString,
             ),
             'ListTrialLogs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrialLogs,
@@ -2503,6 +2521,33 @@ class Muster:
             '/muster.v1.Muster/GetExperimentMetrics',
             muster_dot_v1_dot_muster__pb2.ExperimentMetricsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.ExperimentMetrics.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportMetrics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ExportMetrics',
+            muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Export.FromString,
             options,
             channel_credentials,
             insecure,

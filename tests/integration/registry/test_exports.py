@@ -1,0 +1,120 @@
+"""Metrics as Arrow and Parquet: every point that counts, typed, in the order that is said, for whose they are."""
+
+import hashlib
+import io
+import math
+from typing import Any, Literal
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from muster.errors import NotFound
+from shared.ids import ExperimentId, new_id
+from shared.messages.exports import Exported, ExportMetrics
+from tests.integration.registry.messages import report, validation, wanted
+from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+@pytest.fixture(scope="module")
+async def runs(around: Platform, registry: object) -> list[Run]:
+    """Two trials, of which the second was rolled back to its beginning and reported a step again."""
+    experiment = ExperimentId(new_id(CLOCK))
+    first, rolled_back = (around.scheduler.grant(experiment=experiment) for _ in range(2))
+    for number, run in enumerate((first, rolled_back)):
+        await around.publish("searcher", wanted(run, trial_number=number))
+        await around.reports(run, 1, [report(step, b=step / 2, a=math.nan) for step in (1, 2)])
+        await around.reports(run, 3, [validation(1, 2, loss=-math.inf)])
+    again = around.scheduler.grant(rolled_back)
+    await around.restore(again)
+    await around.reports(again, 1, [report(1, b=7.0)])
+
+    async def are_numbered() -> bool:
+        sql = "SELECT count(*) FROM registry.trials WHERE experiment = $1 AND number IS NOT NULL"
+        return await around.count(sql, experiment) == 2
+
+    await eventually(are_numbered)
+    return [first, rolled_back]
+
+
+@pytest.mark.parametrize("format", ["arrow", "parquet"])
+async def test_all_points_that_count_are_written_in_order(
+    around: Platform, runs: list[Run], format: Literal["arrow", "parquet"]
+) -> None:
+    exported = await written(around, ExportMetrics(experiment_id=runs[0].experiment, format=format))
+    table = pa.concat_tables([await fetched(part, format) for part in exported.files])
+    assert table.schema.types == [
+        *(
+            pa.int32(),
+            pa.int32(),
+            pa.string(),
+            pa.string(),
+            pa.int64(),
+            pa.timestamp("ms", "UTC"),
+            pa.float64(),
+        )
+    ]
+    rows = [
+        tuple(row[name] for name in ("trial", "run", "group", "name", "step")) for row in table.to_pylist()
+    ]
+    assert rows == [
+        (0, 1, "training", "a", 1),
+        (0, 1, "training", "a", 2),
+        (0, 1, "training", "b", 1),
+        (0, 1, "training", "b", 2),
+        (0, 1, "validation", "loss", 2),
+        (1, 2, "training", "b", 1),
+    ]
+    values = table.column("value").to_pylist()
+    assert math.isnan(values[0]) and values[2:] == [0.5, 1.0, -math.inf, 7.0]
+    assert table.column("value").null_count == 0 and exported.rows == 6
+    assert table.column("time").to_pylist()[0].timestamp() == 1.001
+
+
+async def test_one_metric_can_be_asked_for_and_nothing_makes_an_empty_file(
+    around: Platform, runs: list[Run]
+) -> None:
+    question = ExportMetrics(experiment_id=runs[0].experiment, names=("b",), group="training")
+    first = await written(around, question)
+    assert first.rows == 3
+    assert (await written(around, question)).export_id == first.export_id, "the same points are written once"
+    empty = await written(around, ExportMetrics(experiment_id=ExperimentId(new_id(CLOCK))))
+    assert (empty.rows, (await fetched(empty.files[0], "parquet")).num_rows) == (0, 0)
+
+
+async def test_another_tenant_gets_neither_points_nor_anothers_export(
+    around: Platform, runs: list[Run]
+) -> None:
+    question = ExportMetrics(experiment_id=runs[0].experiment)
+    mine = await written(around, question)
+    theirs = await around.ask(question, OTHER_TENANT)
+    assert theirs.rows == 0
+    named = question.model_copy(update={"export_id": mine.export_id})
+    assert (await around.ask(named, OTHER_TENANT)).rows == 0
+    with pytest.raises(NotFound):
+        await around.ask(named.model_copy(update={"names": ("b",)}))
+
+
+async def written(around: Platform, question: ExportMetrics) -> Exported:
+    found: list[Exported] = []
+
+    async def is_ready() -> bool:
+        exported = await around.ask(question)
+        found.append(exported)
+        return bool(exported.is_ready)
+
+    await eventually(is_ready)
+    return found[-1]
+
+
+async def fetched(file: Any, format: str) -> Any:
+    async with httpx.AsyncClient() as http:
+        content = (await http.get(file.url)).content
+    assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size_bytes, file.sha256)
+    if format == "parquet":
+        return pq.read_table(io.BytesIO(content))
+    return pa.ipc.open_stream(content).read_all()
