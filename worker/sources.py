@@ -11,7 +11,7 @@ from worker.journal import Journal
 
 AFTER_MARK = faults.register("worker.after_mark")
 LINGER_S = 0.25
-"""Ranks ring for plain points once a second, so that this makes no sending of its own; a burst fills the next batch meanwhile."""
+"""Ranks ring for plain points twice a second, so that this makes no sending of its own; a burst fills the next batch meanwhile."""
 FIRST_RETRY_S = 0.1
 MAX_RETRY_S = 5.0
 _SENDING = "sending reports; they wait in the journal"

@@ -1,6 +1,6 @@
 """One run's conversation with its rank 0: reports into the journal, signals and verdicts out.
 
-The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it once a
+The worker looks when the bell rings, and once more when it has not rung again: so a busy rank wakes it twice a
 second, and nothing said stays unread. What a full disk has no room for is held here, acknowledged to nobody, and tried
 again; the rest stays in the rank's socket, and a rank that goes on talking waits.
 """

@@ -5,7 +5,7 @@ machine carry the same SDK, yet the first frame names the protocol's version: a 
 Only the standard library is imported here: every rank pays for it.
 
 A rank opens two connections to the same socket. On the first it sends numbered reports, without waking
-anybody; on the second, the bell, it sends one byte when somebody should look: once a second for plain points, sooner
+anybody; on the second, the bell, it sends one byte when somebody should look: twice a second for plain points, sooner
 when many wait, at once for a validation that decides. So a report costs one system call, no thread, and survives a killed rank
 in the kernel's buffer; frames not yet acknowledged are sent again after the worker's daemon was restarted.
 """

@@ -7,7 +7,7 @@ VERSION = 2
 """Raised when frames or fields are added that the other end must understand to do as it is told."""
 OLDEST = 1
 """The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
-LOOK_S = 1.0
+LOOK_S = 0.5
 """A worker looks so often at what a rank says that is not urgent."""
 DECISION_WAIT_S = 2.0
 
