@@ -13,15 +13,11 @@ from services.searcher.core.editing import Edit
 from services.searcher.core.forecast import Course, Forecast
 from services.searcher.core.ledger import HOUR_MS, Holding, Ledger, Opening, Prices, Used
 from services.searcher.core.limits import Limit, Limits
+from services.searcher.core.notice import Notice, to_end, to_stop
 from shared.ids import PoolName
 
 UNKNOWN_SHARE = 16
 """Until it is known what a trial takes, it is reckoned at this part of the budget."""
-STOPPING_MS = 60_000
-"""How long a trial is given to save and stop, until one has been seen to need longer."""
-ENDING_MS = 5_000
-"""So long before the limit is ended what has not stopped."""
-CAUTION = 1.25
 
 
 class Spending:
@@ -29,6 +25,9 @@ class Spending:
 
     Without a budget nothing is counted, until the search is given one.
     """
+
+    rules = 2
+    """Those that the search was begun under; a state that was saved before they were kept has none of its own."""
 
     def __init__(self, config: ExperimentConfig) -> None:
         self.is_counting = config.budget is not None
@@ -186,8 +185,8 @@ class Spending:
 
     def _due(self, is_stopping: bool) -> dict[Limit, int]:
         found: dict[Limit, int] = {}
-        limits, used, wait_ms = self.limits, self.used, self._notice_ms(is_stopping)
-        most = 20 if is_stopping else 10
+        limits, used = self.limits, self.used
+        notice = to_end(self.rules) if is_stopping else self._to_stop
         rates: dict[Limit, tuple[float | None, float, float]] = {
             "slot_hours": (limits.slot_hours, used.slot_ms / HOUR_MS, self._ledger.slots / HOUR_MS),
             "cost": (limits.cost, used.cost, self._ledger.cost_per_ms),
@@ -195,20 +194,18 @@ class Spending:
         for limit, (all_of_it, spent, rate) in rates.items():
             if all_of_it is None or (rate <= 0 and spent < all_of_it):
                 continue
-            left = all_of_it - min(rate * wait_ms, all_of_it / most) - spent
+            left = all_of_it - notice.of(all_of_it, rate) - spent
             found[limit] = self.now_ms + max(0, int(left / rate) if rate else 0)
         if limits.deadline_ms is not None:
             span_ms = max(0, limits.deadline_ms - self._began_ms)
-            found["deadline"] = limits.deadline_ms - round(min(wait_ms, span_ms / most))
+            found["deadline"] = limits.deadline_ms - round(notice.of(span_ms))
         return found
 
     # --- reckoning
 
-    def _notice_ms(self, is_stopping: bool) -> float:
-        if is_stopping:
-            return ENDING_MS
-        needed = max(STOPPING_MS, CAUTION * self._slowest_ms)
-        return min(needed, self._config.preemption_timeout * 1000) + ENDING_MS
+    @property
+    def _to_stop(self) -> Notice:
+        return to_stop(self._slowest_ms, self._config.preemption_timeout * 1000, self.rules)
 
     def _ends_before(self, wall_ms: float) -> bool:
         deadline_ms = self.limits.deadline_ms
@@ -218,10 +215,10 @@ class Spending:
 
     def _left_by(self) -> dict[Limit, float]:
         """Slot-milliseconds that each limit leaves, less what stopping takes."""
-        used, notice = self.used, self._ledger.slots * self._notice_ms(is_stopping=False)
+        used, notice, slots = self.used, self._to_stop, self._ledger.slots
         spent = {"slot_hours": used.slot_ms, "cost": used.cost / (self._price or 1.0) * HOUR_MS}
         return {
-            limit: whole - spent[limit] - min(notice, whole / 10) for limit, whole in self._whole_by().items()
+            limit: whole - spent[limit] - notice.of(whole, slots) for limit, whole in self._whole_by().items()
         }
 
     def _left(self) -> float:

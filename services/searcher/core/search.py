@@ -122,7 +122,7 @@ class Search:
 
         `limits`: what its budget says; `price`: of a slot for an hour, as things are; `rules`: older ones where it was begun under them.
         """
-        config = self._config
+        config, self.spending.rules = self._config, rules
         if limits is not None:
             self.spending.begin(limits, price)
             fitted = fit(config, limits, price, self.spending.now_ms)

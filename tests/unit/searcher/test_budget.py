@@ -10,10 +10,11 @@ from services.searcher.core.editing import Edit
 from services.searcher.core.fitting import fit
 from services.searcher.core.ledger import HOUR_MS, Holding, Ledger
 from services.searcher.core.limits import check_budget, limits_of, millis
+from services.searcher.core.search import Search
 from shared.errors import Rejected
 from shared.messages.specs import Wanted
 from tests.unit.searcher.spending import RANDOM, Spending, of_kind, spending
-from tests.unit.searcher.world import NOW, adaptive, asha, config
+from tests.unit.searcher.world import NOW, SEED, adaptive, asha, config
 
 OPERATION = UUID(int=1)
 
@@ -80,6 +81,48 @@ def test_what_stops_slowly_is_given_longer() -> None:
     world.grant_all(3)
     assert before - world.due_in_minutes > 10
     world.check_replay()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "stop_s", "end_s"), [(20, 20 / 3, 20 / 6), (60, 10, 5), (200, 20, 5), (3600, 65, 5)]
+)
+def test_a_short_budget_keeps_the_seconds_back_that_stopping_takes(
+    seconds: int, stop_s: float, end_s: float
+) -> None:
+    world = spending(RANDOM | {"max_concurrent_trials": 1}, deadline=f"{seconds}s")
+    world.grant_all(1)
+    assert world.due_in_minutes * 60 == pytest.approx(seconds - stop_s, abs=0.001)
+    world.after((seconds - stop_s) / 60 + 0.001).look()
+    assert {trial.wanted for trial in world.trials.values()} == {Wanted.STOP}
+    assert world.due_in_minutes * 60 == pytest.approx(stop_s - end_s, abs=0.1)
+    world.after((stop_s - end_s) / 60).look()
+    assert {trial.wanted for trial in world.trials.values()} == {Wanted.KILL}
+    world.close(1, "killed")
+    world.check_replay()
+
+
+def test_a_short_budget_keeps_back_what_its_trials_have_been_seen_to_need() -> None:
+    world = spending(asha(concurrent=2), deadline="5m")
+    world.grant_all(1, 2)
+    before = world.due_in_minutes
+    assert before == pytest.approx(5 - 0.5)
+    world.validate(1, 1, 0.5)
+    assert world.validate(2, 1, 0.9).judged[0].verdict == "stop"
+    world.after(0.5).close(2, "stopped")
+    assert world.due_in_minutes == pytest.approx(before - 0.5 - 12.5 / 60), "37.5 s and 5 to be ended, for 30"
+    world.check_replay()
+
+
+@pytest.mark.parametrize("is_saved_without", [False, True])
+def test_a_search_begun_under_older_rules_keeps_a_tenth_back(is_saved_without: bool) -> None:
+    world = spending(RANDOM, deadline="20s")
+    older = Search(world.config, SEED)
+    older.spending.tell_time(millis(NOW))
+    older.start(world.search.spending.limits, rules=2)
+    if is_saved_without:
+        del vars(older.spending)["rules"]
+    dues = [older.spending.due_ms(is_stopping) for is_stopping in (False, True)]
+    assert dues == [millis(NOW) + 18_000, millis(NOW) + 19_000]
 
 
 def test_cost_counts_at_the_price_of_each_interval() -> None:
