@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 
 from services.registry.commits import Commits
 from services.registry.curation import Curation
@@ -32,6 +33,7 @@ from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
 
+Loop = tuple[Callable[[], Awaitable[None]], timedelta]
 NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
@@ -104,19 +106,8 @@ async def compose(settings: Settings, process: Process) -> None:
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
     process.start("bucket", lambda: process.reach("s3", objects.ensure_bucket))
     process.start("partitions", partitions.run)
-    process.start("pack", lambda: repeat(packing.pack, timedelta(seconds=wanted.pack_every_s)))
-    process.start("pack old", lambda: repeat(packing.pack_old, SWEEP_EVERY))
-    process.start("retain", lambda: repeat(packing.retain, timedelta(seconds=wanted.retain_every_s)))
-    process.start("settle", lambda: repeat(upkeep.settle, timedelta(seconds=wanted.settle_every_s)))
-    process.start("collect", lambda: repeat(upkeep.collect, timedelta(seconds=wanted.collect_every_s)))
-    process.start("delete", lambda: repeat(upkeep.delete, timedelta(seconds=wanted.collect_every_s)))
-    process.start("unused", lambda: repeat(upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)))
-    process.start("pack_logs", lambda: repeat(log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)))
-    process.start("drop_logs", lambda: repeat(log_packer.drop, timedelta(seconds=wanted.unused_every_s)))
-    process.start("asked", lambda: repeat(scrub.read_asked, READ_EVERY))
-    process.start("scrub", lambda: repeat(scrub.read_on, SCRUB_EVERY))
-    process.start("sweep", lambda: repeat(upkeep.sweep, SWEEP_EVERY))
-    process.start("sweep exports", lambda: repeat(exports.sweep, SWEEP_EVERY))
+    for name, (does, every) in _loops(wanted, upkeep, packing, log_packer, scrub, exports).items():
+        process.start(name, partial(repeat, does, every))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     answering = asyncio.Event()
@@ -130,6 +121,32 @@ async def compose(settings: Settings, process: Process) -> None:
     await answering.wait()
     process.check("bus", lambda: bus.connected)
     process.mark_ready()
+
+
+def _loops(
+    wanted: RegistrySettings,
+    upkeep: Upkeep,
+    packing: Packing,
+    log_packer: LogPacker,
+    scrub: Scrub,
+    exports: Exports,
+) -> dict[str, Loop]:
+    """What is done behind the handlers, and how often."""
+    return {
+        "pack": (packing.pack, timedelta(seconds=wanted.pack_every_s)),
+        "pack_old": (packing.pack_old, SWEEP_EVERY),
+        "retain": (packing.retain, timedelta(seconds=wanted.retain_every_s)),
+        "settle": (upkeep.settle, timedelta(seconds=wanted.settle_every_s)),
+        "collect": (upkeep.collect, timedelta(seconds=wanted.collect_every_s)),
+        "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),
+        "unused": (upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)),
+        "pack_logs": (log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)),
+        "drop_logs": (log_packer.drop, timedelta(seconds=wanted.unused_every_s)),
+        "asked": (scrub.read_asked, READ_EVERY),
+        "scrub": (scrub.read_on, SCRUB_EVERY),
+        "sweep": (upkeep.sweep, SWEEP_EVERY),
+        "sweep_exports": (exports.sweep, SWEEP_EVERY),
+    }
 
 
 def partitioned(wanted: RegistrySettings) -> tuple[Partitioned, ...]:
