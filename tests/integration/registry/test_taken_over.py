@@ -1,4 +1,4 @@
-"""Points that an earlier version kept in rows are there after the upgrade."""
+"""What an earlier version kept is there after the upgrade: points that were rows, and a tenant's bytes, which were not counted."""
 
 import asyncpg
 from alembic import command
@@ -40,6 +40,8 @@ async def test_rows_become_chunks(servers: Servers) -> None:
         assert points.seqs[0] == 4001 and points.times_ms[0] == 14000
         first = await administrator.fetchval("SELECT first_step FROM registry.series WHERE id = $1", series)
         assert first == 0
+        used = await administrator.fetch("SELECT tenant, used_bytes FROM registry.storage")
+        assert [tuple(row) for row in used] == [(DEFAULT_TENANT, 12)]
         await administrator.close()
     finally:
         servers.drop(database)
@@ -63,6 +65,10 @@ async def _store_rows(connection: asyncpg.Connection) -> int:
         day,
         DEFAULT_TENANT,
         series,
+    )
+    await connection.execute(
+        "INSERT INTO registry.objects (key, tenant, sha256, size_bytes) VALUES ('a', $1, 'a', 5), ('b', $1, 'b', 7)",
+        DEFAULT_TENANT,
     )
     return series
 
