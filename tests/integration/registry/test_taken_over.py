@@ -40,6 +40,8 @@ async def test_rows_become_chunks(servers: Servers) -> None:
         assert points.seqs[0] == 4001 and points.times_ms[0] == 14000
         first = await administrator.fetchval("SELECT first_step FROM registry.series WHERE id = $1", series)
         assert first == 0
+        # A trial's state is taken from what is said again of it, which has the version that is known.
+        assert await administrator.fetchval("SELECT changed_version FROM registry.trials") == 0
         used = await administrator.fetch("SELECT tenant, used_bytes FROM registry.storage")
         assert [tuple(row) for row in used] == [(DEFAULT_TENANT, 12)]
         await administrator.close()
@@ -65,6 +67,12 @@ async def _store_rows(connection: asyncpg.Connection) -> int:
         day,
         DEFAULT_TENANT,
         series,
+    )
+    await connection.execute(
+        "INSERT INTO registry.trials (id, tenant, experiment, changed_version) VALUES ($1, $2, $3, 7)",
+        new_id(CLOCK),
+        DEFAULT_TENANT,
+        new_id(CLOCK),
     )
     await connection.execute(
         "INSERT INTO registry.objects (key, tenant, sha256, size_bytes) VALUES ('a', $1, 'a', 5), ('b', $1, 'b', 7)",

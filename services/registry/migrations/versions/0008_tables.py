@@ -21,6 +21,8 @@ def upgrade() -> None:
     op.execute(
         "UPDATE registry.series s SET experiment = t.experiment FROM registry.trials t WHERE t.id = s.trial"
     )
+    # What is said again of a trial counts although its version is known: where it stands was not kept until now.
+    op.execute("UPDATE registry.trials SET changed_version = 0")
     for table in ("series", "trials"):
         op.execute(f"ALTER TABLE registry.{table} FORCE ROW LEVEL SECURITY")
     # Of columns that never change: what moves with every batch stays out of every index.
