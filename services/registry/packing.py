@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
@@ -92,15 +92,13 @@ def _thinned(taken: Sequence[TakenChunk]) -> list[PackedChunk]:
     ]
 
 
-def _joined(taken: Sequence[TakenChunk]) -> list[tuple[TakenChunk, Columns]]:
-    """All points that were taken of a series and day, and one of their chunks."""
+def _joined(taken: Sequence[TakenChunk]) -> Iterator[tuple[TakenChunk, Columns]]:
+    """All points that were taken of a series and day, and one of their chunks; in memory is one of them at a time."""
     by_place: dict[DaySeries, list[TakenChunk]] = defaultdict(list)
     for chunk in taken:
         by_place[chunk.place].append(chunk)
-    return [
-        (chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted())
-        for chunks in by_place.values()
-    ]
+    for chunks in by_place.values():
+        yield chunks[0], join([from_bytes(chunk.body) for chunk in chunks]).sorted()
 
 
 def _chunk(
