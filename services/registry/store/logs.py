@@ -58,7 +58,9 @@ async def save_chunks(driver: Driver, tenant: UUID, day: date, chunks: Sequence[
     letters: dict[UUID, int] = {}
     for chunk in chunks:
         counts[chunk.trial] = counts.get(chunk.trial, 0) + len(chunk.lines)
-        letters[chunk.trial] = letters.get(chunk.trial, 0) + sum(len(line.text) for line in chunk.lines)
+        letters[chunk.trial] = letters.get(chunk.trial, 0) + sum(
+            len(line.text.encode()) for line in chunk.lines
+        )
     trials = sorted(counts)
     heads = await driver.fetch(
         _HEADS, tenant, trials, [counts[trial] for trial in trials], [letters[trial] for trial in trials]
