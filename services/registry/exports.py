@@ -92,8 +92,8 @@ class Exports:
         """The same points asked for in the same way have one export."""
         async with self._units.tenant(tenant) as unit:
             driver = Driver.of(unit.connection)
-            points = await store.count_points(driver, question.experiment_id, question.group, question.names)
-        asked = question.format, repr(question.group), repr(question.names), points
+            counts = await store.count_points(driver, question.experiment_id, question.group, question.names)
+        asked = question.format, repr(question.group), repr(question.names), *counts
         return derived_id(question.experiment_id, "export", *asked)
 
     async def _load(self, tenant: TenantId, export: UUID) -> _Manifest | None:

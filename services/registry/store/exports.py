@@ -20,10 +20,12 @@ class Source:
     metric: tuple[str, str] | None = None
 
 
-async def count_points(driver: Driver, experiment: UUID, group: str | None, names: Sequence[str]) -> int:
-    """Return how many points there are to export, those that later runs repeated counted twice."""
+async def count_points(
+    driver: Driver, experiment: UUID, group: str | None, names: Sequence[str]
+) -> tuple[int, int]:
+    """Return how many points there are to export, those that later runs repeated counted twice, and the newest of their series: a later run has its own."""
     rows = await driver.fetch(_COUNT, experiment, group, list(names) or None)
-    return int(rows[0]["points"])
+    return int(rows[0]["points"]), int(rows[0]["newest"])
 
 
 async def plan_sources(
@@ -66,7 +68,7 @@ _WANTED = """
 FROM registry.series s
 WHERE s.experiment = $1 AND s.count > 0 AND ($2::text IS NULL OR s."group" = $2) AND ($3::text[] IS NULL OR s.name = ANY($3))
 """
-_COUNT = f"SELECT coalesce(sum(s.count), 0) AS points {_WANTED}"
+_COUNT = f"SELECT coalesce(sum(s.count), 0) AS points, coalesce(max(s.id), 0) AS newest {_WANTED}"
 _BY_TRIAL = f"""
 SELECT c.trial, t.number, c.points, c.groups, c.names
 FROM (
