@@ -36,10 +36,10 @@ class LineageQueries:
 
     async def on_graph(self, ask: Ask, query: GetLineageGraph) -> LineageGraph:
         """All that a thing came from, and what came of it; the nearest where that is more than an answer holds."""
-        start = query.kind, query.id
+        start = _start(query.kind, query.id)
         async with self._units.tenant(ask.tenant) as unit:
             walk = _Walk(Driver.of(unit.connection), start)
-            if not _may_be(start) or not await graph.load_nodes(walk.driver, query.kind, [query.id]):
+            if not await graph.load_nodes(walk.driver, query.kind, [start[1]]):
                 raise NotFound(f"{query.kind} {query.id}")
             await walk.follow(graph.UP)
             await walk.follow(graph.DOWN)
@@ -103,12 +103,11 @@ def node_id(place: Place) -> str:
     return ":".join(place)
 
 
-def _may_be(place: Place) -> bool:
-    """Whether the id is one of its kind in form."""
-    kind, name = place
-    if kind in ("dataset", "code"):
-        return bool(name)
+def _start(kind: NodeKind, name: str) -> Place:
+    """Where to begin: an entity's id as the tables write it. Raises NotFound for what can be none."""
+    if kind in ("dataset", "code") and name:
+        return kind, name
     try:
-        return bool(UUID(name))
+        return kind, str(UUID(name))
     except ValueError:
-        return False
+        raise NotFound(f"{kind} {name}") from None
