@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from muster.errors import Conflict, MusterError, NotFound, Rejected, Transient
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import forget
-from services.gateway.store.events import load_refusal
+from services.gateway.store.events import feed_bounds, load_refusal, was_told
 from shared.ids import TenantId
 from shared.messages.base import Command
 
@@ -86,19 +86,24 @@ async def created(call: Call, entity: UUID, look: Callable[[AsyncConnection], Aw
 
 
 async def carried_out(
-    call: Call, command: Command, look: Callable[[AsyncConnection], Awaitable[Any | None]]
+    call: Call,
+    command: Command,
+    entity: UUID,
+    look: Callable[[AsyncConnection], Awaitable[Any | None]],
 ) -> Any:
-    """Sends a command on what `look` finds, and returns that row as the command made it.
+    """Sends a command on an entity, and returns the row that `look` finds of it once the command has worked.
+
+    The feed tells that it has: the row itself may say already what a later command made of it.
 
     Raises:
         Transient: the owner has not answered yet.
     """
+    async with call.doors.database.tenant(call.tenant) as connection:
+        _, before = await feed_bounds(connection)
 
     async def made(connection: AsyncConnection) -> Any | None:
-        row = await look(connection)
-        return (
-            row if row is not None and row.changed.get("operation_id") == str(command.operation_id) else None
-        )
+        has_worked = await was_told(connection, before, entity, command.operation_id)
+        return await look(connection) if has_worked else None
 
     await send(call, command)
     return _there(await wait_for(call, command.operation_id, made))

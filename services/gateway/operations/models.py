@@ -138,7 +138,7 @@ async def _find(call: Call, reference: str) -> Any:
 
 async def _changed(call: Call, model: Any, command: Command) -> Model:
     return render_model(
-        await carried_out(call, command, lambda connection: models.load_model(connection, model.id))
+        await carried_out(call, command, model.id, lambda connection: models.load_model(connection, model.id))
     )
 
 

@@ -178,7 +178,9 @@ async def _decided(call: Call, request: DecideModelStageRequest, *, approve: boo
 
 async def _changed(call: Call, row: Any, command: Command) -> ModelVersion:
     return render_version(
-        await carried_out(call, command, lambda connection: models.load_version_by_id(connection, row.id))
+        await carried_out(
+            call, command, row.id, lambda connection: models.load_version_by_id(connection, row.id)
+        )
     )
 
 

@@ -68,6 +68,16 @@ async def load_events(
     return (await connection.execute(query.order_by(event.c.position).limit(limit))).all()
 
 
+async def was_told(connection: AsyncConnection, after: int, entity: UUID, operation_id: UUID) -> bool:
+    """Whether the feed holds, behind `after`, what an operation made of an entity."""
+    query = select(event.c.position).where(
+        event.c.position > after,
+        event.c.entity == entity,
+        event.c.resource["operation_id"].as_string() == str(operation_id),
+    )
+    return (await connection.execute(query.limit(1))).one_or_none() is not None
+
+
 async def feed_bounds(connection: AsyncConnection) -> tuple[int, int]:
     """The first position still kept, and the last given; (1, 0) for an empty feed."""
     last = (await connection.execute(select(counter.c.events))).scalar_one_or_none() or 0

@@ -11,7 +11,14 @@ from shared.messages import experiments
 from shared.messages.checkpoints import CheckpointPage, CheckpointView, ListCheckpoints
 from shared.messages.files import FileEntry
 from shared.messages.lineage import Edge, GetLineageGraph, LineageGraph, Node
-from shared.messages.models import EditModel, ModelChanged, SetAlias, SetStage, VersionChanged
+from shared.messages.models import (
+    EditModel,
+    ModelChanged,
+    RecordConsumer,
+    SetAlias,
+    SetStage,
+    VersionChanged,
+)
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import NOW, Seeded, seed
 from tests.integration.gateway.test_experiments import next_command
@@ -87,6 +94,20 @@ async def test_a_change_is_shown_once_the_registry_has_made_it(
     await eventually(is_ambiguous)
     said = (await api.get(f"/v1/models/{name_of(seeded)}")).json()
     assert said["code"] == "model_ambiguous" and f"speech/{name_of(seeded)}" in said["detail"]
+
+
+async def test_a_change_is_shown_though_another_came_right_behind_it(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path = f"/v1/models/{seeded.model}/versions/1/uses"
+    asking = asyncio.create_task(api.post(path, json={"kind": "inference", "reference": "a"}))
+    command = await next_command(others, RecordConsumer)
+    mine = version_changed(seeded, 7, operation_id=command.operation_id)
+    anothers = version_changed(seeded, 8, comment="newer", operation_id=derived_id(seeded.version, "b"))
+    await others.announce("registry", DEFAULT_TENANT, mine, anothers)
+    answer = await asking
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["comment"] == "newer"
 
 
 async def test_what_the_registry_refuses_is_a_conflict_with_its_reason(
