@@ -17,7 +17,8 @@ from services.gateway.api.models import (
     ModelRequest,
     SetModelAliasRequest,
 )
-from services.gateway.operations.call import Call
+from services.gateway.core.permissions import Permission
+from services.gateway.operations.call import Call, check_permission
 from services.gateway.operations.commands import carried_out, created
 from services.gateway.operations.find import model_in, version_in
 from services.gateway.operations.once import claim
@@ -82,6 +83,9 @@ async def get_model(call: Call, request: ModelRequest) -> Model:
 async def edit_model(call: Call, request: EditModelRequest) -> Model:
     """Changes what is written about a model, its tags, or who must agree to a stage."""
     model = await _find(call, request.model)
+    if request.approvals:
+        # Whoever may ask for a stage could otherwise have nobody asked first.
+        check_permission(call.caller, Permission.MODEL_APPROVE, names_object=False)
     command = EditModel(
         operation_id=new_id(call.doors.clock),
         model_id=model.id,

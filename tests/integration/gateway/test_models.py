@@ -20,8 +20,9 @@ from shared.messages.models import (
     VersionChanged,
 )
 from tests.integration.gateway.conftest import Gateway, Others
-from tests.integration.gateway.seeding import NOW, Seeded, seed
+from tests.integration.gateway.seeding import NOW, Seeded, add_token, seed
 from tests.integration.gateway.test_experiments import next_command
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
 
@@ -108,6 +109,15 @@ async def test_a_change_is_shown_though_another_came_right_behind_it(
     answer = await asking
     assert answer.status_code == 200, answer.text
     assert answer.json()["comment"] == "newer"
+
+
+async def test_only_who_may_approve_changes_how_many_must(
+    gateway: Gateway, postgres: TestDatabase, seeded: Seeded
+) -> None:
+    editor = await add_token(postgres.urls["gateway"].system, gateway.directory, DEFAULT_TENANT, "editor")
+    async with gateway.client(editor) as api:
+        answer = await api.patch(f"/v1/models/{seeded.model}", json={"approvals": {"production": 0}})
+    assert answer.status_code == 403 and "model.approve" in answer.json()["detail"]
 
 
 async def test_what_the_registry_refuses_is_a_conflict_with_its_reason(
