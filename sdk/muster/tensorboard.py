@@ -35,6 +35,7 @@ class Logdir:
         self._folder = folder
         self._writers: dict[str, EventFileWriter] = {}
         self._written: dict[tuple[str, str, str], int] = {}
+        self._done: set[str] = set()
 
     def update(self) -> int:
         """Write every point behind those that are written, and return how many there were.
@@ -58,6 +59,8 @@ class Logdir:
 
     def _write(self, trial: models.Trial) -> int:
         name = f"{trial.experiment_number}.{trial.number}"
+        if name in self._done:
+            return 0
         written = 0
         for series in self._client.trials.metrics(name, max_points=POINTS).series:
             place = name, series.group, series.name
@@ -68,6 +71,9 @@ class Logdir:
                 self._writer(trial, name).add_event(_scalar(series, point))
                 self._written[place] = point.step
                 written += 1
+        # Its last points may come behind its end; a further look that finds none says that they are there.
+        if trial.final and not written and name in self._writers:
+            self._done.add(name)
         return written
 
     def _writer(self, trial: models.Trial, name: str) -> EventFileWriter:

@@ -18,6 +18,7 @@ class Platform:
 
     def __init__(self) -> None:
         self.points: list[tuple[int, float | None]] = [(1, 0.5), (2, None)]
+        self.asked: list[str] = []
         hyperparameters = {"opt": {"lr": 0.1, "nesterov": True}, "name": "adam"}
         self.listed = [
             models.Trial.model_validate(TRIAL | {"number": number, "hyperparameters": hyperparameters})
@@ -26,6 +27,7 @@ class Platform:
         self.trials = SimpleNamespace(list=lambda _: self.listed, metrics=self.metrics)
 
     def metrics(self, name: str, max_points: int) -> Any:
+        self.asked.append(name)
         points = [
             {"step": step, "time": "2026-01-01T00:00:00Z", "run": 1, "value": value}
             for step, value in self.points
@@ -65,6 +67,17 @@ def test_each_trial_is_a_folder_and_what_is_new_is_added(tmp_path: Path) -> None
     assert [(tag, step) for tag, step, _ in scalars] == [("validation/loss", step) for step in (1, 2, 3)]
     assert [scalars[0][2], scalars[2][2]] == [0.5, 0.25] and math.isnan(scalars[1][2])
     assert hyperparameters == {"opt.lr": pytest.approx(0.1), "opt.nesterov": True, "name": "adam"}
+
+
+def test_a_trial_that_has_ended_is_asked_for_until_there_is_nothing_new(tmp_path: Path) -> None:
+    platform = Platform()
+    platform.listed = [one.model_copy(update={"final": one.number == 1}) for one in platform.listed]
+    files = Logdir(cast(Client, platform), ["31"], tmp_path)
+    assert files.update() == 2
+    platform.points.append((3, 0.25))
+    assert [files.update() for _ in range(4)] == [1, 0, 0, 0]
+    files.close()
+    assert (platform.asked.count("31.1"), platform.asked.count("31.2")) == (3, 5)
 
 
 def test_files_alone_need_a_place(shell: Shell) -> None:
