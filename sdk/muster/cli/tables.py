@@ -10,6 +10,7 @@ from muster.cli.options import Names, Number, word_of
 from muster.cli.output import bytes_bar, emit, note, table
 
 if TYPE_CHECKING:
+    from muster.client import Client
     from muster.client.models import TableRow
 
 COUNT = 10
@@ -148,11 +149,9 @@ def compare(
     emit(rows, lambda: table(heads, lines, "there is nothing to compare"))
 
 
-def _whole(client: object, experiment: str, trials: Sequence[str]) -> "Sequence[TableRow]":
-    from muster.client import Client
+def _whole(client: "Client", experiment: str, trials: Sequence[str]) -> "Sequence[TableRow]":
     from muster.errors import NotFound
 
-    assert isinstance(client, Client)
     known = client.trials.columns_of(experiment)
     wanted = [name for name in known if name.startswith(SPOKEN_OF)]
     found = client.trials.table(
