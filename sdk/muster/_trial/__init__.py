@@ -84,9 +84,8 @@ class Trial:
         self.local_rank = gang.local_rank if gang else surroundings.local_rank
         self.size = gang.size if gang else surroundings.stands_by or description.size
         self.slot_part = surroundings.slot_part
-        self.latest_checkpoint = (
-            Path(description.latest_checkpoint) if description.latest_checkpoint else None
-        )
+        latest = description.latest_checkpoint
+        self.latest_checkpoint = Path(latest) if latest else None
         self._description = description
         self._surroundings = surroundings
         self._forming: Forming | None = None
@@ -235,11 +234,11 @@ class Trial:
 
     def _report(self, step: int, values: dict[str, float], validation: int, decision: bool) -> None:
         self._checkpoints.on_report(values)
+        group = "validation" if validation else "training"
         if self._channel is None:
-            self._console.print_metrics("validation" if validation else "training", step, values)
+            self._console.print_metrics(group, step, values)
             return
         self._channel.reports += 1
-        group = "validation" if validation else "training"
         point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
         self._channel.report(point, urgent=decision)
 
@@ -271,9 +270,8 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     outlive_full_disk()
     devices.keep_to(surroundings.slot_part)
     description = wire.read_trial_file(surroundings.trial_path)
-    description.hparams.update(
-        {name: value for name, value in defaults.items() if name not in description.hparams}
-    )
+    for name, value in defaults.items():
+        description.hparams.setdefault(name, value)
     # Of the processes of a launcher of the user's own, the first on this machine stands for all.
     folder = description.watch if surroundings.is_started_here else ""
     timings = start_timings(folder, surroundings.local_rank, description.profiling)
