@@ -14,7 +14,7 @@ from muster.errors import Broken, Conflict, NotFound, Rejected, Transient
 ADDRESS = Address("http://platform", "secret", "a test")
 PROBLEM = {"content-type": "application/problem+json"}
 MODEL = {
-    "id": "018f0000-0000-7000-8000-000000000001", "name": "digits", "owner": "me", "version": 1,
+    "id": "018f0000-0000-7000-8000-000000000001", "name": "digits", "workspace": "Uncategorized", "owner": "me", "version": 1,
     "created_at": "2026-01-01T00:00:00Z",
 }  # fmt: skip
 
