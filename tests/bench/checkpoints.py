@@ -49,7 +49,7 @@ ROUNDS, FILES, FILE_MIB, AT_ONCE = 2, 8, 128, 4
 CHECKPOINTS, OWN, KEPT = 10_000, 2, 10
 """Each has so many small files of its own beside one that all share; the rule keeps the newest of each of `KEPT` trials."""
 MIB = 2**20
-LOOK_S = 0.05
+LOOK_S, PATIENCE_S = 0.05, 300.0
 LAYERS, LIFE = 64, timedelta(minutes=10)
 PARTS = ("save", "collect")
 
@@ -176,7 +176,7 @@ async def _save(around: Platform, folder: Path, number: int) -> Round:
             )
         )
         sending = asyncio.create_task(uploads.run())
-        found = await settled
+        found = await asyncio.wait_for(settled, PATIENCE_S)
         ended = time.perf_counter()
         sending.cancel()
     assert found.state == "saved"
@@ -224,8 +224,9 @@ async def _collect(report: Report, around: Platform) -> Figures:
     report.say(f"decided in {time.perf_counter() - began:.2f} s")
     report.check("collected", CHECKPOINTS - KEPT, found.count)
     left = "SELECT count(*) FROM registry.objects WHERE key LIKE 'bench-gc/%'"
-    while await around.count(left) > KEPT * OWN + 1:
-        await asyncio.sleep(LOOK_S)
+    async with asyncio.timeout(PATIENCE_S):
+        while await around.count(left) > KEPT * OWN + 1:
+            await asyncio.sleep(LOOK_S)
     gone_s = time.perf_counter() - began
     async with _store(around) as store:
         stored = [one.key async for one in store.list("bench-gc/")]

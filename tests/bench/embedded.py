@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 
 from deploy.embedded.servers import Home, PostgresServer
 from muster.client import Client, connect
+from muster.client.models import ExperimentDetail, Trial
 from muster.client.settings import Address
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +39,24 @@ class Platform:
         """The administrator's address of the platform's database: benchmarks look where users cannot."""
         server = PostgresServer(Home(self.home))
         return server.url("postgres", server.password, "muster")
+
+    def until_completed(self, experiment: UUID, look_s: float, patience_s: float) -> ExperimentDetail:
+        """Wait for its end; raises SystemExit where it is another one, or late: then with what its trials say, as all else goes with the folder."""
+        end = time.monotonic() + patience_s
+        while not (now := self.client.experiments.get(experiment)).final:
+            if time.monotonic() > end:
+                trials = ", ".join(self._said_of(trial) for trial in self.client.trials.list(experiment))
+                raise SystemExit(
+                    f"experiment {now.number} did not end within {patience_s:g} s: {now.state}, {now.reason}; its trials: {trials}"
+                )
+            time.sleep(look_s)
+        if now.state != "completed":
+            raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
+        return now
+
+    def _said_of(self, trial: Trial) -> str:
+        lines = [line.text for line in self.client.trials.logs(trial.id, tail=5)]
+        return f"{trial.number} is {trial.state} ({trial.reason}) in run {trial.runs} and printed {lines}"
 
 
 class Database:

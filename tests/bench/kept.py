@@ -6,8 +6,8 @@ outcomes = play_parts(pool, play, parts, chosen.kept, chosen.piece_s)
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, as_completed
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future, as_completed
 from pathlib import Path
 from time import monotonic
 from typing import Any, TypeVar
@@ -38,17 +38,26 @@ def play_parts(
     known: dict[str, Outcome] = {line["part"]: line["outcome"] for line in map(json.loads, lines)}
     began = monotonic()
     futures = {pool.submit(play, part): part for part in parts if str(part) not in known}
-    for ended in as_completed(futures):
-        if ended.cancelled():
-            continue
-        outcome = known[str(futures[ended])] = ended.result()
-        if kept:
-            with kept.open("a") as file:
-                file.write(json.dumps({"part": str(futures[ended]), "outcome": outcome}) + "\n")
-        if piece_s is not None and monotonic() - began > piece_s:
-            for future in futures:
-                future.cancel()
+    try:
+        for ended in as_completed(futures):
+            if ended.cancelled():
+                continue
+            outcome = known[str(futures[ended])] = ended.result()
+            if kept:
+                with kept.open("a") as file:
+                    file.write(json.dumps({"part": str(futures[ended]), "outcome": outcome}) + "\n")
+            if piece_s is not None and monotonic() - began > piece_s:
+                _cancel(futures)
+    finally:
+        # One has failed, or a person ends it: the pool would play all the others first.
+        _cancel(futures)
     missing = sum(str(part) not in known for part in parts)
     if missing:
         raise SystemExit(f"{missing} of {len(parts)} parts are to be played yet: run it again")
     return [known[str(part)] for part in parts]
+
+
+def _cancel(futures: Iterable[Future[Outcome]]) -> None:
+    """No part is begun any more."""
+    for future in futures:
+        future.cancel()

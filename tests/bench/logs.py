@@ -41,6 +41,7 @@ TEXT_MB = int(os.environ.get("LOGS_MB", "10000" if os.environ.get("FULL") else "
 OBJECT_BYTES = 8 * 1024 * 1024
 INGEST_RUNS, INGEST_S, BATCH_LINES = 8, 15.0, 3000
 TAILED, REPEATS, PAGE = 60, 3, 1000
+SEEN_WITHIN_S = 60.0
 NEEDLE = "CUDA error: device-side assert triggered at kernel 77"
 LITERALS = (
     "loss=",
@@ -178,7 +179,7 @@ async def _tail(around: Platform) -> Figures:
                 await asyncio.sleep(chance.uniform(0.05, 0.4))
                 printed[f"line {number}"] = time.perf_counter()
                 print(f"line {number}", file=output, flush=True)
-        await following
+        await asyncio.wait_for(following, SEEN_WITHIN_S)
         for task in tasks:
             task.cancel()
     took = [seen[text] - printed[text] for text in printed]

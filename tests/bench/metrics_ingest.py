@@ -29,7 +29,7 @@ from tests.integration.servers import TestDatabase
 TRIALS, WATCHED = 200, 4
 WARM_UP_S = 6.0
 MEASURED_S = float(os.environ.get("SECONDS_MEASURED", "60"))
-LOOK_EVERY_S = 0.01
+LOOK_EVERY_S, SETTLED_WITHIN_S = 0.01, 60.0
 MLFLOW = ROOT / ".peers-mlflow" / "bin" / "python"
 MLFLOW_S = 6.0
 MLFLOW_THREADS = (1, 4, 16)
@@ -63,9 +63,12 @@ async def _measure(report: Report, servers: DurableServers) -> Figures:
         begin = time.time() + WARM_UP_S
         load = _start_load(servers, loaded, begin)
         watching = asyncio.create_task(_watch(around, watched, begin))
-        figures = await _minute(report, around, registry, begin)
-        seen_s = await watching
-        output, _ = await asyncio.to_thread(load.communicate, timeout=60)
+        try:
+            figures = await _minute(report, around, registry, begin)
+            seen_s = await asyncio.wait_for(watching, SETTLED_WITHIN_S)
+            output, _ = await asyncio.to_thread(load.communicate, timeout=SETTLED_WITHIN_S)
+        finally:
+            load.kill()
         played = json.loads(output.splitlines()[-1])
         report.check("refused", [], played["refused"])
         await _check_counts(report, around, played["points"], watched)

@@ -17,6 +17,7 @@ from tests.bench.embedded import TRIALS, Platform
 from worker.launch.environment import KEPT_MEMORY
 
 POLL_S = 0.5
+PATIENCE_S = 120.0
 
 
 class Inside(NamedTuple):
@@ -49,7 +50,7 @@ def train_bare(hparams: Mapping[str, JsonValue], ranks: int) -> float:
     environment = {**os.environ, **KEPT_MEMORY, "PATH": path, "MUSTER_HPARAMS": json.dumps(hparams)}
     command = [program, "-np", str(ranks), sys.executable, "throughput.py"]
     done = subprocess.run(
-        command, cwd=TRIALS, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=TRIALS, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     for line in done.stdout.splitlines():
         if "samples_per_s=" in line and "{" not in line:
@@ -76,10 +77,9 @@ def train_inside(
     began = time.monotonic()
     made = bench.client.experiments.create(config, code)
     time.sleep(unseen_s)
-    while (now := bench.client.experiments.get(made.id)).state in ("active", "submitted"):
-        time.sleep(POLL_S)
-    if now.state != "completed" or now.best is None:
-        raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
+    now = bench.until_completed(made.id, POLL_S, PATIENCE_S)
+    if now.best is None:
+        raise SystemExit(f"experiment {now.number} has reported no figure")
     took_s = time.monotonic() - began
     return Inside(now.best.value, _others_s(bench) - others_s, _ranks_s(bench) - ranks_s, took_s)
 

@@ -22,7 +22,7 @@ SEEDS = (11, 12)
 GUESSED_S = 0.3
 """Of an epoch, as one who has never run it would say."""
 EPOCHS = 9
-LOOK_S = 0.1
+LOOK_S, PATIENCE_S = 0.1, 600.0
 SPACE: JsonObject = {
     "lr": {"type": "log", "base": 10, "minval": -4, "maxval": -1.5},
     "width": {"type": "categorical", "vals": [8, 16, 24]},
@@ -123,10 +123,7 @@ def _case(bench: Platform, code: Path, searcher: JsonObject, seed: int, is_guess
     plan = bench.client.experiments.plan(config, code, step_s=step_s, steps=steps)
     began = time.monotonic()
     made = bench.client.experiments.create(json.loads(json.dumps(config)), code)
-    while not (now := bench.client.experiments.get(made.id)).final:
-        time.sleep(LOOK_S)
-    if now.state != "completed":
-        raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
+    bench.until_completed(made.id, LOOK_S, PATIENCE_S)
     real_s = time.monotonic() - began
     return Case(plan, real_s, _epochs(bench, made.number))
 

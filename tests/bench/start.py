@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from uuid import UUID
 
 from pydantic import JsonValue
 
@@ -61,23 +60,14 @@ class Starts:
             "max_restarts": 0,
         }
         made = self._bench.client.experiments.create(config, self._code)
-        self._until_ended(made.id)
+        self._bench.until_completed(made.id, LOOK_S, PATIENCE_S)
+        time.sleep(SETTLED_S)
         granted = self._database.value(GRANTED, made.id).timestamp()
         return _start_from(granted, diary, ranks)
 
     def close(self) -> None:
         """Let go of the database."""
         self._database.close()
-
-    def _until_ended(self, experiment: UUID) -> None:
-        end = time.monotonic() + PATIENCE_S
-        while (now := self._bench.client.experiments.get(experiment)).state in ("submitted", "active"):
-            if time.monotonic() > end:
-                raise SystemExit(f"experiment {now.number} did not end: {now.state}, {now.reason}")
-            time.sleep(LOOK_S)
-        if now.state != "completed":
-            raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
-        time.sleep(SETTLED_S)
 
 
 def measure(report: Report) -> Figures:

@@ -18,6 +18,7 @@ NUMBER = 60
 MAX_TIME, DIVISOR, RUNGS = 9, 3, (1, 3, 9)
 SEED = 7
 LOOK_S = 0.1  # at most 2 ms of it stand in the figure of a trial
+PATIENCE_S = 600.0
 CONFIG = {
     "name": "turnaround",
     "entrypoint": "python3 steps.py",
@@ -54,15 +55,8 @@ def measure(report: Report) -> Figures:
 def _search(bench: Platform, code: str, config: dict[str, object]) -> tuple[float, int]:
     began = time.monotonic()
     made = bench.client.experiments.create(json.loads(json.dumps(config)), code)
-    while True:
-        now = bench.client.experiments.get(made.id)
-        if now.state in ("completed", "error", "cancelled", "rejected"):
-            break
-        time.sleep(LOOK_S)
-    seconds = time.monotonic() - began
-    if now.state != "completed":
-        raise SystemExit(f"experiment {now.number} ended as {now.state}: {now.reason}")
-    return seconds, now.number
+    now = bench.until_completed(made.id, LOOK_S, PATIENCE_S)
+    return time.monotonic() - began, now.number
 
 
 def _check(report: Report, bench: Platform, number: int) -> int:
@@ -104,7 +98,7 @@ def _ray(report: Report, mode: str) -> Figure:
         report.say("Ray Tune is not installed (make peers): left out")
         return None
     command = [str(python), str(ROOT / "tests/bench/peers/ray_asha.py"), mode, str(NUMBER), str(SEED)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     if done.returncode:
         report.say(f"Ray Tune failed: {done.stderr[-500:]}")
         return None
