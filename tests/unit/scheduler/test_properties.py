@@ -171,13 +171,15 @@ def test_equal_events_and_equal_records_give_equal_plans_and_planning_changes_no
 
 
 def sums(cluster: Cluster) -> dict[tuple[object, ...], tuple[object, ...]]:
-    """What is counted of each holder of the pool's slots, by its path."""
-    found, nodes = {}, [cluster.pools[POOL].shares.root]
+    """What is counted of each holder of the pool's slots, by its path. Bits of a mask are given in the order of first sight: it is read."""
+    pool = cluster.pools[POOL]
+    found, nodes = {}, [pool.shares.root]
     while nodes:
         node = nodes.pop()
         nodes.extend(node.children.values())
         if not node.is_idle:
-            found[node.path] = (node.held, node.leaving, node.runs, node.asked, node.usable, node.mask)
+            shapes = frozenset(needs for needs, bit in pool.queue.shapes.items() if node.mask & bit)
+            found[node.path] = (node.held, node.leaving, node.runs, node.asked, node.usable, shapes)
     return found
 
 
