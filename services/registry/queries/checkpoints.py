@@ -22,6 +22,7 @@ from shared.messages.checkpoints import (
 )
 
 CHECKPOINTS_PER_PAGE = 500
+BYTES_PER_PAGE = 300 * 1024
 
 
 class CheckpointQueries:
@@ -50,9 +51,9 @@ class CheckpointQueries:
                     after=_cursor(query.after),
                     limit=limit + 1,
                 )
-            page = found[:limit]
-            views = await _views(unit, page)
-        following = f"{page[-1].created_at.isoformat()}|{page[-1].id}" if len(found) > limit else None
+            views = _fitting(await _views(unit, found[:limit]))
+        more = len(found) > len(views)
+        following = f"{views[-1].created_at.isoformat()}|{views[-1].checkpoint_id}" if more else None
         return CheckpointPage(checkpoints=tuple(views), next=following)
 
     async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
@@ -84,6 +85,16 @@ async def _views(unit: Unit, page: list[Checkpoint]) -> list[CheckpointView]:
     metrics = await lineage.load_metrics(unit.connection, page)
     verified = await objects.load_verified(unit.connection, wanted)
     return [_view(one, files[one.id], metrics.get(one.id, {}), verified.get(one.id)) for one in page]
+
+
+def _fitting(views: list[CheckpointView]) -> list[CheckpointView]:
+    """As many as fit into an answer, with their files and metadata; one always does."""
+    size = 0
+    for count, view in enumerate(views):
+        size += len(view.model_dump_json().encode())
+        if size > BYTES_PER_PAGE and count:
+            return views[:count]
+    return views
 
 
 def _view(
