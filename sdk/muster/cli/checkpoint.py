@@ -204,7 +204,7 @@ def _read(
     since = {one.id: one.verified_at for one in before}
     while True:
         found = [one for one in _named(client, checkpoint, experiment) if one.id in since]
-        if all(one.state != "saved" or one.verified_at != since[one.id] for one in found):
+        if all(one.state != "saved" or one.verified_at not in (None, since[one.id]) for one in found):
             return found
         time.sleep(POLL_S)
 

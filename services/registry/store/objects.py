@@ -102,7 +102,10 @@ async def ask_to_verify(
 
 
 async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, datetime]:
-    """Return since when each of these checkpoints is known to be whole: when the first read of its objects was read."""
+    """Return since when each of these checkpoints is known to be whole: when the first read of its objects was read.
+
+    One of which an object is still to be read because somebody asked is left out: what was known of it is in doubt.
+    """
     rows = await connection.execute(_VERIFIED, {"wanted": list(wanted)})
     return {row.checkpoint: row.verified_at for row in rows if row.verified_at is not None}
 
@@ -179,7 +182,8 @@ _ASK = text(
     " SELECT count(*) AS number, coalesce(sum(size_bytes), 0) AS size_bytes FROM asked"
 )
 _VERIFIED = text(
-    "SELECT f.checkpoint, CASE WHEN count(o.verified_at) = count(*) THEN min(o.verified_at) END AS verified_at"
+    "SELECT f.checkpoint, CASE WHEN count(o.verified_at) = count(*) AND count(o.asked_at) = 0"
+    " THEN min(o.verified_at) END AS verified_at"
     " FROM registry.checkpoint_files f LEFT JOIN registry.objects o ON o.key = f.key"
     " WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])) GROUP BY f.checkpoint"
 )

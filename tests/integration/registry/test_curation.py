@@ -153,6 +153,22 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
     assert [await events(around, "corrupt", one) for one in saved] == [0, 0, 1]
 
 
+async def test_a_checkpoint_is_known_to_be_whole_once_the_last_file_asked_for_is_read(
+    around: Platform,
+) -> None:
+    checkpoint = await save(around, around.scheduler.grant(), 1, 10, files=fresh())
+    of_it = "SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1 AND path = 'model.pt'"
+    taken = f"UPDATE registry.objects SET asked_at = now(), claimed_until = now() + interval '1 hour' WHERE key IN ({of_it})"
+    await around.rows(taken, checkpoint)
+    assert (await view(around, checkpoint)).verified_at is None
+    await around.rows(f"UPDATE registry.objects SET claimed_until = NULL WHERE key IN ({of_it})", checkpoint)
+
+    async def is_read() -> bool:
+        return (await view(around, checkpoint)).verified_at is not None
+
+    await eventually(is_read)
+
+
 async def test_all_that_is_stored_is_read_again_by_and_by(around: Platform) -> None:
     run = around.scheduler.grant()
     checkpoint = await save(around, run, 1, 10, files=fresh())
