@@ -30,15 +30,12 @@ class Member(Protocol):
 
     def on_exit(self, allocation: AllocationId, exited: Exit) -> None:
         """Its ranks have ended by themselves."""
-        ...
 
     def on_validated(self, run: Run, number: int, step: int) -> None:
         """The chief has validated, which is to be reported."""
-        ...
 
     def on_saved(self, allocation: AllocationId, run: Run, number: int, progress: float) -> None:
         """The chief has saved a checkpoint, which is to be uploaded."""
-        ...
 
 
 @dataclass(slots=True)
@@ -275,9 +272,8 @@ class Training:
 
     def _stop_soon(self, attempt: Attempt) -> None:
         signal = attempt.signal
-        self._agenda.after(
-            0 if attempt.is_resized else attempt.item.stop_ms, lambda: self._stop(attempt, signal)
-        )
+        stop_ms = 0 if attempt.is_resized else attempt.item.stop_ms
+        self._agenda.after(stop_ms, lambda: self._stop(attempt, signal))
 
     def _stop(self, attempt: Attempt, signal: Signal) -> None:
         if attempt.is_over or attempt.signal is not signal:
