@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
@@ -23,6 +22,7 @@ from services.registry.live import Hints
 from services.registry.store import logs, reports
 from services.registry.store.reports import ChunkRow, Moved, SeriesKey, ValidationRow
 from services.registry.store.values import encode_values
+from services.registry.tracing import span_of_first, trace_of
 from shared import faults, telemetry
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
@@ -31,7 +31,6 @@ from shared.errors import Broken, Rejected, Transient
 from shared.ids import TenantId
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, ValidationStored
 from shared.messages.runs import AllocationFacts
-from shared.telemetry.tracing import TRACEPARENT
 
 BEFORE_REPLY = faults.register("registry.before_reply")
 PACKED_FROM = 1_000
@@ -83,8 +82,8 @@ class Reports:
             raise Rejected("bad_batch", f"a journal counts from {FIRST_RECORD}, not from {batch.first}")
         try:
             facts = await self._facts.of(batch.run_id, ask.worker)
-            incoming = read_batch(batch, facts, ask.worker, _trace(batch))
-            with _first_step(incoming):
+            incoming = read_batch(batch, facts, ask.worker, trace_of(batch))
+            with span_of_first(incoming):
                 mark = await self._combiner.add(TenantId(facts.tenant), incoming)
         except Transient as error:
             return Mark(next=batch.first, retry_after_s=error.retry_after_s)
@@ -245,24 +244,6 @@ class Reports:
         heads = await logs.save_chunks(driver, tenant, unit.now.date(), chunks)
         for trial, following in heads.items():
             unit.then(partial(self._hints.logs, tenant, trial, following - 1))
-
-
-def _trace(batch: Batch) -> dict[str, str]:
-    """The run's trace, which began with the request for its experiment; else that of the worker's request."""
-    if isinstance(batch, ReportBatch) and batch.traceparent:
-        return {TRACEPARENT: batch.traceparent}
-    headers: dict[str, str] = {}
-    telemetry.inject(headers)
-    return headers
-
-
-def _first_step(batch: Incoming) -> AbstractContextManager[object]:
-    """The run's first report ends the way that its trace has followed since the request; later ones are no news there."""
-    if batch.sent.first != FIRST_RECORD or batch.sent.stream != "reports":
-        return nullcontext()
-    return telemetry.span(
-        "store first report", parent=batch.trace, run=batch.sent.run, trial=batch.facts.trial_id
-    )
 
 
 def _source(batch: Incoming) -> Source:
