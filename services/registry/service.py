@@ -1,7 +1,7 @@
 """Composition root of the registry: what is made of what, and in which order it starts and ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
@@ -25,7 +25,8 @@ from services.registry.upkeep import Upkeep
 from services.registry.uploads import Uploads
 from services.registry.verifier import Verifier
 from shared.bus import Bus, Consumer, Relay, Responder, Units
-from shared.clock import SystemClock
+from shared.bus.responder import Answer, Question
+from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.garbage import collect_rarely
 from shared.loops import repeat
@@ -76,27 +77,9 @@ async def compose(settings: Settings, process: Process) -> None:
     curation = Curation(units, retention)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
     exports = Exports(units, objects, links, clock)
-    upkeep = Upkeep(
-        units,
-        retention,
-        objects,
-        clock,
-        collect_after=timedelta(seconds=wanted.collect_after_s),
-        unused_for=timedelta(seconds=wanted.unused_for_s),
-        is_dry=wanted.collect_dry,
-    )
+    upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
-    log_packer = LogPacker(
-        units,
-        objects,
-        log_reader,
-        clock,
-        letters=wanted.log_object_letters,
-        rest=min(wanted.log_rest_letters, wanted.log_object_letters),
-        rest_after=timedelta(seconds=wanted.log_rest_after_s),
-        attempt_for=timedelta(seconds=wanted.log_attempt_s),
-        keep=_days(wanted.keep_logs_days),
-    )
+    log_packer = _log_packer(wanted, units, objects, log_reader, clock)
     parts = (reports, requests, commits, queries, uploads, curation, exports)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (exports.close, log_reader.close, verifier.close, hints.close, reports.close):
@@ -110,6 +93,13 @@ async def compose(settings: Settings, process: Process) -> None:
         process.start(name, partial(repeat, does, every))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
+    await _answer(process, bus, answers)
+    process.check("bus", lambda: bus.connected)
+    process.mark_ready()
+
+
+async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]) -> None:
+    """Answer questions until the process ends; returns once somebody who asks is heard."""
     answering = asyncio.Event()
 
     async def answer(stopping: asyncio.Event) -> None:
@@ -119,8 +109,38 @@ async def compose(settings: Settings, process: Process) -> None:
 
     _start(process, "answers", answer)
     await answering.wait()
-    process.check("bus", lambda: bus.connected)
-    process.mark_ready()
+
+
+def _upkeep(
+    wanted: RegistrySettings, units: Units, retention: Retention, objects: S3Objects, clock: Clock
+) -> Upkeep:
+    """What settles, collects and deletes, as the settings have it."""
+    return Upkeep(
+        units,
+        retention,
+        objects,
+        clock,
+        collect_after=timedelta(seconds=wanted.collect_after_s),
+        unused_for=timedelta(seconds=wanted.unused_for_s),
+        is_dry=wanted.collect_dry,
+    )
+
+
+def _log_packer(
+    wanted: RegistrySettings, units: Units, objects: S3Objects, reader: LogReader, clock: Clock
+) -> LogPacker:
+    """What brings old log lines into the store, as the settings have it."""
+    return LogPacker(
+        units,
+        objects,
+        reader,
+        clock,
+        letters=wanted.log_object_letters,
+        rest=min(wanted.log_rest_letters, wanted.log_object_letters),
+        rest_after=timedelta(seconds=wanted.log_rest_after_s),
+        attempt_for=timedelta(seconds=wanted.log_attempt_s),
+        keep=_days(wanted.keep_logs_days),
+    )
 
 
 def _loops(
