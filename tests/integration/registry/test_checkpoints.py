@@ -13,14 +13,13 @@ from shared.ids import CheckpointId, WorkerId, derived_id, new_id
 from shared.messages.checkpoints import (
     CommitCheckpoint,
     Committed,
-    GetCheckpointFiles,
     ListCheckpoints,
     Upload,
     UploadLinks,
 )
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
-from tests.integration.registry.messages import ended, granted, report, validation, wanted
+from tests.integration.registry.messages import ended, granted, report, wanted
 from tests.integration.registry.platform import CLOCK, Platform
 from tests.integration.registry.uploads import FILES, events, fetch, fresh, happened, manifest, save, send
 from tests.support.waiting import eventually
@@ -270,35 +269,6 @@ async def test_another_run_s_checkpoint_is_out_of_reach(around: Platform) -> Non
         await around.upload(mine, checkpoint, 1, 10, manifest(FILES))
     with pytest.raises(NotFound):
         await around.commit(mine, checkpoint)
-
-
-async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platform) -> None:
-    run = around.scheduler.grant()
-    await around.reports(run, 1, [validation(n, n * 10, loss=1.0 / n) for n in (1, 2, 3)])
-    saved = [await save(around, run, n, n * 10) for n in (1, 2, 3)]
-    page = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2))
-    assert [(one.checkpoint_id, one.metrics, one.state) for one in page.checkpoints] == [
-        (saved[0], {"loss": 1.0}, "saved"),
-        (saved[1], {"loss": 0.5}, "saved"),
-    ]
-    last = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2, after=page.next))
-    assert [one.checkpoint_id for one in last.checkpoints] == [saved[2]]
-    assert last.next is None
-    links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
-    assert {link.path: await fetch(link.url) for link in links.files} == FILES
-
-
-async def test_a_page_of_checkpoints_ends_where_an_answer_is_full(around: Platform) -> None:
-    run = around.scheduler.grant()
-    saved = [await save(around, run, number, number) for number in range(1, 19)]
-    note = "UPDATE registry.checkpoints SET metadata = jsonb_build_object('note', repeat('x', 60000)) WHERE trial = $1"
-    await around.rows(note, run.trial)
-    page = await around.ask(ListCheckpoints(trial_id=run.trial))
-    found = [one.checkpoint_id for one in page.checkpoints]
-    while page.next is not None:
-        page = await around.ask(ListCheckpoints(trial_id=run.trial, after=page.next))
-        found += [one.checkpoint_id for one in page.checkpoints]
-    assert found == saved
 
 
 async def test_a_grant_known_by_its_event_needs_no_other(around: Platform) -> None:
