@@ -30,17 +30,11 @@ import psutil
 from minio import Minio
 
 from shared.ids import DEFAULT_TENANT, CheckpointId, new_id
-from shared.messages.checkpoints import (
-    CollectCheckpoints,
-    CommitCheckpoint,
-    Committed,
-    Upload,
-    UploadLinks,
-)
-from shared.objects.s3 import S3Objects
+from shared.messages.checkpoints import CollectCheckpoints, CommitCheckpoint, Committed, Upload, UploadLinks
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, run
 from tests.integration.registry.platform import CLOCK, Platform, Registry, Run, platform
+from tests.integration.registry.uploads import store
 from tests.integration.servers import BUCKET
 from worker.files.transfer import Transfer, new_session
 from worker.files.upload import Announced, UploadEvents, Uploads
@@ -228,8 +222,8 @@ async def _collect(report: Report, around: Platform) -> Figures:
         while await around.count(left) > KEPT * OWN + 1:
             await asyncio.sleep(LOOK_S)
     gone_s = time.perf_counter() - began
-    async with _store(around) as store:
-        stored = [one.key async for one in store.list("bench-gc/")]
+    async with store(around) as objects:
+        stored = [one.key async for one in objects.list("bench-gc/")]
     report.check("left_in_store", KEPT * OWN + 1, len(stored))
     report.check("deleted", CHECKPOINTS - KEPT, await _deletions(around) - before)
     return {"gc_per_s": (CHECKPOINTS - KEPT) / gone_s}
@@ -239,12 +233,12 @@ async def _store_many(around: Platform, run: Run) -> None:
     """Saved checkpoints as commits leave them, and their objects in the store: laid down, as ten thousand commits would take minutes."""
     pairs = [(number, own) for number in range(CHECKPOINTS) for own in range(OWN)]
     keys = iter(["bench-gc/shared", *(f"bench-gc/{number}-{own}" for number, own in pairs)])
-    async with _store(around) as store, aiohttp.ClientSession() as session:
+    async with store(around) as objects, aiohttp.ClientSession() as session:
 
         async def put() -> None:
             for key in keys:
                 content = b"shared" if key.endswith("shared") else b"x"
-                async with session.put(store.presign_put(key, LIFE), data=content) as answer:
+                async with session.put(objects.presign_put(key, LIFE), data=content) as answer:
                     answer.raise_for_status()
 
         await asyncio.gather(*(put() for _ in range(LAYERS)))
@@ -289,16 +283,6 @@ async def _watched(registry: Registry) -> AsyncIterator[Peak]:
         yield peak
     finally:
         watching.cancel()
-
-
-@asynccontextmanager
-async def _store(around: Platform) -> AsyncIterator[S3Objects]:
-    s3 = around.servers.s3
-    objects = S3Objects(s3.url, *s3.platform, BUCKET, clock=CLOCK)
-    try:
-        yield objects
-    finally:
-        await objects.close()
 
 
 def _client(around: Platform) -> Minio:
