@@ -74,6 +74,27 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
     experiment = answer.json()
     trial = trial_changed(experiment, 1, best={"step": 5, "value": 0.3}, latest={"step": 6, "value": 0.4})
     ids = {kind: new_id(SystemClock()) for kind in ("run", "allocation", "checkpoint", "model", "version")}
+    run, model, version = _made(experiment, trial, ids)
+    await others.announce("searcher", DEFAULT_TENANT, trial)
+    await others.announce("scheduler", DEFAULT_TENANT, run)
+    await others.announce("registry", DEFAULT_TENANT, model, version)
+
+    async def shown() -> bool:
+        paths = (f"/v1/trials/{trial.trial_id}", f"/v1/models/{model.name}/versions/1")
+        answers = [await api.get(path) for path in paths]
+        runs_shown = await api.get(f"/v1/trials/{trial.trial_id}/runs")
+        return all(answer.status_code == 200 for answer in answers) and bool(runs_shown.json().get("items"))
+
+    await eventually(shown)
+    return Seeded(
+        experiment, trial.trial_id, ids["run"], ids["checkpoint"], ids["model"], ids["version"], "ab" * 32
+    )
+
+
+def _made(
+    experiment: dict[str, Any], trial: Any, ids: dict[str, UUID]
+) -> tuple[RunGranted, ModelChanged, VersionChanged]:
+    """A run of the trial, and a model with a version of what it left."""
     run = RunGranted(
         run_id=ids["run"],
         trial_id=trial.trial_id,
@@ -86,16 +107,6 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
         members=({"worker": "w1", "slots": 1},),
         granted_at=NOW,
     )
-    lineage = {
-        "experiment_id": trial.experiment_id,
-        "trial_id": trial.trial_id,
-        "run_id": ids["run"],
-        "checkpoint_id": ids["checkpoint"],
-        "step": 5,
-        "code_hash": None,
-        "hyperparameters": {"lr": 0.1},
-        "metrics": {"loss": 0.3},
-    }
     model = ModelChanged(
         model_id=ids["model"],
         version=2,
@@ -117,26 +128,26 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
         name="",
         comment="",
         metadata={},
-        lineage=lineage,
+        lineage=_lineage(trial, ids),
         files=1,
         size_bytes=3,
         created_at=NOW,
         by="admin",
     )
-    await others.announce("searcher", DEFAULT_TENANT, trial)
-    await others.announce("scheduler", DEFAULT_TENANT, run)
-    await others.announce("registry", DEFAULT_TENANT, model, version)
+    return run, model, version
 
-    async def shown() -> bool:
-        paths = (f"/v1/trials/{trial.trial_id}", f"/v1/models/{model.name}/versions/1")
-        answers = [await api.get(path) for path in paths]
-        runs_shown = await api.get(f"/v1/trials/{trial.trial_id}/runs")
-        return all(answer.status_code == 200 for answer in answers) and bool(runs_shown.json().get("items"))
 
-    await eventually(shown)
-    return Seeded(
-        experiment, trial.trial_id, ids["run"], ids["checkpoint"], ids["model"], ids["version"], "ab" * 32
-    )
+def _lineage(trial: Any, ids: dict[str, UUID]) -> dict[str, Any]:
+    return {
+        "experiment_id": trial.experiment_id,
+        "trial_id": trial.trial_id,
+        "run_id": ids["run"],
+        "checkpoint_id": ids["checkpoint"],
+        "step": 5,
+        "code_hash": None,
+        "hyperparameters": {"lr": 0.1},
+        "metrics": {"loss": 0.3},
+    }
 
 
 async def make_tenant(system_url: str, directory: Path, name: str) -> tuple[TenantId, str]:
