@@ -17,6 +17,7 @@ from muster.cli import (
     queue,
     replay,
     reservation,
+    retention,
     search,
     sign_in,
     tables,
@@ -50,6 +51,7 @@ ORDER = (
     "limit",
     "queue",
     "reservation",
+    "retention",
     "usage",
     "search",
     "trace",
@@ -150,6 +152,7 @@ app.add_typer(cluster.workers, name="worker")
 app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
 app.add_typer(reservation.app, name="reservation")
+app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)

@@ -134,6 +134,8 @@ class AsyncCluster(AsyncNoun[Cluster]):
     limits = listed(Cluster.limits)
     set_limit = awaited(Cluster.set_limit)
     set_storage_limit = awaited(Cluster.set_storage_limit)
+    retention = awaited(Cluster.retention)
+    set_retention = awaited(Cluster.set_retention)
     create_reservation = awaited(Cluster.create_reservation)
     reservations = listed(Cluster.reservations)
     delete_reservation = awaited(Cluster.delete_reservation)

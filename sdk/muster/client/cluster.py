@@ -97,6 +97,26 @@ class Cluster:
         body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.StorageLimit, "/v1/storage/limit", body)
 
+    def retention(self) -> models.RetentionRules:
+        """Return for how long one's tenant and its workspaces keep metrics."""
+        return self._transport.get(models.RetentionRules, "/v1/retention")
+
+    def set_retention(
+        self,
+        workspace: str | None = None,
+        *,
+        metric_detail_days: int | None = None,
+        metric_retention_days: int | None = None,
+    ) -> models.RetentionRule:
+        """Say for how long one's tenant, or a workspace of it, keeps metrics; replaces what was said before."""
+        given = {
+            "workspace": workspace,
+            "metric_detail_days": metric_detail_days,
+            "metric_retention_days": metric_retention_days,
+        }
+        body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
+        return self._transport.put(models.RetentionRule, "/v1/retention", body)
+
     def create_reservation(
         self,
         pool: str,

@@ -834,6 +834,23 @@ class ReservationPage(Resource):
     next_cursor: str | None = None
 
 
+class RetentionRule(Resource):
+    """What a tenant or a workspace of it says; null says nothing. What metrics were summed up to stays in any case."""
+
+    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    metric_detail_days: int | None = Field(
+        default=None, description="After so many days a series keeps a sixteenth of its points."
+    )
+    metric_retention_days: int | None = Field(default=None, description="After so many days its points go.")
+    warnings: list[str] = []
+
+
+class RetentionRules(Resource):
+    """The tenant's own rule first, then those of its workspaces by name."""
+
+    items: list[RetentionRule]
+
+
 class SearchVerb(StrEnum):
     """What a program may tell its search."""
 

@@ -13,6 +13,7 @@ class Permission(StrEnum):
     MODEL_WRITE = "model.write"
     MODEL_APPROVE = "model.approve"
     CHECKPOINT_DOWNLOAD = "checkpoint.download"
+    RETENTION_MANAGE = "retention.manage"
     CLUSTER_READ = "cluster.read"
     CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
@@ -47,7 +48,7 @@ _SITE = frozenset({Permission.WORKER_JOIN, Permission.CLUSTER_MANAGE})
 ROLES: dict[str, frozenset[Permission]] = {
     "viewer": _READ,
     "editor": _EDIT,
-    "admin": _EDIT | {Permission.MODEL_APPROVE, Permission.TOKEN_MANAGE} | _SITE,
+    "admin": _EDIT | {Permission.MODEL_APPROVE, Permission.TOKEN_MANAGE, Permission.RETENTION_MANAGE} | _SITE,
     "operator": _SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
 """An operator sees tenants' machines and no tenant's content."""

@@ -29,6 +29,7 @@ async def on_submission(unit: Unit, batch: list[Delivery[SubmissionCommitted]]) 
             "tenant": delivery.envelope.tenant,
             "number": delivery.message.number,
             "name": delivery.message.name,
+            "workspace": delivery.message.workspace,
             "datasets": [one.model_dump() for one in find_datasets(delivery.message.config.get("data"))],
             **_policy(delivery.message.config),
         }

@@ -1,4 +1,4 @@
-"""What other services ask: metrics, logs, checkpoints and lineage, one file an entity. Places for artifacts: `uploads`."""
+"""What other services ask: metrics, logs, checkpoints, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
 
 from services.registry.links import Links
 from services.registry.log_reader import LogReader
@@ -6,6 +6,7 @@ from services.registry.queries.checkpoints import CheckpointQueries
 from services.registry.queries.lineage import LineageQueries
 from services.registry.queries.logs import LogQueries
 from services.registry.queries.metrics import MetricQueries
+from services.registry.queries.retention import RetentionQueries
 from services.registry.queries.tables import TableQueries
 from shared.bus import Units
 from shared.bus.responder import Answer, Question
@@ -21,6 +22,7 @@ class Queries:
             LogQueries(units, logs),
             CheckpointQueries(units, links),
             LineageQueries(units),
+            RetentionQueries(units),
         )
 
     def answers(self) -> dict[Question, Answer]:

@@ -6,6 +6,7 @@ from datetime import date
 from uuid import UUID
 
 from services.registry.core.chunks import MOST_POINTS
+from services.registry.store.retention import DETAIL_DAYS, METRIC_DAYS, RULES
 from shared.driver import Driver, Row
 
 _TURN = 7_240_512
@@ -55,13 +56,13 @@ async def load_loose(driver: Driver, since: date, before: date, least: int, most
 
 
 async def load_detailed(driver: Driver, today: date, site_days: int | None, most: int) -> list[DaySeries]:
-    """Return at most `most` series and days that are older than their experiment keeps all points, or the site where it says nothing."""
+    """Return at most `most` series and days that are older than all points are kept; `site_days` where neither experiment nor rule says so."""
     rows = await driver.fetch(_DETAILED, today, site_days, most)
     return [DaySeries(row["day"], row["series"]) for row in rows]
 
 
 async def load_outdated(driver: Driver, today: date, most: int) -> list[DaySeries]:
-    """Return at most `most` series and days that are older than their experiment keeps any points."""
+    """Return at most `most` series and days that are older than any points are kept by experiment and rules."""
     rows = await driver.fetch(_OUTDATED, today, most)
     return [DaySeries(row["day"], row["series"]) for row in rows]
 
@@ -120,19 +121,20 @@ DELETE FROM registry.point_chunks c USING unnest($1::date[], $2::bigint[]) AS w(
 WHERE c.day = w.day AND c.series = w.series
 """
 _TAKE = _DELETE + "AND NOT c.is_thinned "
-_OF_EXPERIMENT = """
+_RULED = f"""
 SELECT DISTINCT c.day, c.series FROM registry.point_chunks c
 JOIN registry.series s ON s.id = c.series
 JOIN registry.runs r ON r.id = s.run
 LEFT JOIN registry.experiments e ON e.id = r.experiment
+{RULES.format(tenant="c.tenant", workspace="e.workspace")}
 """
 _DETAILED = f"""
-{_OF_EXPERIMENT}
-WHERE NOT c.is_thinned AND c.day < $1::date - coalesce(e.metric_detail_days, $2::int) LIMIT $3
+{_RULED}
+WHERE NOT c.is_thinned AND c.day < $1::date - coalesce({DETAIL_DAYS}, $2::int) LIMIT $3
 """
 _OUTDATED = f"""
-{_OF_EXPERIMENT}
-WHERE c.day < $1::date - e.metric_retention_days LIMIT $2
+{_RULED}
+WHERE c.day < $1::date - {METRIC_DAYS} LIMIT $2
 """
 _SAVE = """
 INSERT INTO registry.point_chunks (day, tenant, series, count, is_thinned, first_step, last_step, body, rolled_up)

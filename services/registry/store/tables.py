@@ -35,7 +35,17 @@ experiments = Table(
     Column("is_policy_edited", Boolean),
     Column("number", Integer),
     Column("name", Text),
+    Column("workspace", Text),
     Column("datasets", JSONB),
+)
+
+retention = Table(
+    "retention",
+    METADATA,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("metric_detail_days", Integer),
+    Column("metric_retention_days", Integer),
 )
 
 trials = Table(

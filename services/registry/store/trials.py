@@ -40,7 +40,7 @@ class StoredRun:
 
 
 async def save_submissions(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Keep each experiment's name, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
+    """Keep each experiment's name, workspace, datasets and policies of collection and retention; of collection's, what a person has set since stands."""
     await connection.execute(_SAVE_SUBMISSIONS, list(rows))
 
 
@@ -176,7 +176,7 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
 
 
 _SUBMISSION = insert(experiments)
-_SUBMITTED = ("number", "name", "datasets", "metric_detail_days", "metric_retention_days")
+_SUBMITTED = ("number", "name", "workspace", "datasets", "metric_detail_days", "metric_retention_days")
 _SAVE_SUBMISSIONS = _SUBMISSION.on_conflict_do_update(
     index_elements=["id"],
     set_={name: _SUBMISSION.excluded[name] for name in _SUBMITTED}

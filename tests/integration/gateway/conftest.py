@@ -38,6 +38,7 @@ from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
 from shared.messages.reservations import GetReservations
+from shared.messages.retention import GetRetention, SetRetention
 from shared.messages.searches import GetDrivenSearch, GetSearchEvents, TellSearch
 from shared.messages.tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
@@ -142,6 +143,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         DeleteCheckpoint,
         CollectCheckpoints,
         GetStorage,
+        GetRetention,
+        SetRetention,
     ),
     "simulator": (PlanExperiment,),
 }

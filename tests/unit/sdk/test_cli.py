@@ -202,6 +202,7 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         "worker": "list drain undrain",
         "pool": "list describe set",
         "limit": "list set",
+        "retention": "list set",
         "queue": "list explain priority weight limit move",
     }.items():
         for verb in verbs.split():

@@ -100,3 +100,22 @@ def test_limits_are_listed(shell: Shell) -> None:
 def test_what_is_no_duration_is_refused(given: str) -> None:
     with pytest.raises(Rejected, match="no duration"):
         seconds_of(given, "--ageing")
+
+
+def test_a_rule_of_retention_is_set_and_said_in_a_sentence(shell: Shell) -> None:
+    rule = {
+        "workspace": "vision",
+        "metric_detail_days": 30,
+        "metric_retention_days": None,
+        "warnings": ["w?"],
+    }
+    shell.answers["PUT /v1/retention"] = httpx.Response(200, json=rule)
+    shell.answers["GET /v1/retention"] = httpx.Response(
+        200, json={"items": [rule, {"metric_retention_days": 90}]}
+    )
+    ended = shell("retention", "set", "-w", "vision", "--detail-days", "30")
+    assert ended.code == 0 and "w?" in ended.err and "vision: all points 30 d, points -" in ended.err
+    assert shell.sent("PUT", "/v1/retention") == {"workspace": "vision", "metric_detail_days": 30}
+    rows = [line.split() for line in shell("retention", "list").out.splitlines()]
+    assert rows[1:] == [["vision", "30", "d", "-"], ["the", "whole", "tenant", "-", "90", "d"]]
+    assert shell("retention", "set", "--metric-days", "0").code == 2

@@ -2143,6 +2143,24 @@ class RetentionPolicy(_message.Message):
     save_trial_latest: int
     def __init__(self, save_experiment_best: _Optional[int] = ..., save_trial_best: _Optional[int] = ..., save_trial_latest: _Optional[int] = ...) -> None: ...
 
+class RetentionRule(_message.Message):
+    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days", "warnings")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    METRIC_DETAIL_DAYS_FIELD_NUMBER: _ClassVar[int]
+    METRIC_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    metric_detail_days: int
+    metric_retention_days: int
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class RetentionRules(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[RetentionRule]
+    def __init__(self, items: _Optional[_Iterable[_Union[RetentionRule, _Mapping]]] = ...) -> None: ...
+
 class Run(_message.Message):
     __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at", "labels")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -2325,6 +2343,16 @@ class SetModelStageRequest(_message.Message):
     stage: ModelStage
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SetRetentionRequest(_message.Message):
+    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    METRIC_DETAIL_DAYS_FIELD_NUMBER: _ClassVar[int]
+    METRIC_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    metric_detail_days: int
+    metric_retention_days: int
+    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ...) -> None: ...
 
 class SetStorageLimitRequest(_message.Message):
     __slots__ = ("tenant", "maximum_bytes")

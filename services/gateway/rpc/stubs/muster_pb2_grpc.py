@@ -185,6 +185,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Export.FromString,
                 _registered_method=True)
+        self.GetRetention = channel.unary_unary(
+                '/muster.v1.Muster/GetRetention',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RetentionRules.FromString,
+                _registered_method=True)
+        self.SetRetention = channel.unary_unary(
+                '/muster.v1.Muster/SetRetention',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetRetentionRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RetentionRule.FromString,
+                _registered_method=True)
         self.ListTrialLogs = channel.unary_unary(
                 '/muster.v1.Muster/ListTrialLogs',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialLogsRequest.SerializeToString,
@@ -746,6 +756,22 @@ class MusterServicer:
     def ExportMetrics(self, request, context):
         """Writes an experiment's metrics as Arrow or Parquet files, and says where they are once they are written.
         REST: GET /v1/experiments/{experiment}/metrics/export
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRetention(self, request, context):
+        """Shows for how long the caller's tenant and its workspaces keep metrics.
+        REST: GET /v1/retention
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetRetention(self, request, context):
+        """Says for how long the caller's tenant, or a workspace of it, keeps metrics; older ones go within the hour.
+        REST: PUT /v1/retention
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1415,6 +1441,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ExportMetrics,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Export.SerializeToString,
+            ),
+            'GetRetention': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRetention,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RetentionRules.SerializeToString,
+            ),
+            'SetRetention': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetRetention,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetRetentionRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RetentionRule.SerializeToString,
             ),
             'ListTrialLogs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrialLogs,
@@ -2548,6 +2584,60 @@ class Muster:
             '/muster.v1.Muster/ExportMetrics',
             muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Export.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRetention(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetRetention',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RetentionRules.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetRetention(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetRetention',
+            muster_dot_v1_dot_muster__pb2.SetRetentionRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RetentionRule.FromString,
             options,
             channel_credentials,
             insecure,
