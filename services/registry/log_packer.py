@@ -10,8 +10,7 @@ from datetime import timedelta
 
 import structlog
 
-from services.registry.core.logs.grams import Grams, index_letters
-from services.registry.core.logs.lines import Block, Content, letters, pack
+from services.registry.core.logs.lines import Block, pack
 from services.registry.links import log_key
 from services.registry.log_reader import LogReader
 from services.registry.store import log_objects, logs
@@ -98,16 +97,14 @@ class LogPacker:
             raise
 
     async def _store(self, tenant: TenantId, attempt: Attempt, blocks: list[Block]) -> bool:
-        content, about, grams = await self.reader.run(lambda: _packed(blocks))
+        packed = await self.reader.run(lambda: pack(blocks))
         key = log_key(tenant, attempt.due.trial, attempt.id)
         faults.point(BEFORE_PUT)
-        await self.objects.put(key, content)
+        await self.objects.put(key, packed.content)
         faults.point(BEFORE_KEPT)
         try:
             async with self.units.tenant(tenant) as unit:
-                await log_objects.finish_attempt(
-                    Driver.of(unit.connection), attempt, len(content), about, grams
-                )
+                await log_objects.finish_attempt(Driver.of(unit.connection), attempt, packed)
         except LookupError:
             # Others packed these lines, or the attempt was given up; then nobody else may know of the object any more.
             await self._give_up(tenant, attempt)
@@ -148,8 +145,3 @@ class LogPacker:
 
 def _block(chunk: StoredChunk) -> Block:
     return Block.of(chunk.first, chunk.run_number, chunk.rows())
-
-
-def _packed(blocks: list[Block]) -> tuple[bytes, Content, Grams]:
-    content, about = pack(blocks)
-    return content, about, index_letters(b"".join(letters(block.texts).to_pybytes() for block in blocks))

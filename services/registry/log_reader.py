@@ -59,6 +59,19 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for: about `most` lines at most. Where `is_over` comes true, looking stops at the next part, of about 1 MiB."""
+
+    matcher: Matcher
+    most: int
+    is_over: Callable[[], bool]
+
+    def is_done(self, found: Found) -> bool:
+        """Whether to stop with what was found."""
+        return found.is_full(self.most) or self.is_over()
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
     """Lines of a trial behind a number, that are looked through at one go: those of an object, or (None) all that are in chunks."""
 
@@ -87,45 +100,49 @@ class LogReader:
         """Let go of the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def look(self, tenant: TenantId, piece: Piece, matcher: Matcher, most: int) -> Found:
-        """Return the first wanted lines of a piece, about `most` of them at most. Lines that are gone are passed by."""
+    async def look(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
+        """Return the first wanted lines of a piece. Lines that are gone are passed by; something is looked at in any case."""
         if piece.stored is not None:
-            return await self._look_object(piece.stored, piece.after, matcher, most)
-        return await self._look_chunks(tenant, piece, matcher, most)
+            return await self._look_object(piece.stored, piece.after, search)
+        return await self._look_chunks(tenant, piece, search)
 
-    async def _look_object(self, stored: StoredObject, after: int, matcher: Matcher, most: int) -> Found:
+    async def _look_object(self, stored: StoredObject, after: int, search: Search) -> Found:
         content = await self._content(stored)
         if content is None:
             return Found(stored.following - 1)
-        return await self.run(lambda: search_pack(stored, content, after, matcher, most))
+        return await self.run(lambda: search_pack(stored, content, after, search))
 
-    async def _look_chunks(self, tenant: TenantId, piece: Piece, matcher: Matcher, most: int) -> Found:
+    async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
         found = Found(piece.after)
-        lines = LINES_PER_READ if matcher.is_choosy else max(most, 1_000)
-        while found.upto < piece.log.next - 1 and not found.is_full(most):
+        lines = LINES_PER_READ if search.matcher.is_choosy else max(search.most, 1_000)
+        while found.upto < piece.log.next - 1:
             async with self._units.tenant(tenant) as unit:
                 chunks = await logs.load_chunks(
                     Driver.of(unit.connection), piece.log.trial, found.upto, lines
                 )
             if not chunks or chunks[0].first > found.upto + 1:
                 before = chunks[0].first if chunks else piece.log.next
-                await self._look_between(tenant, piece.log.trial, before, matcher, most, found)
+                await self._look_between(tenant, piece.log.trial, before, search, found)
             else:
-                await self.run(lambda: search_chunks(chunks, matcher, most, found))  # noqa: B023 - run at once
+                await self.run(lambda: search_chunks(chunks, search, found))  # noqa: B023 - run at once
+            if search.is_done(found):
+                break
         return found
 
     async def _look_between(
-        self, tenant: TenantId, trial: UUID, before: int, matcher: Matcher, most: int, found: Found
+        self, tenant: TenantId, trial: UUID, before: int, search: Search, found: Found
     ) -> None:
         """Lines that no chunk has any more: packed since the plan, or gone."""
         async with self._units.tenant(tenant) as unit:
-            known = await log_objects.load_logs(Driver.of(unit.connection), {trial: found.upto}, matcher)
+            known = await log_objects.load_logs(
+                Driver.of(unit.connection), {trial: found.upto}, search.matcher
+            )
         for stored in known[0].objects if known else ():
             if stored.first < before:
-                here = await self._look_object(stored, found.upto, matcher, most)
+                here = await self._look_object(stored, found.upto, search)
                 found.upto = here.upto
                 found.take(here.lines)
-                if found.is_full(most):
+                if search.is_done(found):
                     return
         found.upto = max(found.upto, before - 1)
 
@@ -166,35 +183,35 @@ async def in_order(
         await _cancel(future for _, future in under_way)
 
 
-def search_pack(stored: StoredObject, content: bytes, after: int, matcher: Matcher, most: int) -> Found:
-    """Look through an object's lines behind a number, part by part, until there are enough."""
+def search_pack(stored: StoredObject, content: bytes, after: int, search: Search) -> Found:
+    """Look through an object's lines behind a number, part by part, until that is done; through one part at least."""
     pack, found = Pack(stored.first, content), Found(stored.following - 1)
     for part in range(len(pack)):
-        begin = pack.first(part)
-        if pack.first(part + 1) - 1 <= after:
+        begin, last = pack.first(part), min(pack.first(part + 1), stored.following) - 1
+        if last <= after or not stored.may_hold(part, len(pack)):
             continue
-        texts = pack.texts(part)
-        places = matcher.places(texts, lambda: pack.block(part))  # noqa: B023 - asked at once
-        places = places[places > after - begin][: most - len(found.lines)]
+        places = search.matcher.places(pack.texts(part), lambda: pack.block(part))  # noqa: B023 - asked at once
+        places = places[places > after - begin][: search.most - len(found.lines)]
         if len(places):
             found.take(pack.block(part).lines(places))
-            if found.is_full(most):
-                found.upto = found.lines[-1].number
-                return found
+        if search.is_done(found):
+            found.upto = found.lines[-1].number if found.is_full(search.most) else last
+            return found
     return found
 
 
-def search_chunks(chunks: Iterable[StoredChunk], matcher: Matcher, most: int, found: Found) -> None:
-    """Look through chunks that follow what was looked through before, until there are enough."""
+def search_chunks(chunks: Iterable[StoredChunk], search: Search, found: Found) -> None:
+    """Look through chunks that follow what was looked through before, until that is done; through one chunk at least."""
     for chunk in chunks:
         block = Block.of(chunk.first, chunk.run_number, chunk.rows())
-        places = matcher.places(block.texts, lambda: block)  # noqa: B023 - asked at once
-        places = places[places > found.upto - chunk.first][: most - len(found.lines)]
+        places = search.matcher.places(block.texts, lambda: block)  # noqa: B023 - asked at once
+        places = places[places > found.upto - chunk.first][: search.most - len(found.lines)]
         found.take(block.lines(places))
-        if found.is_full(most):
-            found.upto = found.lines[-1].number
-            return
         found.upto = chunk.following - 1
+        if search.is_done(found):
+            if found.is_full(search.most):
+                found.upto = found.lines[-1].number
+            return
 
 
 async def _cancel(futures: Iterable["asyncio.Future[Result]"]) -> None:

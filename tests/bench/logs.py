@@ -16,8 +16,7 @@ from uuid import UUID
 import asyncpg
 import psutil
 
-from services.registry.core.logs.grams import index_letters
-from services.registry.core.logs.lines import Block, Row, letters, pack
+from services.registry.core.logs.lines import Block, Row, pack
 from services.registry.links import log_key
 from services.registry.store import log_objects
 from services.registry.store.log_objects import Attempt, Due
@@ -209,15 +208,14 @@ async def _fill(around: Platform) -> int:
                 "INSERT INTO registry.log_heads (tenant, trial) VALUES ($1, $2)", DEFAULT_TENANT, trial
             )
         blocks = _blocks(heads[trial], number)
-        content, about = pack(blocks)
-        grams = index_letters(b"".join(letters(block.texts).to_pybytes() for block in blocks))
+        packed = pack(blocks)
         attempt = Attempt(derived_id(trial, "object", number), Due(DEFAULT_TENANT, trial, heads[trial]))
-        await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), content)
-        heads[trial] += about.lines
+        await store.put(log_key(DEFAULT_TENANT, trial, attempt.id), packed.content)
+        heads[trial] += packed.about.lines
         await driver.fetch("UPDATE registry.log_heads SET next = $2 WHERE trial = $1", trial, heads[trial])
         await log_objects.begin_attempt(driver, attempt, CLOCK.now())
-        await log_objects.finish_attempt(driver, attempt, len(content), about, grams)
-        total, number = total + about.text_bytes, number + 1
+        await log_objects.finish_attempt(driver, attempt, packed)
+        total, number = total + packed.about.text_bytes, number + 1
     await connection.close()
     await store.close()
     return total

@@ -2,14 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
 
 from services.registry.core.logs.lines import KeptLine
 from services.registry.core.logs.matching import Matcher, Wanted
-from services.registry.log_reader import FOUND_BYTES, LINE_BYTES, Found, LogReader, Piece, in_order, pieces_of
+from services.registry.log_reader import (
+    FOUND_BYTES,
+    LINE_BYTES,
+    Found,
+    LogReader,
+    Piece,
+    Search,
+    in_order,
+    pieces_of,
+)
 from services.registry.store import log_objects, logs, trials
-from services.registry.store.log_objects import Place
+from services.registry.store.log_objects import Place, TrialLog
 from services.registry.turns import Turns
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
@@ -88,8 +98,10 @@ class LogQueries:
     async def _look(
         self, tenant: TenantId, works: AsyncIterator[Work], matcher: Matcher, page: "_Page"
     ) -> AsyncIterator[tuple[Work, Found]]:
+        search = Search(matcher, page.limit, lambda: page.is_over)
+
         def look(work: Work) -> asyncio.Future[Found]:
-            return asyncio.ensure_future(self._reader.look(tenant, work[1], matcher, page.limit))
+            return asyncio.ensure_future(self._reader.look(tenant, work[1], search))
 
         async for work, found in in_order(works, look):
             yield work, found
@@ -114,7 +126,9 @@ class LogQueries:
                     yield by_trial[log.trial], piece
             if len(places) < TRIALS_AT_ONCE:
                 return
-            begin = Place(places[-1].experiment, places[-1].number, places[-1].trial, _ALL_LINES)
+            begin = replace(places[-1], line=_ALL_LINES)
+            # Nothing is left there: a place to stop at, also where no piece of two hundred trials could hold what is looked for.
+            yield begin, Piece(TrialLog(begin.trial, 0, 0, ()), _ALL_LINES, None)
 
 
 class _Page:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from services.registry.core.logs.grams import Grams
-from services.registry.core.logs.lines import Content
+from services.registry.core.logs.grams import slice_of
+from services.registry.core.logs.lines import Packed
 from services.registry.core.logs.matching import Matcher
 from shared.driver import Driver
 
@@ -40,11 +40,17 @@ class StoredObject:
     trial: UUID
     first: int
     lines: int
+    slices: int | None = None
+    """Where in it a search may find what it looks for, as bits (`grams`); None: anywhere."""
 
     @property
     def following(self) -> int:
         """The number behind its last line."""
         return self.first + self.lines
+
+    def may_hold(self, part: int, parts: int) -> bool:
+        """Whether what is looked for may be in one of its parts."""
+        return self.slices is None or bool(self.slices >> slice_of(part, parts) & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +85,15 @@ async def begin_attempt(driver: Driver, attempt: Attempt, now: datetime) -> bool
     return bool(await driver.fetch(_BEGIN, attempt.id, due.tenant, due.trial, due.packed, now))
 
 
-async def finish_attempt(
-    driver: Driver, attempt: Attempt, size_bytes: int, content: Content, grams: Grams
-) -> None:
+async def finish_attempt(driver: Driver, attempt: Attempt, packed: Packed) -> None:
     """Let the object count in place of the chunks. Raises LookupError where the attempt does not stand any more: roll back."""
     trial, first = attempt.due.trial, attempt.due.packed
+    content, grams = packed.about, packed.grams
     following = first + content.lines
     passed = await driver.fetch(_PASS, trial, first, following, content.text_bytes)
     kept = passed and await driver.fetch(
-        _KEEP, attempt.id, content.lines, size_bytes, content.text_bytes, content.since_ms, content.until_ms,
-        content.runs, content.ranks, content.levels, grams.bits, grams.filter,
+        _KEEP, attempt.id, content.lines, len(packed.content), content.text_bytes, content.since_ms, content.until_ms,
+        content.runs, content.ranks, content.levels, grams.bits, grams.slices, grams.filter,
     )  # fmt: skip
     if not kept:
         raise LookupError(attempt.id)
@@ -158,7 +163,7 @@ async def load_places(
 
 
 def _object(row: Mapping[str, object]) -> StoredObject:
-    return StoredObject(row["id"], row["tenant"], row["trial"], row["first"], row["lines"])  # type: ignore[arg-type]
+    return StoredObject(row["id"], row["tenant"], row["trial"], row["first"], row["lines"], row.get("slices"))  # type: ignore[arg-type]
 
 
 _DUE = """
@@ -177,7 +182,7 @@ WHERE trial = $1 AND packed = $2 RETURNING trial
 """
 _KEEP = """
 UPDATE registry.log_objects SET state = 'kept', lines = $2, size_bytes = $3, text_bytes = $4, since_ms = $5,
-    until_ms = $6, runs = $7, ranks = $8, levels = $9, grams_bits = $10, grams = $11
+    until_ms = $6, runs = $7, ranks = $8, levels = $9, slice_bits = $10, slices = $11, sliced_grams = $12
 WHERE id = $1 AND state = 'writing' RETURNING id
 """
 _DROP_CHUNKS = "DELETE FROM registry.log_chunks WHERE trial = $1 AND first >= $2 AND first < $3"
@@ -191,17 +196,20 @@ WHERE (state = 'writing' AND created_at < $1) OR (state = 'kept' AND until_ms < 
 """
 _GOING = "SELECT id, tenant, trial, first, lines FROM registry.log_objects WHERE state = 'deleting' LIMIT $1"
 _LOGS = """
-SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines
+SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.found AS slices
 FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
 JOIN registry.log_heads h ON h.trial = w.trial
-LEFT JOIN registry.log_objects o ON o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > w.line + 1
-    AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))
-    AND ($5::text[] IS NULL OR $5 && o.levels)
-    AND ($6::bigint IS NULL OR o.until_ms >= $6) AND ($7::bigint IS NULL OR o.since_ms < $7)
-    AND NOT EXISTS (
-        SELECT FROM unnest($8::bigint[]) AS hash
-        WHERE get_byte(substr(o.grams, (hash >> (35 - o.grams_bits))::int + 1, 1), 0)
-            & (1 << ((hash >> (32 - o.grams_bits)) & 7)::int) = 0)
+LEFT JOIN LATERAL (
+    SELECT o.id, o.tenant, o.first, o.lines, f.found FROM registry.log_objects o, LATERAL (
+        SELECT bit_and(get_byte(substr(o.sliced_grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << o.slices) - 1)) AS found
+        FROM unnest($8::bigint[]) AS hash, LATERAL (SELECT (hash >> (32 - o.slice_bits))::int * o.slices AS bit) AS b
+    ) AS f
+    WHERE o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > w.line + 1
+        AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))
+        AND ($5::text[] IS NULL OR $5 && o.levels)
+        AND ($6::bigint IS NULL OR o.until_ms >= $6) AND ($7::bigint IS NULL OR o.since_ms < $7)
+        AND f.found IS DISTINCT FROM 0
+) AS o ON true
 ORDER BY w.place, o.first
 """
 _PLACES = """

@@ -1,15 +1,18 @@
 """Packed lines are what they were; a search passes by nothing that it should find, whatever the text and the pattern."""
 
 import re
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from services.registry.core.logs.grams import asked_hashes, index_letters, required_text
+from services.registry.core.logs.grams import asked_hashes, index_letters, required_text, slice_of
 from services.registry.core.logs.lines import Block, Pack, Row, letters, pack
 from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
+from services.registry.log_reader import Search, search_pack
+from services.registry.store.log_objects import StoredObject
 from shared.errors import Rejected
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -33,8 +36,8 @@ def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
     for run, rows in enumerate(chunks):
         blocks.append(Block.of(first, run, rows))
         first += len(rows)
-    content, about = pack(blocks)
-    found = Pack(5, content)
+    packed = pack(blocks)
+    found, about = Pack(5, packed.content), packed.about
     lines = [
         line for part in range(len(found)) for line in found.block(part).lines(range(len(found.block(part))))
     ]
@@ -44,32 +47,55 @@ def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
     assert (about.lines, about.runs) == (len(lines), tuple(range(len(chunks))))
 
 
+def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
+    rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1, 2001)]
+    stored = StoredObject(UUID(int=1), UUID(int=2), UUID(int=3), 1, 2000)
+    content = pack([Block.of(1, 1, rows)]).content
+    upto, found, pages = 0, list[int](), 0
+    while upto < 2000:
+        here = search_pack(stored, content, upto, Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True))
+        assert upto < here.upto < upto + 1000
+        upto, pages = here.upto, pages + 1
+        found += [line.number for line in here.lines]
+    assert found == [number for number in range(1, 2001) if number % 10 == 7]
+    assert pages > 3
+
+
 def test_a_pack_has_parts_of_its_lines() -> None:
     rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1000)]
-    content, _ = pack([Block.of(1, 1, rows)])
-    found = Pack(1, content)
+    found = Pack(1, pack([Block.of(1, 1, rows)]).content)
     assert len(found) > 1
     assert [found.texts(part)[0].as_py().split()[0] for part in range(len(found))] == [
         str(found.first(part) - 1) for part in range(len(found))
     ]
 
 
-@given(st.lists(WORDS, min_size=1), st.data())
-def test_what_is_in_a_text_is_never_passed_by(texts: list[str], data: st.DataObject) -> None:
-    text = data.draw(st.sampled_from(texts))
+@given(st.lists(st.lists(WORDS, min_size=1), min_size=1, max_size=20), st.data())
+def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.DataObject) -> None:
+    part = data.draw(st.integers(0, len(parts) - 1))
+    text = data.draw(st.sampled_from(parts[part]))
     begin = data.draw(st.integers(0, len(text)))
     asked = text[begin : data.draw(st.integers(begin, len(text)))]
-    grams = index_letters(letters(pa.array(texts)).to_pybytes())
-    assert grams.may_hold(asked_hashes(asked))
-    found = Matcher(Wanted(text=asked)).places(pa.array(texts), lambda: pytest.fail("no column is asked for"))
-    assert list(found) == [place for place, one in enumerate(texts) if asked in one]
+    grams = index_letters([letters(pa.array(texts)).to_pybytes() for texts in parts])
+    assert grams.slices_with(asked_hashes(asked)) >> slice_of(part, len(parts)) & 1
+    found = Matcher(Wanted(text=asked)).places(
+        pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
+    )
+    assert list(found) == [place for place, one in enumerate(parts[part]) if asked in one]
 
 
-def test_what_is_not_in_a_text_is_passed_by() -> None:
-    grams = index_letters(b"".join(b"step %d loss=%.4f " % (step, step * 0.37) for step in range(50_000)))
-    assert grams.may_hold(asked_hashes("step 4711"))
-    assert not grams.may_hold(asked_hashes("CUDA out of memory"))
-    assert len(grams.filter) < 50_000
+def test_what_is_not_in_a_part_is_passed_by() -> None:
+    parts = [
+        b"".join(b"step %d loss=%.6f " % (step, step * 0.37) for step in range(begin, begin + 10_000))
+        for begin in range(0, 50_000, 10_000)
+    ]
+    grams = index_letters(parts)
+    assert grams.slices_with(asked_hashes("step 34711 ")) == 0b1000
+    assert grams.slices_with(asked_hashes("loss=17390.74")) == 0b10000
+    assert grams.slices_with(asked_hashes("loss=")) == 0b11111111 >> 3
+    for absent in ("CUDA out of memory", "81649260017", "id=3fa4b1c2d3e4f506"):
+        assert grams.slices_with(asked_hashes(absent)) == 0
+    assert len(grams.filter) < sum(map(len, parts)) / 10
 
 
 PATTERNS = st.lists(

@@ -1,21 +1,27 @@
-"""Which pieces of four bytes a text has, in few bytes: a search for letters passes by what cannot hold them.
+"""Which pieces of four and six bytes stand in which part of a text, in few bytes: a search for letters passes by what cannot hold them.
 
 A Bloom filter (Bloom 1970) with one hash: a text's pieces overlap, so that a search asks for many of them, and one hash is least to look up.
+A place of it has a bit for each slice of the text (the bit-sliced signatures of Goodwin et al., BitFunnel, 2017), so that one byte answers for all
+slices. Short words are found by their pieces of four bytes; numbers and ids by those of six, since nearly every text has every four digits.
 It says too much at times, never too little.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-GRAM_BYTES = 4
-MOST_BITS = 22
+MOST_SLICES = 8
+MOST_BITS = 18
 LEAST_BITS = 10
-FILL = 0.4
-"""The filter is as small as it can be with no larger part of its bits set."""
-MOST_ASKED = 64
-_MULTIPLIER = 0x9E3779B1
+FILL = 0.5
+"""The filter is as small as it can be with no larger part of a slice's bits set."""
+MOST_ASKED = 16
+_SHORT_BYTES, _LONG_BYTES = 4, 6
+_SHORT_MULTIPLIER, _LONG_MULTIPLIER = 0x9E3779B1, 0x85EBCA6B
+_KEPT_LONG = 1 << 12
+"""Of the long pieces those whose hash has this bit are kept: half of the filter's size, and a long word has enough of them."""
 _META = "\\.[](){}*+?^$"
 _OPAQUE = re.compile(r"\[|\\[0-9pPxQE]")
 """What may go on behind its first letters: nothing from there on is looked at."""
@@ -25,33 +31,55 @@ _TOKEN = re.compile(r"(\\.|[^\\])([*+?]+|\{[0-9,]*\}[?+]?)?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """A filter of 2 ** `bits` bits; a piece's place in it is its hash's highest bits."""
+    """A filter of 2 ** `bits` places, each with a bit for every slice; a piece's place is its hash's highest bits."""
 
     bits: int
+    slices: int
     filter: bytes
 
-    def may_hold(self, hashes: list[int]) -> bool:
-        """Whether a text with these pieces may be in it."""
-        places = [each >> (32 - self.bits) for each in hashes]
-        return all(self.filter[place >> 3] & (1 << (place & 7)) for place in places)
+    def slices_with(self, hashes: Sequence[int]) -> int:
+        """The slices in which a text with these pieces may be, as bits; `store.log_objects` asks the same of Postgres."""
+        found = everywhere = (1 << self.slices) - 1
+        for each in hashes:
+            bit = (each >> (32 - self.bits)) * self.slices
+            found &= self.filter[bit >> 3] >> (bit & 7) & everywhere
+        return found
 
 
-def index_letters(letters: bytes | memoryview) -> Grams:
-    """Return the filter of a text."""
-    found: np.ndarray = np.zeros(1 << MOST_BITS, np.bool_)
-    found[_hashes(letters) >> np.uint32(32 - MOST_BITS)] = True
+def slices_of(parts: int) -> int:
+    """Into how many slices a text of so many parts is cut: 1, 2, 4 or 8."""
+    return min(MOST_SLICES, 1 << (parts - 1).bit_length())
+
+
+def slice_of(part: int, parts: int) -> int:
+    """In which slice a part is."""
+    slices = slices_of(parts)
+    return part if parts <= slices else part * slices // parts
+
+
+def index_letters(parts: Sequence[bytes | memoryview]) -> Grams:
+    """Return the filter of a text in parts."""
+    slices = slices_of(len(parts))
+    found: np.ndarray = np.zeros((slices, 1 << MOST_BITS), np.bool_)
+    for part, letters in enumerate(parts):
+        for hashes in _hashes(letters):
+            found[slice_of(part, len(parts)), hashes >> np.uint32(32 - MOST_BITS)] = True
     bits = MOST_BITS
     while bits > LEAST_BITS:
-        folded: np.ndarray = found[::2] | found[1::2]
-        if folded.mean() > FILL:
+        folded: np.ndarray = found[:, ::2] | found[:, 1::2]
+        if folded.mean(axis=1).max() > FILL:
             break
         found, bits = folded, bits - 1
-    return Grams(bits, np.packbits(found, bitorder="little").tobytes())
+    return Grams(bits, slices, np.packbits(found.T, bitorder="little").tobytes())
 
 
 def asked_hashes(text: str) -> list[int]:
-    """Return what a filter is asked for where a text is looked for; nothing for one that is too short."""
-    return list(dict.fromkeys(map(int, _hashes(text.encode()))))[:MOST_ASKED]
+    """Return what a filter is asked for where a text is looked for, what tells most first; nothing for one that is too short.
+
+    Of a long text pieces are drawn by the order of their hashes, wherever they stand in it.
+    """
+    short, long = _hashes(text.encode())
+    return [int(each) for hashes in (long, short) for each in np.unique(hashes)][:MOST_ASKED]
 
 
 def required_text(pattern: str) -> str:
@@ -71,10 +99,13 @@ def required_text(pattern: str) -> str:
     return max(pieces, key=len)
 
 
-def _hashes(letters: bytes | memoryview) -> np.ndarray:
-    """The hash of each piece of four bytes, in their order (Knuth's multiplicative hashing)."""
-    count = len(letters) - GRAM_BYTES + 1
-    if count <= 0:
-        return np.zeros(0, np.uint32)
+def _hashes(letters: bytes | memoryview) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of each piece of four bytes, and of some of six (Knuth's multiplicative hashing; the long of two short that overlap)."""
+    count = max(0, len(letters) - _SHORT_BYTES + 1)
+    if not count:
+        return np.zeros(0, np.uint32), np.zeros(0, np.uint32)
     pieces = np.ndarray((count,), "<u4", letters, strides=(1,))
-    return pieces * np.uint32(_MULTIPLIER)
+    short = pieces * np.uint32(_SHORT_MULTIPLIER)
+    beyond = _LONG_BYTES - _SHORT_BYTES
+    long = short[:-beyond] * np.uint32(_LONG_MULTIPLIER) + short[beyond:]
+    return short, long[long & np.uint32(_KEPT_LONG) != 0]

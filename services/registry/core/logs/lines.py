@@ -1,4 +1,4 @@
-"""Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what is in a pack."""
+"""Log lines in columns, and packed for the object store. Neighbours: `matching` looks through columns, `grams` says what may be in a pack."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+
+from services.registry.core.logs.grams import Grams, index_letters
 
 STREAMS = ("stdout", "stderr", "platform")
 LEVELS = ("debug", "info", "warning", "error")
@@ -66,6 +68,15 @@ class Content:
     runs: tuple[int, ...]
     ranks: tuple[int, ...]
     levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Lines as an object of the store, and what its row tells of it."""
+
+    content: bytes
+    about: Content
+    grams: Grams
 
 
 class Block:
@@ -148,18 +159,21 @@ class Pack:
         return Block(self.first(part), _open(self._content, None).get_batch(part))
 
 
-def pack(blocks: Sequence[Block]) -> tuple[bytes, Content]:
-    """Return blocks that follow each other as an object, and what is in it."""
+def pack(blocks: Sequence[Block]) -> Packed:
+    """Make an object of blocks that follow each other."""
     whole = pa.Table.from_batches([block.columns for block in blocks]).combine_chunks()
     text_bytes = sum(block.text_bytes for block in blocks)
     batch_lines = max(1, whole.num_rows * BATCH_BYTES // max(text_bytes, BATCH_BYTES))
     sink = pa.BufferOutputStream()
     schema = _SCHEMA.with_metadata({"lines": str(batch_lines)})
     options = pa.ipc.IpcWriteOptions(compression=_ZSTD, use_threads=False)
+    parts = whole.to_batches(max_chunksize=batch_lines)
     with pa.ipc.new_file(sink, schema, options=options) as writer:
-        for batch in whole.to_batches(max_chunksize=batch_lines):
-            writer.write_batch(batch.replace_schema_metadata(schema.metadata))
-    return sink.getvalue().to_pybytes(), _content(Block(0, whole.to_batches()[0]), text_bytes)
+        for part in parts:
+            writer.write_batch(part.replace_schema_metadata(schema.metadata))
+    about = _content(Block(0, whole.to_batches()[0]), text_bytes)
+    grams = index_letters([letters(part.column(_TEXT_COLUMN)) for part in parts])
+    return Packed(sink.getvalue().to_pybytes(), about, grams)
 
 
 def letters(texts: pa.StringArray) -> pa.Buffer:
