@@ -8,10 +8,12 @@ import re
 import shutil
 import signal
 import site
+import stat
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
@@ -27,6 +29,7 @@ MOST_KEPT = 16
 """So many environments stay; of more, those go first that were used longest ago."""
 SAID_LINES = 20
 _READY = ".ready"
+_CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
 _REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
 _EDITABLE = re.compile(r"^\s*(?:-e\b|--editable\b)", re.MULTILINE)
@@ -72,9 +75,11 @@ class Wish:
 class Environments:
     """Environments by name, under one folder; whoever asks while one is made waits for it. Nothing crosses tenants."""
 
-    def __init__(self, root: Path, account: Account | None, variables: Mapping[str, str]) -> None:
+    def __init__(self, root: Path, account: Account | None, variables: Mapping[str, str], warm: str) -> None:
+        """Keep them under `root`. `warm`: the modules that a trial's process may find imported, by commas."""
         self._root = root
         self._account = account
+        self._warm = warm
         self._variables = dict(variables)
         self._building: dict[str, asyncio.Task[None]] = {}
 
@@ -82,7 +87,7 @@ class Environments:
         """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
 
         Raises:
-            Rejected: The file cannot be read, or pip failed.
+            Rejected: The file cannot be read, pip failed, or no trial could start with what it installed.
             OSError: The disk is full or broken.
         """
         name = self._name_of(wish, wish.read())
@@ -102,6 +107,12 @@ class Environments:
         (self._root / name / _READY).touch()
         return name
 
+    @property
+    def has_parents(self) -> bool:
+        """Whether a warm parent may live in an environment. Not where trials have a user of their own: a parent is of the worker's user, and
+        would run what theirs has installed."""
+        return self._account is None
+
     def interpreter(self, name: str) -> str:
         """The Python of an environment."""
         return str(self._root / name / "bin" / "python")
@@ -109,7 +120,8 @@ class Environments:
     def over(self, machine: Machine, name: str) -> Machine:
         """The machine, with the environment's programs first in its path."""
         path = os.pathsep.join((str(self._root / name / "bin"), machine.path))
-        return replace(machine, path=path)
+        interpreter = "" if self.has_parents else self.interpreter(name)
+        return replace(machine, path=path, interpreter=interpreter)
 
     def _name_of(self, wish: Wish, text: str) -> str:
         # What lies in the code folder is part of it only where the file speaks of it.
@@ -128,6 +140,8 @@ class Environments:
             quiet = ["--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
             await self._run(folder, [*install, *quiet], wish)
             await asyncio.to_thread(self._finish, folder)
+            await self._check(folder, wish)
+            (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
             raise
@@ -145,7 +159,9 @@ class Environments:
         if self._account is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, os.getuid(), os.getgid(), follow_symlinks=False)
-        (folder / _READY).touch()
+                if not path.is_symlink():
+                    path.chmod(path.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
+        (folder / _READY).unlink(missing_ok=True)
 
     def _make_room(self) -> None:
         found = sorted(self._root.glob(f"*/{_READY}"), key=lambda ready: ready.stat().st_mtime)
@@ -154,12 +170,23 @@ class Environments:
 
     async def _run(self, folder: Path, command: list[str], wish: Wish) -> None:
         """Run a step of the making, as the trials' own user: what is installed may run code of its own."""
-        environment = {**self._variables, "HOME": str(folder)}
-        code, output = await asyncio.to_thread(_carry_out, command, wish.code, environment, self._account)
+        code, output = await self._carry_out(folder, command, wish)
         if code is None:
-            raise _failed(wish, f"pip was not done after {BUILD_S / 60:.0f} minutes")
+            raise _failed(wish, f"could not be installed: pip was not done after {BUILD_S / 60:.0f} minutes")
         if code:
-            raise _failed(wish, _last_words(output))
+            raise _failed(wish, f"could not be installed: {_last_words(output)}")
+
+    async def _check(self, folder: Path, wish: Wish) -> None:
+        """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
+        command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
+        code, output = await self._carry_out(folder, command, wish)
+        if code != 0:
+            said = output.strip().rpartition("\n")[2] or f"Python ended with code {code}"
+            raise _failed(wish, f"installs what no trial can start with: {said}")
+
+    async def _carry_out(self, folder: Path, command: list[str], wish: Wish) -> tuple[int | None, str]:
+        environment = {**self._variables, "HOME": str(folder)}
+        return await asyncio.to_thread(_carry_out, command, wish.code, environment, self._account)
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -191,13 +218,15 @@ def _carry_out(
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         return None, ""
+    with suppress(ProcessLookupError):  # what it has left behind
+        os.killpg(process.pid, signal.SIGKILL)
     return process.returncode, output.decode(errors="replace")
 
 
 def _failed(wish: Wish, said: str) -> Rejected:
     return Rejected(
         "requirements_failed",
-        f"{wish.requirements} could not be installed: {said}",
+        f"{wish.requirements} {said}",
         place="environment.requirements",
     )
 

@@ -62,7 +62,8 @@ class Runs:
         """Let runs reach the warm parents; before anything is adopted."""
         environments = self._tools.environments
         self._supervisor.send = parents.send
-        self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
+        if environments.has_parents:
+            self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
 
     @property
     def epoch(self) -> int:

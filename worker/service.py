@@ -69,7 +69,9 @@ async def compose(settings: Settings, process: Process) -> None:
         transfer=transfer,
         code=CodeCache(places.code_cache, space, line, transfer),
         checkpoints=Restorer(FileCache(places.checkpoint_cache, space), line, transfer),
-        environments=Environments(places.environments, account, installing_environment(environment)),
+        environments=Environments(
+            places.environments, account, installing_environment(environment), own.warm_modules
+        ),
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),

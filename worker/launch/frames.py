@@ -93,6 +93,7 @@ def _rank_frame(
             wire.ENV_TOKEN: token if local == 0 or is_elastic(spec) else "",
         },
         token=token,
+        interpreter=machine.interpreter,
         threads=0 if on_gpu or "OMP_NUM_THREADS" in spec.environment else threads_of(run, allocation),
         user=account.user if account else None,
         group=account.group if account else None,

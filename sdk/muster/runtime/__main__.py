@@ -36,21 +36,14 @@ def main() -> int:
     wire.write_pid(lock)
     outlive_full_disk()
     become_subreaper()
-    warm = _import_all([name for name in options.warm.split(",") if name])
+    warm = import_all([name for name in options.warm.split(",") if name])
     _settle()
     WarmParent(options.directory, warm, options.idle_exit_s).run()
     return 0
 
 
-def _settle() -> None:
-    """Leave as little as possible for forks to do: no garbage, and no finalizers of imported modules at their end."""
-    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
-        finalizer.atexit = False
-    gc.collect()
-    gc.freeze()
-
-
-def _import_all(names: list[str]) -> list[str]:
+def import_all(names: list[str]) -> list[str]:
+    """Import what ranks need; return what was there."""
     imported = []
     for name in names:
         try:
@@ -60,6 +53,14 @@ def _import_all(names: list[str]) -> list[str]:
         else:
             imported.append(name)
     return imported
+
+
+def _settle() -> None:
+    """Leave as little as possible for forks to do: no garbage, and no finalizers of imported modules at their end."""
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
+    gc.collect()
+    gc.freeze()
 
 
 if __name__ == "__main__":

@@ -36,11 +36,12 @@ def become_rank(launch: Launch) -> NoReturn:
         isolation.enter_groups(launch.cgroups)
         isolation.set_limits(launch.limits)
         isolation.drop_privileges(launch.user, launch.group)
-        entrypoint = read_entrypoint(launch.command, sys.executable)
+        interpreter = launch.interpreter or sys.executable
+        entrypoint = read_entrypoint(launch.command, interpreter)
         if isinstance(entrypoint, Command):
             _execute(entrypoint.argv)
-        elif launch.cold or isolation.shadowed_modules(launch.directory):
-            _execute(_cold_argv(entrypoint))
+        elif launch.interpreter or isolation.shadowed_modules(launch.directory):
+            _execute(_cold_argv(entrypoint, interpreter))
         else:
             code = _run_warm(entrypoint, launch)
     except OSError as error:
@@ -75,10 +76,10 @@ def _execute(argv: tuple[str, ...]) -> NoReturn:
     os.execvp(argv[0], argv)  # noqa: S606 - the fork is already there
 
 
-def _cold_argv(entrypoint: Script | Module) -> tuple[str, ...]:
+def _cold_argv(entrypoint: Script | Module, interpreter: str) -> tuple[str, ...]:
     if isinstance(entrypoint, Module):
-        return (sys.executable, "-u", "-m", entrypoint.name, *entrypoint.arguments)
-    return (sys.executable, "-u", entrypoint.path, *entrypoint.arguments)
+        return (interpreter, "-u", "-m", entrypoint.name, *entrypoint.arguments)
+    return (interpreter, "-u", entrypoint.path, *entrypoint.arguments)
 
 
 def _run_warm(entrypoint: Script | Module, launch: Launch) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-VERSION = 2
+VERSION = 3
 """Raised when frames or fields are added that the other end must understand to do as it is told."""
 OLDEST = 1
 """The oldest version whose processes are still adopted: what they hold is listened to and ended; nothing new is asked of them."""
@@ -193,7 +193,8 @@ class Launch:
     """Start one process of run `run` as `name` (unique): a rank, or the rendezvous.
 
     `command` is what the user wrote (a string is read as a shell would); a Python command runs in a fork of the
-    warm parent, unless `cold`. `limits` maps names such as `nofile` to soft limits; `cgroups` are files that it writes itself into first.
+    warm parent, or is executed by `interpreter` where that is named. `limits` maps names such as `nofile` to soft limits; `cgroups` are files
+    that it writes itself into first.
     """
 
     TAG: ClassVar[str] = "launch"
@@ -206,7 +207,7 @@ class Launch:
     environment: dict[str, str]
     token: str = ""
     threads: int = 0
-    cold: bool = False
+    interpreter: str = ""
     user: int | None = None
     group: int | None = None
     limits: dict[str, int] = field(default_factory=dict)

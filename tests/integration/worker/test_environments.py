@@ -25,11 +25,11 @@ exit $(cat exit-code 2>/dev/null || echo 0)
 """
 
 
-def wheel_in(folder: Path, answer: int) -> Path:
+def wheel_in(folder: Path, content: dict[str, str]) -> Path:
     """A folder with one small wheel, as an index that needs no network."""
     folder.mkdir(exist_ok=True)
     files = {
-        "wheelhouse.py": f"ANSWER = {answer}\n",
+        **content,
         "wheelhouse-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: wheelhouse\nVersion: 1.0\n",
         "wheelhouse-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
@@ -47,7 +47,7 @@ def wheel_in(folder: Path, answer: int) -> Path:
 async def test_runs_share_an_environment_that_is_made_once(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:
-    wheels = wheel_in(tmp_path / "wheels", 42)
+    wheels = wheel_in(tmp_path / "wheels", {"wheelhouse.py": "ANSWER = 42\n"})
     folder = code_in(tmp_path, USES)
     (folder / "requirements.txt").write_text(f"--no-index\n--find-links {wheels}\nwheelhouse\nnumpy\n")
     code = platform.add_code(folder)
@@ -74,11 +74,17 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     lacking = platform.allocation(
         "lacking", platform.add_code(code_in(tmp_path, USES)), ONE, spec={"requirements": "absent.txt"}
     )
-    await platform.desire("w1", run, lacking)
-    await eventually(lambda: {state_of(platform, run), state_of(platform, lacking)} == {"exited"})
-    ended, without = platform.of("w1", run), platform.of("w1", lacking)
-    assert ended is not None and without is not None
-    assert (ended.fault, without.fault) == ("user", "user")
+    wheels = wheel_in(tmp_path / "wheels", {"muster/__init__.py": "raise ImportError('not the real one')\n"})
+    (folder / "other.txt").write_text(f"--no-index\n--find-links {wheels}\nwheelhouse\n")
+    broken = platform.allocation("broken", platform.add_code(folder), ONE, spec={"requirements": "other.txt"})
+    await platform.desire("w1", run, lacking, broken)
+    await eventually(lambda: {state_of(platform, one) for one in (run, lacking, broken)} == {"exited"})
+    ended, without, useless = (platform.of("w1", one) for one in (run, lacking, broken))
+    assert ended is not None and without is not None and useless is not None
+    assert (ended.fault, without.fault, useless.fault) == ("user", "user", "user")
+    assert useless.reason == (
+        "environment.requirements: other.txt installs what no trial can start with: ImportError: not the real one"
+    )
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
     assert "absent.txt of the experiment's code cannot be read" in (without.reason or "")

@@ -13,6 +13,7 @@ import pytest
 from shared.messages.specs import Member
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
+from tests.integration.worker.test_environments import wheel_in
 from tests.support.waiting import eventually
 
 ONE = (Member(worker="h1", slots=1),)
@@ -50,6 +51,7 @@ async def hostile(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> D
 
 
 def _code(tmp_path: Path, script: str) -> Path:
+    tmp_path.mkdir(exist_ok=True)
     (tmp_path / "train.py").write_text(script)
     return tmp_path
 
@@ -95,6 +97,29 @@ with trial.checkpoint(1) as folder:
     assert "environment []" in text
     await eventually(lambda: len(platform.saved_of(run)) == 1)
     assert platform.observed["h1"].isolated_user
+    await platform.desire("h1")
+
+
+@pytest.mark.skipif(not IS_NOBODY, reason="needs root, and a Python that other users may read")
+async def test_what_a_trial_installs_is_run_by_its_own_user_alone(
+    platform: FakePlatform, hostile: Daemon, tmp_path: Path
+) -> None:
+    witness = tmp_path / "witness"
+    witness.write_text("")
+    witness.chmod(0o666)
+    for folder in (*tmp_path.parents[:3], tmp_path):
+        folder.chmod(0o755)
+    spy = f"import os; open({str(witness)!r}, 'a').write(f'{{os.getuid()}} ')\n"
+    wheels = wheel_in(tmp_path / "wheels", {"spy.pth": spy, "wheelhouse.py": "", "horovod/__init__.py": spy})
+    code = _code(tmp_path / "code", "import wheelhouse, muster\nmuster.trial().report(1, loss=1.0)\n")
+    (code / "own.txt").write_text(f"--no-index\n--find-links {wheels}\nwheelhouse\n")
+    run = platform.allocation("own", platform.add_code(code), ONE, spec={"requirements": "own.txt"})
+    await platform.desire("h1", run)
+    await eventually(lambda: _state(platform, run) == "exited")
+    assert getattr(platform.of("h1", run), "reason", "lost") is None
+    assert set(witness.read_text().split()) == {str(pwd.getpwnam("nobody").pw_uid)}
+    (made,) = (hostile.directory / "environments").iterdir()
+    assert all(path.stat().st_uid == 0 for path in (made, *made.rglob("*")) if not path.is_symlink())
     await platform.desire("h1")
 
 
