@@ -46,7 +46,7 @@ ModelT = TypeVar("ModelT", bound=Parsed)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request: `body` as JSON, or `content` as it is; `once` asks for an idempotency key.
+    """A request: `body` as JSON, or `content` as it is.
 
     `on_bytes` is told, as the content goes out, how many bytes more and how many in all.
     """
@@ -56,7 +56,6 @@ class Call:
     query: Query | None = None
     body: JsonValue = None
     content: bytes | None = None
-    once: bool = False
     on_bytes: Callable[[int, int], None] | None = None
     accept: str = "application/json"
 
@@ -91,18 +90,18 @@ class Transport:
 
     def post(self, model: type[ModelT], path: str, body: JsonValue = None) -> ModelT:
         """Return what `POST path` answers; it takes effect once, however often it had to be sent."""
-        return self.call(model, Call("POST", path, body=body, once=True))
+        return self.call(model, Call("POST", path, body=body))
 
     def delete(self, model: type[ModelT], path: str, query: Query | None = None) -> ModelT:
-        """Return what `DELETE path` answers: what was there."""
+        """Return what `DELETE path` answers: what was there; as `post`."""
         return self.call(model, Call("DELETE", path, query))
 
     def patch(self, model: type[ModelT], path: str, body: JsonValue) -> ModelT:
-        """Return what `PATCH path` answers; the same change may be sent twice."""
+        """Return what `PATCH path` answers; as `post`."""
         return self.call(model, Call("PATCH", path, body=body))
 
     def put(self, model: type[ModelT], path: str, body: JsonValue) -> ModelT:
-        """Return what `PUT path` answers; the same may be put twice."""
+        """Return what `PUT path` answers; as `post`."""
         return self.call(model, Call("PUT", path, body=body))
 
     def call(self, model: type[ModelT], call: Call) -> ModelT:
@@ -141,13 +140,13 @@ class Transport:
 
     def _retried(self, call: Call) -> httpx.Response:
         headers = {**self._headers, "Accept": call.accept}
-        if call.once:
+        if call.method != "GET":
             headers["Idempotency-Key"] = secrets.token_hex(16)
         for attempt in range(self.attempts):
             try:
                 return self._send(call, headers)
             except Transient as error:
-                if attempt + 1 == self.attempts or not (call.once or call.method != "POST"):
+                if attempt + 1 == self.attempts:
                     raise
                 self._sleep(wait_s(attempt, error.retry_after_s))
         raise AssertionError("unreachable")

@@ -1,19 +1,24 @@
 """Commands to the owners: committed to the outbox, then waited for until the owner's answer is projected."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, MusterError, NotFound, Rejected, Transient
+from services.gateway.api.base import Request, Resource
 from services.gateway.operations.call import Call
-from services.gateway.operations.once import forget
-from services.gateway.store.events import feed_bounds, load_refusal, was_told
-from shared.ids import TenantId
+from services.gateway.operations.once import Claimed, claim, forget, remember
+from services.gateway.store.events import feed_bounds, find_told, load_refusal
+from shared.ids import TenantId, new_id
 from shared.messages.base import Command
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Resource)
+Order = Callable[[AsyncConnection, UUID], Awaitable[Command]]
+"""Finds what a request names, and makes the command under the operation's id. What it raises leaves the idempotency key free."""
 _POLL_S = 0.25
 _CONFLICTS = frozenset(
     {
@@ -31,6 +36,16 @@ _CONFLICTS = frozenset(
     }
 )
 """Refusals that are a matter of the present state: the announcement of one carries its code only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Generic[R]):
+    """What commands change: its word in the feed, how its row is found by id, and how it is shown."""
+
+    kind: str
+    load: Callable[[AsyncConnection, UUID], Awaitable[Any | None]]
+    render: Callable[[Any], R]
+    shown: type[R]
 
 
 async def send(call: Call, command: Command) -> None:
@@ -71,52 +86,50 @@ async def wait_for(
             await waiter.wait(min(left, _POLL_S))
 
 
-async def created(call: Call, entity: UUID, look: Callable[[AsyncConnection], Awaitable[Any | None]]) -> Any:
-    """The row of what was just ordered under its own id. A refusal frees the idempotency key.
+async def carried_out(call: Call, request: Request, order: Order, entity: Entity[R]) -> R:
+    """Orders what a request asks for, and returns what the command made of its entity, once it has worked.
+
+    The feed tells that it has: the row itself may say already what a later command made of it. A request that comes again under its
+    idempotency key orders nothing: it waits for the first's command, or has its answer. A refusal frees the key.
 
     Raises:
         Transient: the owner has not answered yet.
     """
-    try:
-        row = await wait_for(call, entity, look)
-    except MusterError:
-        await forget(call)
-        raise
-    return _there(row)
-
-
-async def carried_out(
-    call: Call,
-    command: Command,
-    entity: UUID,
-    look: Callable[[AsyncConnection], Awaitable[Any | None]],
-) -> Any:
-    """Sends a command on an entity, and returns the row that `look` finds of it once the command has worked.
-
-    The feed tells that it has: the row itself may say already what a later command made of it.
-
-    Raises:
-        Transient: the owner has not answered yet.
-    """
-    async with call.doors.database.tenant(call.tenant) as connection:
-        _, before = await feed_bounds(connection)
+    ordered = await _ordered(call, request, order)
+    if ordered.response is not None:
+        return entity.shown.model_validate(ordered.response)
 
     async def made(connection: AsyncConnection) -> Any | None:
-        has_worked = await was_told(connection, before, entity, command.operation_id)
-        return await look(connection) if has_worked else None
+        changed = await find_told(connection, ordered.position, entity.kind, ordered.operation_id)
+        return await entity.load(connection, changed) if changed else None
 
-    await send(call, command)
-    return _there(await wait_for(call, command.operation_id, made))
-
-
-def _there(row: Any | None) -> Any:
+    try:
+        row = await wait_for(call, ordered.operation_id, made)
+    except MusterError:
+        await forget(call, ordered.operation_id)
+        raise
     if row is None:
         raise Transient(
             "the owner has not answered yet; the request is kept and will be carried out",
             retry_after_s=2.0,
             code="still_working",
         )
-    return row
+    answer = entity.render(row)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        await remember(call, connection, answer)
+    return answer
+
+
+async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
+    """The command that this request sends, or sent when it came before under its key."""
+    async with call.doors.units.tenant(call.tenant) as unit:
+        _, position = await feed_bounds(unit.connection)
+        operation_id = new_id(call.doors.clock)
+        earlier = await claim(call, unit, request, operation_id, position)
+        if earlier is not None:
+            return earlier
+        unit.emit(await order(unit.connection, operation_id))
+        return Claimed(operation_id, position)
 
 
 def refused(row: Any) -> Exception:

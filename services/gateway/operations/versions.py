@@ -3,6 +3,9 @@
 from typing import Any
 from uuid import UUID
 
+from pydantic import JsonValue
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.gateway.api.checkpoints import Download
 from services.gateway.api.versions import (
     CompareModelVersionsRequest,
@@ -21,13 +24,12 @@ from services.gateway.api.versions import (
 from services.gateway.core.comparing import compare
 from services.gateway.operations.call import Call
 from services.gateway.operations.checkpoints import download_files
-from services.gateway.operations.commands import carried_out, created
+from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
-from services.gateway.operations.once import claim
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_models import render_version
 from services.gateway.store import models
-from shared.ids import CheckpointId, ModelId, VersionId, derived_id, new_id
+from shared.ids import CheckpointId, ModelId, VersionId, derived_id
 from shared.messages.base import Command
 from shared.messages.checkpoints import ListCheckpoints
 from shared.messages.models import (
@@ -39,29 +41,24 @@ from shared.messages.models import (
     SetStage,
 )
 
+_VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
+
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
     """Makes a saved checkpoint the next version of a model."""
-    version_id = new_id(call.doors.clock)
-    async with call.doors.units.tenant(call.tenant) as unit:
-        model = await model_in(unit.connection, request.model)
-        earlier = await claim(call, unit, request, version_id)
-        if earlier is not None:
-            version_id = earlier.entity
-        else:
-            unit.emit(
-                CreateVersion(
-                    operation_id=version_id,
-                    version_id=VersionId(version_id),
-                    model_id=ModelId(model.id),
-                    checkpoint_id=CheckpointId(request.checkpoint),
-                    by=call.caller.name,
-                    **request.model_dump(exclude={"model", "checkpoint"}),
-                )
-            )
-    return render_version(
-        await created(call, version_id, lambda connection: models.load_version_by_id(connection, version_id))
-    )
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        model = await model_in(connection, request.model)
+        return CreateVersion(
+            operation_id=operation_id,
+            version_id=VersionId(operation_id),
+            model_id=ModelId(model.id),
+            checkpoint_id=CheckpointId(request.checkpoint),
+            by=call.caller.name,
+            **request.model_dump(exclude={"model", "checkpoint"}),
+        )
+
+    return await carried_out(call, request, order, _VERSION)
 
 
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
@@ -100,62 +97,43 @@ async def compare_versions(call: Call, request: CompareModelVersionsRequest) -> 
 
 async def edit_version(call: Call, request: EditModelVersionRequest) -> ModelVersion:
     """Changes what is written about a version, or its tags; what it is made of cannot be changed."""
-    row = await find_version(call, request.model, request.version)
-    command = EditVersion(
-        operation_id=new_id(call.doors.clock),
-        version_id=row.id,
-        by=call.caller.name,
-        **request.model_dump(exclude={"model", "version"}),
-    )
-    return await _changed(call, row, command)
+    return await _changed(call, request, EditVersion, **request.model_dump(exclude={"model", "version"}))
 
 
 async def set_stage(call: Call, request: SetModelStageRequest) -> ModelVersion:
     """Brings a version to a stage, or asks for the approvals that this takes."""
-    row = await find_version(call, request.model, request.version)
-    command = SetStage(
-        operation_id=new_id(call.doors.clock),
-        version_id=row.id,
-        stage=request.stage.value,
-        reason=request.reason,
-        by=call.caller.name,
-    )
-    return await _changed(call, row, command)
+    return await _changed(call, request, SetStage, stage=request.stage.value, reason=request.reason)
 
 
 async def approve_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
     """Agrees to the change of stage that waits; who asked for it cannot."""
-    return await _decided(call, request, approve=True)
+    return await _changed(call, request, DecideStage, approve=True, reason=request.reason)
 
 
 async def reject_stage(call: Call, request: DecideModelStageRequest) -> ModelVersion:
     """Ends the change of stage that waits; the version stays where it is."""
-    return await _decided(call, request, approve=False)
+    return await _changed(call, request, DecideStage, approve=False, reason=request.reason)
 
 
 async def delete_version(call: Call, request: DeleteModelVersionRequest) -> ModelVersion:
     """Deletes a version that no alias names and that is not in production; its number is not given again."""
-    row = await find_version(call, request.model, request.version)
-    command = DeleteVersion(
-        operation_id=new_id(call.doors.clock),
-        version_id=row.id,
-        reason=request.reason,
-        by=call.caller.name,
-    )
-    return await _changed(call, row, command)
+    return await _changed(call, request, DeleteVersion, reason=request.reason)
 
 
 async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion:
     """Records that something used a version, such as batch inference; lineage shows it."""
-    row = await find_version(call, request.model, request.version)
-    command = RecordConsumer(
-        operation_id=new_id(call.doors.clock),
-        consumer_id=derived_id(row.id, request.kind, request.reference),
-        version_id=row.id,
-        by=call.caller.name,
-        **request.model_dump(include={"kind", "reference", "metadata"}),
-    )
-    return await _changed(call, row, command)
+
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        row = await version_in(connection, await model_in(connection, request.model), request.version)
+        return RecordConsumer(
+            operation_id=operation_id,
+            consumer_id=derived_id(row.id, request.kind, request.reference),
+            version_id=row.id,
+            by=call.caller.name,
+            **request.model_dump(include={"kind", "reference", "metadata"}),
+        )
+
+    return await carried_out(call, request, order, _VERSION)
 
 
 async def find_version(call: Call, model: str, version: str) -> Any:
@@ -164,24 +142,17 @@ async def find_version(call: Call, model: str, version: str) -> Any:
         return await version_in(connection, await model_in(connection, model), version)
 
 
-async def _decided(call: Call, request: DecideModelStageRequest, *, approve: bool) -> ModelVersion:
-    row = await find_version(call, request.model, request.version)
-    command = DecideStage(
-        operation_id=new_id(call.doors.clock),
-        version_id=row.id,
-        approve=approve,
-        reason=request.reason,
-        by=call.caller.name,
-    )
-    return await _changed(call, row, command)
+async def _changed(
+    call: Call, request: ModelVersionRequest, command: type[Command], **wishes: JsonValue
+) -> ModelVersion:
+    """Sends a command on the version that a request names."""
 
+    async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
+        row = await version_in(connection, await model_in(connection, request.model), request.version)
+        about = {"operation_id": operation_id, "version_id": row.id, "by": call.caller.name}
+        return command.model_validate(about | wishes)
 
-async def _changed(call: Call, row: Any, command: Command) -> ModelVersion:
-    return render_version(
-        await carried_out(
-            call, command, row.id, lambda connection: models.load_version_by_id(connection, row.id)
-        )
-    )
+    return await carried_out(call, request, order, _VERSION)
 
 
 async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:

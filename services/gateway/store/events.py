@@ -68,14 +68,14 @@ async def load_events(
     return (await connection.execute(query.order_by(event.c.position).limit(limit))).all()
 
 
-async def was_told(connection: AsyncConnection, after: int, entity: UUID, operation_id: UUID) -> bool:
-    """Whether the feed holds, behind `after`, what an operation made of an entity."""
-    query = select(event.c.position).where(
+async def find_told(connection: AsyncConnection, after: int, kind: str, operation_id: UUID) -> UUID | None:
+    """Which entity of a kind an operation has changed, as the feed holds it behind `after`; None while it does not."""
+    query = select(event.c.entity).where(
         event.c.position > after,
-        event.c.entity == entity,
+        event.c.kind == kind,
         event.c.resource["operation_id"].as_string() == str(operation_id),
     )
-    return (await connection.execute(query.limit(1))).one_or_none() is not None
+    return (await connection.execute(query.limit(1))).scalar_one_or_none()
 
 
 async def feed_bounds(connection: AsyncConnection) -> tuple[int, int]:
@@ -117,11 +117,10 @@ async def save_answer(connection: AsyncConnection, name: str, key: str, response
     await connection.execute(update(idempotency).where(here).values(response=response))
 
 
-async def drop_key(connection: AsyncConnection, name: str, key: str) -> None:
-    """The request failed for good: the key may be used again."""
-    await connection.execute(
-        delete(idempotency).where(idempotency.c.operation == name, idempotency.c.key == key)
-    )
+async def drop_key(connection: AsyncConnection, name: str, key: str, operation_id: UUID) -> None:
+    """The request failed for good: the key may be used again, unless it is already."""
+    here = (idempotency.c.operation == name) & (idempotency.c.key == key)
+    await connection.execute(delete(idempotency).where(here, idempotency.c.entity == operation_id))
 
 
 async def sweep(

@@ -192,6 +192,7 @@ idempotency = Table(
     Column("key", Text, primary_key=True),
     Column("fingerprint", LargeBinary, nullable=False),
     Column("entity", Uuid, nullable=False),
+    Column("position", BigInteger, nullable=False),
     Column("response", JSON),
     Column("created_at", DateTime(timezone=True), nullable=False),
 )

@@ -129,8 +129,8 @@ async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> Non
             **message.model_dump(include={"kind", "reference", "metadata", "by"}),
         },
     )
-    changed = await models.save_version(unit.connection, version, changed_by=message.by)
-    await _say(unit, delivery, model, changed)
+    # Whoever uses a version has not changed it; that it is said again ends the caller's wait.
+    await _say(unit, delivery, model, await models.save_version(unit.connection, version))
 
 
 async def remove(

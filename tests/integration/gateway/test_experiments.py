@@ -152,8 +152,8 @@ async def test_what_the_owners_refuse_is_told_and_nothing_is_left(
     others.say(ValidatePlacement, Placeable())
 
 
-async def next_command(others: Others, kind: type[Command]) -> Command:
-    """The newest command of a kind on the bus."""
+async def next_command(others: Others, kind: type[Command], after: Command | None = None) -> Command:
+    """The newest command of a kind on the bus, once it is another than `after`."""
     found: list[Command] = []
 
     async def sent() -> bool:
@@ -164,7 +164,7 @@ async def next_command(others: Others, kind: type[Command]) -> Command:
         except NotFoundError:
             return False
         found.append(kind.from_bytes(message.data or b""))
-        return True
+        return found[-1] != after
 
     await eventually(sent)
     return found[-1]

@@ -12,6 +12,7 @@ from shared.messages.checkpoints import CheckpointPage, CheckpointView, ListChec
 from shared.messages.files import FileEntry
 from shared.messages.lineage import Edge, GetLineageGraph, LineageGraph, Node
 from shared.messages.models import (
+    DeleteVersion,
     EditModel,
     ModelChanged,
     RecordConsumer,
@@ -111,6 +112,29 @@ async def test_a_change_is_shown_though_another_came_right_behind_it(
     assert answer.json()["comment"] == "newer"
 
 
+async def test_a_request_sent_again_under_its_key_orders_nothing_and_has_the_same_answer(
+    gateway: Gateway, postgres: TestDatabase, api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path, key = f"/v1/models/{seeded.model}/versions/1", {"Idempotency-Key": f"delete-{seeded.version}"}
+    why = {"reason": "wrong data"}
+    asking = [asyncio.create_task(api.delete(path, params=why, headers=key)) for _ in range(2)]
+    command = await next_command(others, DeleteVersion)
+    gone = version_changed(
+        seeded, 7, deleted_at=NOW, deleted_reason="wrong data", operation_id=command.operation_id
+    )
+    await others.announce("registry", DEFAULT_TENANT, gone)
+    first, second = await asyncio.gather(*asking)
+    assert first.status_code == 200 and first.json()["version"] == 7, first.text
+    again = await api.delete(path, params=why, headers=key)
+    assert second.json() == again.json() == first.json()
+    # Without the key it is another request, and the version is gone.
+    assert (await api.delete(path, params=why)).status_code == 404
+    editor = await add_token(postgres.urls["gateway"].system, gateway.directory, DEFAULT_TENANT, "editor")
+    async with gateway.client(editor) as other:
+        answer = await other.delete(path, params=why, headers=key)
+    assert answer.status_code == 409 and answer.json()["code"] == "idempotency_key_reused"
+
+
 async def test_only_who_may_approve_changes_how_many_must(
     gateway: Gateway, postgres: TestDatabase, seeded: Seeded
 ) -> None:
@@ -120,20 +144,26 @@ async def test_only_who_may_approve_changes_how_many_must(
     assert answer.status_code == 403 and "model.approve" in answer.json()["detail"]
 
 
-async def test_what_the_registry_refuses_is_a_conflict_with_its_reason(
+async def test_what_the_registry_refuses_is_a_conflict_with_its_reason_and_may_be_asked_again(
     api: httpx.AsyncClient, others: Others, seeded: Seeded
 ) -> None:
-    path = f"/v1/models/{seeded.model}/versions/champion/stage"
-    asking = asyncio.create_task(api.post(path, json={"stage": "production"}))
-    command = await next_command(others, SetStage)
-    assert isinstance(command, SetStage)
-    assert (command.version_id, command.stage) == (seeded.version, "production")
+    path, key = f"/v1/models/{seeded.model}/versions/champion/stage", {"Idempotency-Key": f"{seeded.version}"}
+    asking = asyncio.create_task(api.post(path, json={"stage": "production"}, headers=key))
+    refused = await next_command(others, SetStage)
+    assert isinstance(refused, SetStage)
+    assert (refused.version_id, refused.stage) == (seeded.version, "production")
     refusal = experiments.OperationRefused(
-        operation_id=command.operation_id, code="stage_unreachable", message="not from here"
+        operation_id=refused.operation_id, code="stage_unreachable", message="not from here"
     )
     await others.announce("registry", DEFAULT_TENANT, refusal)
     answer = await asking
     assert answer.status_code == 409 and answer.json()["code"] == "stage_unreachable"
+
+    asking = asyncio.create_task(api.post(path, json={"stage": "production"}, headers=key))
+    command = await next_command(others, SetStage, after=refused)
+    told = version_changed(seeded, 7, stage="production", operation_id=command.operation_id)
+    await others.announce("registry", DEFAULT_TENANT, told)
+    assert (await asking).json()["stage"] == "production"
 
 
 async def test_an_alias_is_moved_by_the_versions_own_names(

@@ -161,7 +161,8 @@ async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platfor
     await catalogue.create()
     version = await catalogue.register(checkpoint)
     use = {"consumer_id": new_id(CLOCK), "version_id": version, "kind": "inference", "reference": "batch-7"}
-    assert (await catalogue.answer(RecordConsumer, **use))["version"] == 2
+    used = await catalogue.answer(RecordConsumer, **use)
+    assert (used["version"], used["changed_by"]) == (2, None), "who uses a version has not changed it"
 
     from_version = await graph(around, "version", str(version))
     assert names(from_version) == {

@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from muster.client.client import Client
-from muster.client.models import Me
+from muster.client.models import Me, Model
 from muster.client.settings import Address
-from muster.client.transport import Transport, segment, wait_s
+from muster.client.transport import Call, Transport, segment, wait_s
 from muster.errors import Broken, Conflict, NotFound, Rejected, Transient
 
 ADDRESS = Address("http://platform", "secret", "a test")
@@ -62,6 +62,14 @@ def test_a_create_is_repeated_under_one_idempotency_key_and_waits_as_told() -> N
     keys = {request.headers["idempotency-key"] for request in gateway.requests}
     assert len(gateway.requests) == 3 and len(keys) == 1
     assert gateway.waits[1] >= 2.5 * 0.75
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "PUT", "DELETE"])
+def test_whatever_changes_something_is_repeated_under_one_key(method: str) -> None:
+    gateway = Gateway(BUSY, httpx.Response(200, json=MODEL))
+    gateway.transport().call(Model, Call(method, "/v1/models/digits"))
+    first, second = (request.headers["idempotency-key"] for request in gateway.requests)
+    assert first == second
 
 
 def test_two_creates_have_two_keys() -> None:
