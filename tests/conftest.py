@@ -1,4 +1,4 @@
-"""For all tests: log lines as a process writes them, and the order in which several testers take the files.
+"""For all tests: log lines as a process writes them, the order in which several testers take the files, and no test that a slow machine fails.
 
 structlog's own default draws the locals of every frame, which takes seconds.
 """
@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 import structlog
+from hypothesis import settings
 
 from tests.support.sharing_out import LongestFirst, how_long
 
+settings.register_profile("muster", deadline=None)
+settings.load_profile("muster")
 structlog.configure(
     processors=[
         structlog.processors.add_log_level,
