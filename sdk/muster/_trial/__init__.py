@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, overload
 
 from muster import _clock, wire
 from muster._output import outlive_full_disk
@@ -21,7 +21,7 @@ from muster._trial.optimizations import gather_passes, read_told
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
 from muster._trial.timing import Part, start_timings
-from muster._trial.values import Hyperparameters, check_metrics, check_step
+from muster._trial.values import TRAINING, VALIDATION, Hyperparameters, check_group, check_metrics, check_step
 from muster._trial.verdicts import Verdicts
 from muster.wire import Json
 
@@ -102,17 +102,26 @@ class Trial:
         self._verdicts = Verdicts(channel)
         self._stopping = False
 
-    def report(self, step: int, **metrics: float) -> None:
+    @overload  # without it a checker takes `**losses` for something that might name a group
+    def report(self, step: int, **metrics: float) -> None: ...
+    @overload
+    def report(self, step: int, *, group: str, **metrics: float) -> None: ...
+    def report(self, step: int, *, group: str | float = TRAINING, **metrics: float) -> None:
         """Record training metrics at `step`. Only rank 0's count; it costs some microseconds.
 
+        Args:
+            group: Where the metrics stand when they are no training metrics: `test`, `gradients`. What decides is for `validate`.
+
         Raises:
-            Rejected: The step is no whole number of at least 0, or a metric is not one number; a loss is NaN, and the config says `on_nan: fail` or `restart`.
+            Rejected: The step is no whole number of at least 0, a metric is not one number, or the group is no name or the
+                platform's own; a loss is NaN, and the config says `on_nan: fail` or `restart`.
         """
         self._heart.beat()
         number, values = check_step(step), check_metrics(metrics)
         self._heart.on_step(number)
+        named = TRAINING if group == TRAINING else check_group(group)
         if self.rank == 0:
-            self._report(number, values, validation=0, decision=False)
+            self._report(number, values, named)
             self._losses.check(number, values)
 
     def validate(self, step: int, **metrics: float) -> None:
@@ -130,7 +139,7 @@ class Trial:
         at = values.get(self._description.time_metric or "", float(number))
         decide_at = self._channel.decide_at if self._channel else None
         decision = decide_at is not None and at >= decide_at
-        self._report(number, values, self._counts.validations, decision)
+        self._report(number, values, VALIDATION, self._counts.validations, decision)
         self._checkpoints.on_validation(values)
         if self._gang:
             self._gang.on_validation(at)
@@ -232,15 +241,13 @@ class Trial:
         if self._channel and not self._channel.closed:
             self._channel.close()
 
-    def _report(self, step: int, values: dict[str, float], validation: int, decision: bool) -> None:
+    def _report(
+        self, step: int, values: dict[str, float], group: str, validation: int = 0, decision: bool = False
+    ) -> None:
         self._checkpoints.on_report(values)
-        group = "validation" if validation else "training"
-        if self._channel is None:
-            self._console.print_metrics(group, step, values)
-            return
-        self._channel.reports += 1
-        point = wire.Point(self._channel.reports, step, _clock.now_ms(), values, group, validation, decision)
-        self._channel.report(point, urgent=decision)
+        self._counts.reports += 1
+        point = wire.Point(self._counts.reports, step, _clock.now_ms(), values, group, validation, decision)
+        self._counts.report(point, urgent=decision)
 
     def _on_agreed(self, answer: int) -> None:
         self._stopping = self._stopping or answer == STOP
@@ -289,12 +296,5 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
 
 def _start_alone(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
     gang = join_gang("horovod" if surroundings.size > 1 else "none", surroundings.size, surroundings)
-    description = wire.TrialFile(
-        socket="",
-        size=surroundings.size,
-        hparams={**defaults, **alone.load_hparams(surroundings.variables, alone.arguments())},
-        seed=0,
-        checkpoints=alone.checkpoint_root(),
-        latest_checkpoint=surroundings.latest_checkpoint,
-    )
+    description = alone.describe(surroundings.size, defaults, surroundings.variables)
     return Trial(description, surroundings, None, gang, Heart(description.watch, 0))

@@ -5,12 +5,25 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from muster import wire
 from muster.errors import Rejected
 from muster.wire import Json
 
 ENV_HPARAMS = "MUSTER_HPARAMS"
 ENV_LATEST = "MUSTER_LATEST_CHECKPOINT"
 FLAG = "--hparams"
+
+
+def describe(size: int, defaults: Mapping[str, Json], environment: Mapping[str, str]) -> wire.TrialFile:
+    """The trial that a script is when somebody runs it by hand."""
+    return wire.TrialFile(
+        socket="",
+        size=size,
+        hparams={**defaults, **load_hparams(environment, sys.argv[1:])},
+        seed=0,
+        checkpoints=str(Path("checkpoints").absolute()),
+        latest_checkpoint=environment.get(ENV_LATEST) or None,
+    )
 
 
 def load_hparams(environment: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Json]:
@@ -46,21 +59,11 @@ class Console:
     def __init__(self) -> None:
         self.reports = self.validations = self.checkpoints = 0
 
-    def print_metrics(self, kind: str, step: int, metrics: Mapping[str, float]) -> None:
-        """One line per report."""
-        text = "  ".join(f"{name}={value:.6g}" for name, value in metrics.items())
-        print(f"[muster] {kind:<10} step {step}  {text}", flush=True)
+    def report(self, point: wire.Point, urgent: bool) -> None:
+        """One line per report; nobody waits for one that is `urgent`."""
+        text = "  ".join(f"{name}={value:.6g}" for name, value in point.values.items())
+        print(f"[muster] {point.group:<10} step {point.step}  {text}", flush=True)
 
     def print_checkpoint(self, step: int, directory: str) -> None:
         """One line per checkpoint."""
         print(f"[muster] checkpoint step {step}  {directory}", flush=True)
-
-
-def checkpoint_root() -> str:
-    """./checkpoints, where a script run by hand leaves them."""
-    return str(Path("checkpoints").absolute())
-
-
-def arguments() -> list[str]:
-    """The script's arguments."""
-    return sys.argv[1:]

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from muster import wire
-from muster._trial import alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,6 @@ class Surroundings:
     size: int
     launched: Launched | None
     slot_part: float
-    latest_checkpoint: str | None
     generation: int
     stands_by: int
     variables: dict[str, str]
@@ -53,7 +51,6 @@ def load_surroundings() -> Surroundings:
         size=int(variables.get("HOROVOD_SIZE", "1")),
         launched=_find_launched(variables),
         slot_part=float(variables.get(wire.ENV_SLOT_PART, "1")),
-        latest_checkpoint=variables.get(alone.ENV_LATEST) or None,
         generation=int(variables.get(wire.ENV_GENERATION, "0")),
         stands_by=int(variables.get(wire.ENV_STANDS_BY, "0")),
         variables=variables,

@@ -10,6 +10,10 @@ from muster.wire import Json, is_disk_full
 
 MAX_STEP = 2**63 - 1
 NO_ROOM_BYTES = 1024 * 1024
+NAME_BYTES = 256
+TRAINING, VALIDATION = "training", "validation"
+OWN_GROUPS = frozenset({VALIDATION, "system", "timing"})
+"""The second and third are what the worker measures."""
 
 
 class Hyperparameters(dict[str, Json]):
@@ -41,6 +45,31 @@ def check_metrics(metrics: Mapping[str, object]) -> dict[str, float]:
     if not metrics:
         raise Rejected("metric_missing", "give at least one metric, e.g. report(step, loss=0.3)")
     return {name: _number(name, value) for name, value in metrics.items()}
+
+
+def check_group(group: object) -> str:
+    """A name for a group of metrics as the registry takes it, and none of the platform's own."""
+    if (
+        not isinstance(group, str)
+        or not group.strip()
+        or not group.isprintable()
+        or len(group.encode()) > NAME_BYTES
+    ):
+        raise Rejected(
+            "group_invalid",
+            f"a group of metrics has a name of 1 to {NAME_BYTES} bytes that can be shown, not {str(group)[:60]!r}",
+            place="group",
+        )
+    if group in OWN_GROUPS:
+        raise Rejected(
+            "group_reserved",
+            f"the group {group!r} is the platform's own",
+            place="group",
+            hint="call `trial.validate` for what the search goes by"
+            if group == VALIDATION
+            else "choose another name",
+        )
+    return group
 
 
 def _number(name: str, value: object) -> float:

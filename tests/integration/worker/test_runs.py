@@ -20,7 +20,7 @@ trial = muster.trial()
 print("hello from", trial.rank, trial.hparams["lr"], shared.WHOSE, file=sys.stderr)
 start = int((trial.latest_checkpoint / "step").read_text()) if trial.latest_checkpoint else 0
 for step in range(start + 1, start + 41):
-    trial.report(step, loss=1.0 / step)
+    trial.report(step, loss=1.0 / step, group="training" if step % 2 else "own")
     if step % 10 == 0:
         trial.validate(step, loss=1.0 / step)
         with trial.checkpoint(step) as folder:
@@ -55,6 +55,8 @@ async def test_a_run_reports_everything_once_and_ends(
     await eventually(lambda: len(platform.reports[run.run_id]) == 44 and len(platform.saved_of(run)) == 4)
     assert platform.steps(run) == [step for step in range(1, 41) for _ in range(2 if step % 10 == 0 else 1)]
     stored = platform.reports[run.run_id].values()
+    plain = [record.group for record in stored if not isinstance(record, Validation)]
+    assert plain == ["training", "own"] * 20
     assert [record.number for record in stored if isinstance(record, Validation)] == [1, 2, 3, 4]
     assert [upload.step for upload in platform.saved_of(run)] == [10, 20, 30, 40]
     assert "hello from 0 0.1 mine" in platform.text(run)
