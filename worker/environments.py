@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
 from uuid import UUID
 
@@ -90,7 +92,7 @@ class Environments:
             Rejected: The file cannot be read, pip failed, or no trial could start with what it installed.
             OSError: The disk is full or broken.
         """
-        name = self._name_of(wish, wish.read())
+        name = await asyncio.to_thread(self._name_of, wish, wish.read())
         if not (self._root / name / _READY).exists():
             began = time.monotonic()
             building = self._building.get(name)
@@ -126,7 +128,7 @@ class Environments:
     def _name_of(self, wish: Wish, text: str) -> str:
         # What lies in the code folder is part of it only where the file speaks of it.
         code = wish.code_hash if _REFERS.search(text) else None
-        parts = [text, code, str(wish.tenant), sys.version, sys.prefix]
+        parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     async def _build(self, name: str, wish: Wish) -> None:
@@ -236,6 +238,12 @@ def _last_words(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     return "; ".join(errors or lines[-SAID_LINES:]) or "pip said nothing"
+
+
+@cache
+def _base() -> tuple[str, ...]:
+    """What the worker itself has: pip has chosen what goes with it."""
+    return tuple(sorted(f"{one.name} {one.version}" for one in distributions()))
 
 
 def _site_packages() -> Path:
