@@ -22,6 +22,7 @@ GANG_HANGS = "the trial hangs: every worker of its gang has said so (hang_timeou
 """Where ranks seem to have moved a little since this worker said so too."""
 _NS = 1e9
 _HEAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*$", re.MULTILINE)
+_PARENT = "/muster/runtime/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +119,17 @@ def describe_hang(silence: Silence, now: float) -> str:
 
 
 def stack_of(dump: str, thread: int) -> str | None:
-    """The stack of one thread in what faulthandler wrote, newest call first; the main thread's where that one has ended; None without any."""
+    """The stack of one thread in what faulthandler wrote, newest call first; the main thread's where that one has ended; None without any.
+
+    What the warm parent called before the script's first line is left out.
+    """
     heads = list(_HEAD.finditer(dump))
     if not heads:
         return None
     ends = [*(head.start() for head in heads[1:]), len(dump)]
     stacks = {int(head[1], 16): dump[head.end() : end] for head, end in zip(heads, ends, strict=True)}
-    return stacks.get(thread, dump[heads[-1].end() :]).strip("\n")
+    lines = stacks.get(thread, dump[heads[-1].end() :]).strip("\n").split("\n")
+    return "\n".join(line for line in lines if _PARENT not in line)
 
 
 def _quiet_since(silence: Silence, doubt: Doubt) -> float:

@@ -14,6 +14,7 @@ DUMP = """Thread 0x00007f0000000002 (most recent call first):
 Current thread 0x00007f0000000001 (most recent call first):
   File "/code/train.py", line 7 in step
   File "/code/train.py", line 9 in <module>
+  File "/lib/muster/runtime/child.py", line 133 in _run
 """
 
 
