@@ -154,6 +154,25 @@ def test_a_crash_is_resumed_from_the_newest_checkpoint_without_a_doubled_value(p
     assert "begins at 0 with x 1.0" in texts and "begins at 4 with x 1.0" in texts
 
 
+def test_a_gang_over_two_workers_that_hangs_goes_on_from_its_newest_checkpoint(platform: Platform) -> None:
+    made = platform.create(
+        hyperparameters={"x": 1.0, "steps": 8, "hang_at": 5},
+        resources={"slots_per_trial": 2},
+        hang_timeout=5,
+        max_restarts=1,
+    )
+    platform.completed(made)
+    trial = f"{made.number}.1"
+    hung, second = platform.client.trials.runs(trial).all()
+    assert len({member.worker for member in hung.members}) == 2
+    assert hung.charged and "the trial hangs" in (hung.reason or "")
+    assert second.outcome == "completed"
+    texts = platform.log_of(trial, has="begins at", times=2)
+    assert "begins at 4 with x 1.0" in texts and any("train.py" in text for text in texts), "where it stood"
+    series = platform.client.trials.metrics(trial, names=["loss"]).series
+    assert [point.step for point in series[0].points] == list(range(1, 9))
+
+
 def test_restarts_come_to_an_end_and_say_why(platform: Platform) -> None:
     made = platform.create(
         hyperparameters={"x": 1.0, "steps": 8, "crash_at": 1, "always_crash": True}, max_restarts=1

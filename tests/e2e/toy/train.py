@@ -14,6 +14,7 @@ trial = muster.trial(
         "resumed_pace_s": 0.05,
         "every": 1,
         "crash_at": 0,
+        "hang_at": 0,
         "always_crash": False,
         "valid_to": 1e9,
     }
@@ -31,6 +32,8 @@ for step in range(start + 1, hp["steps"] + 1):
     if step == hp["crash_at"] and (start == 0 or hp["always_crash"]):
         print("crashes as it was told", file=sys.stderr, flush=True)
         sys.exit(3)
+    while step == hp["hang_at"] and start == 0 and trial.rank == trial.size - 1:
+        time.sleep(600)
     stops = trial.should_stop()
     if stops or step % hp["every"] == 0:
         with trial.checkpoint(step) as directory:
