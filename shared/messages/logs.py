@@ -22,28 +22,33 @@ class StoredLine(Record):
 
 
 class LogPage(BaseModel):
-    """`next` is the cursor after the last line given; `ended` says that no more can come."""
+    """`next` is the cursor after what was looked through, which may be further where nothing more was found; `ended` says that no more can come."""
 
     lines: tuple[StoredLine, ...]
     next: int
     ended: bool = False
 
 
-class GetLogs(Query[LogPage], owner="registry", name="logs"):
-    """Lines of one trial. `pattern` is a regular expression (RE2); `level` the least one; times are those of the worker that read the line."""
+class LineFilter(Record):
+    """Which lines. `pattern` is a regular expression (RE2); `level` the least one; times are those of the worker that read the line."""
 
-    trial_id: TrialId
-    after: int = 0
-    limit: int = 1000
     rank: int | None = None
-    run_number: int | None = None
     contains: str | None = None
     stream: Stream | None = None
-    tail: int | None = None
     pattern: str | None = None
     level: Level | None = None
     since_ms: int | None = None
     until_ms: int | None = None
+
+
+class GetLogs(LineFilter, Query[LogPage], owner="registry", name="logs"):
+    """Lines of one trial."""
+
+    trial_id: TrialId
+    after: int = 0
+    limit: int = 1000
+    run_number: int | None = None
+    tail: int | None = None
 
 
 class FoundLine(StoredLine):
@@ -58,7 +63,7 @@ class FoundLines(BaseModel):
     next: str | None = None
 
 
-class SearchLogs(Query[FoundLines], owner="registry", name="search_logs"):
+class SearchLogs(LineFilter, Query[FoundLines], owner="registry", name="search_logs"):
     """Lines of many trials: of these trials, of these experiments, or (both None) of all of the tenant.
 
     The newest experiment comes first, its trials by number, a trial's lines in their order.
@@ -68,10 +73,3 @@ class SearchLogs(Query[FoundLines], owner="registry", name="search_logs"):
     trials: tuple[TrialId, ...] | None = None
     after: str | None = None
     limit: int = 1000
-    rank: int | None = None
-    contains: str | None = None
-    stream: Stream | None = None
-    pattern: str | None = None
-    level: Level | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None

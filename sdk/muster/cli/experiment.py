@@ -10,18 +10,13 @@ import typer
 from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
+from muster.cli.logs import add_logs
 from muster.cli.options import (
-    Contains,
+    EXPERIMENT,
     ExperimentStates,
-    Follow,
-    Level,
     Names,
     Number,
     Overrides,
-    Pattern,
-    Rank,
-    Stream,
-    Tail,
 )
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table, warn
 from muster.cli.sources import code_folder, read_source
@@ -126,28 +121,7 @@ def front(experiment: Number) -> None:
     emit(trials, lambda: table(columns, rows, "no trial has reported all metrics within the limits yet"))
 
 
-@verb(app, "logs")
-def logs(
-    experiment: Number,
-    follow: Follow = False,
-    rank: Rank = None,
-    contains: Contains = None,
-    match: Pattern = None,
-    stream: Stream = None,
-    level: Level = None,
-    tail: Tail = None,
-) -> None:
-    """Print what the trials wrote."""
-    from muster.cli.output import emit_each
-    from muster.cli.views import no_lines, print_log_line
-    from muster.client import connect
-
-    with connect() as client:
-        read = client.experiments.follow_logs if follow else client.experiments.logs
-        lines = read(
-            experiment, rank=rank, contains=contains, pattern=match, stream=stream, level=level, tail=tail
-        )
-        emit_each(lines, print_log_line, no_lines(rank, contains, match, stream, level))
+add_logs(app, EXPERIMENT, "Print what the trials wrote.", lambda client: client.experiments)
 
 
 @verb(app, "metrics")

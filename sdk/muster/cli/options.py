@@ -23,8 +23,10 @@ def word_of(enum: str, *more: str) -> Callable[[str], str]:
     return parse
 
 
-Number = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Its number or id.")]
-TrialName = Annotated[str, typer.Argument(metavar="TRIAL", help="31.4 (trial 4 of experiment 31) or its id.")]
+EXPERIMENT = typer.Argument(metavar="EXPERIMENT", help="Its number or id.")
+TRIAL = typer.Argument(metavar="TRIAL", help="31.4 (trial 4 of experiment 31) or its id.")
+Number = Annotated[str, EXPERIMENT]
+TrialName = Annotated[str, TRIAL]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--config", metavar="KEY.PATH=VALUE", help="Change one key of the config. Repeatable."),
@@ -56,6 +58,9 @@ Level = Annotated[
         help="Only lines that say they are at least so: debug, info, warning, error.",
     ),
 ]
+MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
+Since = Annotated[str | None, typer.Option("--since", help=f"Only lines of then or later. {MOMENT}")]
+Until = Annotated[str | None, typer.Option("--until", help=f"Only lines of before that. {MOMENT}")]
 Tail = Annotated[
     int | None, typer.Option("--tail", min=1, max=1000, help="Only this many last lines of each trial.")
 ]

@@ -5,11 +5,9 @@ from typing import Annotated
 
 import typer
 
-from muster.cli.options import Level, Pattern, Rank, Stream
+from muster.cli.options import Level, Pattern, Rank, Since, Stream, Until
 from muster.cli.output import emit_each
 from muster.cli.usage import moment_of
-
-_MOMENT = "A date, a time (2026-11-01T08:00, UTC without a zone), or how long ago: 90m, 12h, 7d."
 
 
 def search(
@@ -22,8 +20,8 @@ def search(
     rank: Rank = None,
     stream: Stream = None,
     level: Level = None,
-    since: Annotated[str | None, typer.Option("--since", help=_MOMENT)] = None,
-    until: Annotated[str | None, typer.Option("--until", help=_MOMENT)] = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="No more lines than that.")] = 1000,
 ) -> None:
     """Find lines in the logs of all trials, the newest experiment first."""

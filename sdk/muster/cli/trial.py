@@ -7,20 +7,15 @@ import typer
 
 from muster.cli import tables
 from muster.cli.frame import noun, verb
+from muster.cli.logs import add_logs
 from muster.cli.options import (
-    Contains,
-    Follow,
-    Level,
+    TRIAL,
     Names,
     Number,
-    Pattern,
-    Rank,
-    Stream,
-    Tail,
     TrialName,
     TrialStates,
 )
-from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
+from muster.cli.output import emit, facts, number, out, size, slots, table
 
 if TYPE_CHECKING:
     from muster.client.models import Measured, Run, Trial
@@ -84,27 +79,7 @@ def describe(trial: TrialName) -> None:
     table(columns, (_run_row(run) for run in runs), "it has not run yet: `muster trial explain` tells why")
 
 
-@verb(app, "logs")
-def logs(
-    trial: TrialName,
-    follow: Follow = False,
-    rank: Rank = None,
-    contains: Contains = None,
-    match: Pattern = None,
-    stream: Stream = None,
-    level: Level = None,
-    tail: Tail = None,
-) -> None:
-    """Print what a trial wrote."""
-    from muster.cli.views import no_lines, print_log_line
-    from muster.client import connect
-
-    with connect() as client:
-        read = client.trials.follow_logs if follow else client.trials.logs
-        lines = read(
-            trial, rank=rank, contains=contains, pattern=match, stream=stream, level=level, tail=tail
-        )
-        emit_each(lines, print_log_line, no_lines(rank, contains, match, stream, level))
+add_logs(app, TRIAL, "Print what a trial wrote.", lambda client: client.trials)
 
 
 @verb(app, "metrics")

@@ -10,7 +10,7 @@ from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
-from muster.client.paging import Items, LogFilter, log_query, pages
+from muster.client.paging import Items, LineFilter, log_query, pages
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
@@ -73,7 +73,7 @@ class Client:
         *,
         experiments: Sequence[Reference] = (),
         trials: Sequence[Reference] = (),
-        **wanted: Unpack[LogFilter],
+        **wanted: Unpack[LineFilter],
     ) -> Items[models.LogLine]:
         """Return the lines of many trials that hold a text, or match what else is given: of these experiments and trials, or of all.
 

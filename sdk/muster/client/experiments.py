@@ -267,11 +267,21 @@ class Experiments:
 
     def logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""
-        return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", log_query(wanted))
+        return pages(
+            self._transport,
+            models.LogPage,
+            f"{_path(experiment)}/logs",
+            log_query(wanted, wanted.get("tail")),
+        )
 
     def follow_logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
-        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", log_query(wanted))
+        return follow(
+            self._transport,
+            models.LogLine,
+            f"{_path(experiment)}/logs/follow",
+            log_query(wanted, wanted.get("tail")),
+        )
 
     def events(
         self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None

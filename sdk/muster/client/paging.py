@@ -17,15 +17,14 @@ ItemT = TypeVar("ItemT", bound=BaseModel)
 ItemT_co = TypeVar("ItemT_co", bound=BaseModel, covariant=True)
 
 
-class LogFilter(TypedDict, total=False):
-    """Which lines of a log are wanted.
+class LineFilter(TypedDict, total=False):
+    """Which lines of logs are wanted.
 
     Attributes:
         stream: stdout, stderr, or platform for what Muster itself says of a run.
         pattern: a regular expression as for RE2, found anywhere in the line.
         level: at least so (debug, info, warning, error); lines that name no level are left out.
-        since, until: when their worker read them.
-        tail: begin so many lines before the end, of each trial.
+        since, until: when their worker read them; the end is not included.
     """
 
     rank: int | None
@@ -35,6 +34,15 @@ class LogFilter(TypedDict, total=False):
     level: str | None
     since: datetime | None
     until: datetime | None
+
+
+class LogFilter(LineFilter, total=False):
+    """Which lines of one log, or of an experiment's, are wanted.
+
+    Attributes:
+        tail: begin so many lines before the end, of each trial.
+    """
+
     tail: int | None
 
 
@@ -84,7 +92,7 @@ class Items(Generic[ItemT]):
         return self._transport.get(self._page, self._path, {**self._query, "limit": limit, "cursor": cursor})
 
 
-def log_query(wanted: LogFilter) -> Query:
+def log_query(wanted: LineFilter, tail: int | None = None) -> Query:
     """Return the filter as a URL's query; what is not given is left out."""
     return {
         "rank": wanted.get("rank"),
@@ -92,7 +100,7 @@ def log_query(wanted: LogFilter) -> Query:
         "pattern": wanted.get("pattern"),
         "stream": wanted.get("stream"),
         "level": wanted.get("level"),
-        "tail": wanted.get("tail"),
+        "tail": tail,
         "since": _moment(wanted.get("since")),
         "until": _moment(wanted.get("until")),
     }

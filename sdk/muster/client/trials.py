@@ -99,11 +99,18 @@ class Trials:
 
     def logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return a trial's log so far, oldest line first."""
-        return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", log_query(wanted))
+        return pages(
+            self._transport, models.LogPage, f"{_path(trial)}/logs", log_query(wanted, wanted.get("tail"))
+        )
 
     def follow_logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
-        return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", log_query(wanted))
+        return follow(
+            self._transport,
+            models.LogLine,
+            f"{_path(trial)}/logs/follow",
+            log_query(wanted, wanted.get("tail")),
+        )
 
 
 def _of(experiment: Reference) -> str:

@@ -51,8 +51,8 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
-class LogFilter(Request):
-    """Which lines; `tail` begins that many lines (per trial) before the end."""
+class LineFilter(Request):
+    """Which lines."""
 
     rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
     contains: Annotated[str | None, Field(max_length=200)] = None
@@ -66,23 +66,31 @@ class LogFilter(Request):
     )
     since: datetime | None = Field(default=None, description="Read by their worker then or later.")
     until: datetime | None = Field(default=None, description="Read by their worker before that.")
+
+
+class LinePage(LineFilter):
+    """How many of them at a time."""
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 200
+    cursor: Annotated[str | None, Field(max_length=1000)] = None
+
+
+class LogFilter(LineFilter):
+    """Which lines; `tail` begins that many lines (per trial) before the end."""
+
     tail: Annotated[int | None, Field(ge=1, le=1000)] = None
 
 
-class ListTrialLogsRequest(LogFilter):
-    """A page of the log of one trial, oldest line first."""
+class ListTrialLogsRequest(LogFilter, LinePage):
+    """A page of the log of one trial, oldest line first. It may be empty and have a next one: it tells how far one request came."""
 
     trial: Reference
-    limit: Annotated[int, Field(ge=1, le=1000)] = 200
-    cursor: Annotated[str | None, Field(max_length=1000)] = None
 
 
-class ListExperimentLogsRequest(LogFilter):
-    """A page of the logs of all trials of an experiment, trial by trial."""
+class ListExperimentLogsRequest(LogFilter, LinePage):
+    """A page of the logs of all trials of an experiment, trial by trial. It may be empty and have a next one."""
 
     experiment: Reference
-    limit: Annotated[int, Field(ge=1, le=1000)] = 200
-    cursor: Annotated[str | None, Field(max_length=1000)] = None
 
 
 class FollowTrialLogsRequest(LogFilter):
@@ -99,7 +107,7 @@ class FollowExperimentLogsRequest(LogFilter):
     after: Annotated[str | None, Field(max_length=1000)] = None
 
 
-class SearchLogsRequest(Request):
+class SearchLogsRequest(LinePage):
     """Lines of many trials that hold a text or match a pattern: of these experiments and trials, or of all that the caller's tenant has.
 
     The newest experiment comes first, its trials by number, a trial's lines in their order. A page may be empty and have a next one:
@@ -108,17 +116,3 @@ class SearchLogsRequest(Request):
 
     experiment: Annotated[list[Reference], Field(max_length=100)] = []
     trial: Annotated[list[Reference], Field(max_length=100)] = []
-    contains: Annotated[str | None, Field(max_length=200)] = None
-    pattern: Annotated[
-        str | None,
-        Field(max_length=500, description="A regular expression as for RE2, found anywhere in the line."),
-    ] = None
-    rank: Annotated[int | None, Field(ge=0, le=100_000)] = None
-    stream: LogStream | None = None
-    level: LogLevel | None = Field(
-        default=None, description="At least so; lines that name no level are left out."
-    )
-    since: datetime | None = Field(default=None, description="Read by their worker then or later.")
-    until: datetime | None = Field(default=None, description="Read by their worker before that.")
-    limit: Annotated[int, Field(ge=1, le=1000)] = 200
-    cursor: Annotated[str | None, Field(max_length=1000)] = None

@@ -21,7 +21,7 @@ async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
         trials=tuple(trials) if trials else None,
         after=str(position[0]) if position else None,
         limit=request.limit,
-        **filter_of(request),
+        **filter_of(request).model_dump(),
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     following = make_cursor(call, request, [found.next]) if found.next else None

@@ -3,19 +3,19 @@
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.api.logs import (
     FollowExperimentLogsRequest,
     FollowTrialLogsRequest,
+    LineFilter,
     ListExperimentLogsRequest,
     ListTrialLogsRequest,
     LogFilter,
     LogLine,
     LogPage,
-    SearchLogsRequest,
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_experiment, find_trial
@@ -29,6 +29,8 @@ from shared.messages.logs import GetLogs, StoredLine
 _FOLLOWED = 500
 _TRIALS_AT_ONCE = 200
 _LAST_LINES_S = 6.0
+_LOOKED_S = 2.0
+"""After so long no further trial of an experiment is looked through for one page."""
 
 
 @dataclass(slots=True)
@@ -48,8 +50,8 @@ async def list_trial_logs(call: Call, request: ListTrialLogsRequest) -> LogPage:
     trial = _Trial(row.id, row.number, int(str(position[0])) if position else 0)
     page = await _ask(call, trial, request, request.limit, None if position else request.tail)
     lines = [_line(trial, line) for line in page.lines]
-    more = bool(lines) and not page.ended
-    return LogPage(items=lines, next_cursor=make_cursor(call, request, [page.next]) if more else None)
+    following = make_cursor(call, request, [page.next]) if _goes_on(trial, page) else None
+    return LogPage(items=lines, next_cursor=following)
 
 
 async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -> LogPage:
@@ -58,7 +60,9 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
     number, after = (int(str(position[0])), int(str(position[1]))) if position else (0, 0)
     experiment = await find_experiment(call, request.experiment)
     lines: list[LogLine] = []
-    while len(lines) < request.limit:
+    now = call.doors.clock.monotonic
+    until_s = now() + _LOOKED_S
+    while len(lines) < request.limit and now() < until_s:
         async with call.doors.database.tenant(call.tenant) as connection:
             rows = await store.load_trials(connection, experiment.id, store.ALL, number - 1, 1)
         if not rows:
@@ -68,8 +72,7 @@ async def list_experiment_logs(call: Call, request: ListExperimentLogsRequest) -
         wanted = request.limit - len(lines)
         page = await _ask(call, trial, request, wanted, None if trial.after else request.tail)
         lines += [_line(trial, line) for line in page.lines]
-        more = bool(page.lines) and not page.ended
-        number, after = (trial.number, page.next) if more else (trial.number + 1, 0)
+        number, after = (trial.number, page.next) if _goes_on(trial, page) else (trial.number + 1, 0)
     return LogPage(items=lines, next_cursor=make_cursor(call, request, [number, after]))
 
 
@@ -138,8 +141,9 @@ async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIter
         page = await _ask(call, trial, request, _FOLLOWED, tail)
         for line in page.lines:
             yield _line(trial, line)
+        goes_on = _goes_on(trial, page)
         trial.after, trial.ended = max(trial.after, page.next), page.ended
-        if trial.ended or not page.lines:
+        if not goes_on:
             return
 
 
@@ -151,34 +155,27 @@ async def _ask(
         after=trial.after,
         limit=limit,
         tail=tail,
-        **filter_of(request),
+        **filter_of(request).model_dump(),
     )
     return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
 
 
-class LineFilter(TypedDict):
-    """Which lines, as the registry is asked for them."""
-
-    rank: int | None
-    contains: str | None
-    pattern: str | None
-    stream: messages.Stream | None
-    level: messages.Level | None
-    since_ms: int | None
-    until_ms: int | None
+def _goes_on(trial: _Trial, page: messages.LogPage) -> bool:
+    """Whether more may be there: also where a page has no lines, because its time was up."""
+    return page.next > trial.after and not page.ended
 
 
-def filter_of(request: LogFilter | SearchLogsRequest) -> LineFilter:
-    """What a request says of the lines it wants."""
-    return {
-        "rank": request.rank,
-        "contains": request.contains,
-        "pattern": request.pattern,
-        "stream": request.stream.value if request.stream else None,
-        "level": request.level.value if request.level else None,
-        "since_ms": _ms(request.since),
-        "until_ms": _ms(request.until),
-    }
+def filter_of(request: LineFilter) -> messages.LineFilter:
+    """What a request says of the lines it wants, as the registry is asked for them."""
+    return messages.LineFilter(
+        rank=request.rank,
+        contains=request.contains,
+        pattern=request.pattern,
+        stream=request.stream.value if request.stream else None,
+        level=request.level.value if request.level else None,
+        since_ms=_ms(request.since),
+        until_ms=_ms(request.until),
+    )
 
 
 def _ms(moment: datetime | None) -> int | None:

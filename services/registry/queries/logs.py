@@ -26,7 +26,7 @@ from shared.bus.responder import Answer, Question
 from shared.driver import Driver
 from shared.errors import Rejected
 from shared.ids import ExperimentId, TenantId, TrialId
-from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
+from shared.messages.logs import FoundLine, FoundLines, GetLogs, LineFilter, LogPage, SearchLogs, StoredLine
 
 LINES_PER_PAGE = 5_000
 LATE_LOGS = timedelta(seconds=3)
@@ -155,7 +155,7 @@ class _Page:
         return found.upto
 
 
-def _wanted(query: GetLogs | SearchLogs, run: int | None = None) -> Wanted:
+def _wanted(query: LineFilter, run: int | None = None) -> Wanted:
     return Wanted(
         text=query.contains,
         pattern=query.pattern,

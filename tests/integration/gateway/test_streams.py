@@ -185,6 +185,29 @@ async def test_a_log_is_paged_and_followed_to_its_end(api: httpx.AsyncClient, ot
         assert orjson.loads((await stream.next())["data"])["text"] == "four"
 
 
+async def test_a_page_without_lines_is_no_end_where_the_time_was_up(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    made, (trial,) = await with_trials(api, others, 1)
+
+    def look(ask: Any, query: GetLogs) -> LogPage:
+        assert (query.pattern, query.since_ms) == ("rare", 1_767_225_600_000)
+        line = StoredLine(cursor=12, run_number=1, rank=0, stream="stdout", time_ms=0, text="rare")
+        return LogPage(lines=(line,) if query.after == 10 else (), next=min(query.after + 5, 12))
+
+    others.say(GetLogs, look)
+    for path in (f"/v1/trials/{made['number']}.1/logs", f"/v1/experiments/{made['number']}/logs"):
+        params, texts = {"pattern": "rare", "since": "2026-01-01T00:00:00Z"}, list[str]()
+        while True:
+            page = (await api.get(path, params=params)).json()
+            texts += [line["text"] for line in page["items"]]
+            if page["next_cursor"] is None:
+                break
+            params["cursor"] = page["next_cursor"]
+        assert texts == ["rare"]
+    assert trial.number == 1
+
+
 def storage_hint(trial: UUID, cursor: int) -> Any:
     from shared.messages.base import Hint
 

@@ -234,7 +234,13 @@ def test_every_command_says_in_the_list_what_it_does(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "said"), [((), "the log is empty"), (("--rank", "3"), "no such lines in the log")]
+    ("filters", "said"),
+    [
+        ((), "the log is empty"),
+        (("--rank", "3"), "no such lines in the log"),
+        (("--since", "2h"), "no such lines in the log"),
+        (("--until", "soon"), "'soon' is no moment"),
+    ],
 )
 def test_a_log_without_lines_is_told_apart_from_one_without_such_lines(
     shell: Shell, filters: tuple[str, ...], said: str

@@ -1344,7 +1344,7 @@ class ListExperimentCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "experiment", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "tail", "experiment")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
@@ -1352,10 +1352,10 @@ class ListExperimentLogsRequest(_message.Message):
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
-    TAIL_FIELD_NUMBER: _ClassVar[int]
-    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
     stream: LogStream
@@ -1363,11 +1363,11 @@ class ListExperimentLogsRequest(_message.Message):
     level: LogLevel
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
-    tail: int
-    experiment: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    tail: int
+    experiment: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "state", "label", "name_contains", "archived")
@@ -1492,7 +1492,7 @@ class ListTrialCheckpointsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListTrialLogsRequest(_message.Message):
-    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "trial", "limit", "cursor")
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "tail", "trial")
     RANK_FIELD_NUMBER: _ClassVar[int]
     CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
@@ -1500,10 +1500,10 @@ class ListTrialLogsRequest(_message.Message):
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
-    TAIL_FIELD_NUMBER: _ClassVar[int]
-    TRIAL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TAIL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
     rank: int
     contains: str
     stream: LogStream
@@ -1511,11 +1511,11 @@ class ListTrialLogsRequest(_message.Message):
     level: LogLevel
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
-    tail: int
-    trial: str
     limit: int
     cursor: str
-    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    tail: int
+    trial: str
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListTrialsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment", "state", "order", "invalid")
@@ -2257,30 +2257,30 @@ class SearchEventPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[SearchEvent, _Mapping]]] = ..., after: _Optional[int] = ..., acknowledged: _Optional[int] = ..., over: _Optional[bool] = ...) -> None: ...
 
 class SearchLogsRequest(_message.Message):
-    __slots__ = ("experiment", "trial", "contains", "pattern", "rank", "stream", "level", "since", "until", "limit", "cursor")
-    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
-    TRIAL_FIELD_NUMBER: _ClassVar[int]
-    CONTAINS_FIELD_NUMBER: _ClassVar[int]
-    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "experiment", "trial")
     RANK_FIELD_NUMBER: _ClassVar[int]
+    CONTAINS_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
-    experiment: _containers.RepeatedScalarFieldContainer[str]
-    trial: _containers.RepeatedScalarFieldContainer[str]
-    contains: str
-    pattern: str
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
     rank: int
+    contains: str
     stream: LogStream
+    pattern: str
     level: LogLevel
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
     limit: int
     cursor: str
-    def __init__(self, experiment: _Optional[_Iterable[str]] = ..., trial: _Optional[_Iterable[str]] = ..., contains: _Optional[str] = ..., pattern: _Optional[str] = ..., rank: _Optional[int] = ..., stream: _Optional[_Union[LogStream, str]] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    experiment: _containers.RepeatedScalarFieldContainer[str]
+    trial: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[_Iterable[str]] = ..., trial: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class SearchOperation(_message.Message):
     __slots__ = ("verb", "key", "hyperparameters", "until", "source", "share", "reason")
