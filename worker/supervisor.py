@@ -12,7 +12,7 @@ from shared.messages.specs import PolicyMatch, Signal
 from worker import resizing
 from worker.context import RunContext, Tools
 from worker.core import resize, run as core
-from worker.core.hang import GANG_HANGS
+from worker.core.hang import GANG_HANGS, TERM_GRACE_S
 from worker.core.naming import RENDEZVOUS, part_of, process_name
 from worker.core.plan import Action, Forget, KillRanks, OpenRendezvous, StartRanks, Tell, plan
 from worker.core.resize import StartStandBys, TellSeats
@@ -34,7 +34,7 @@ NO_ROOM_BYTES = 1024 * 1024
 MAX_QUOTED = 200
 """Of a line that met a log policy, so much stands in the warning."""
 _OVERDUE = "the trial was asked to {asked} and had not ended {within_s:g} s later (preemption_timeout): it is ended by force"
-_SIGKILL = 9
+_SIGTERM, _SIGKILL = 15, 9
 _log = structlog.get_logger()
 
 
@@ -182,7 +182,7 @@ class Supervisor:
             self.end_hung(context)
 
     def end_hung(self, context: RunContext) -> None:
-        """End a run whose ranks hang; where each of them waits is said in its log."""
+        """End a run whose ranks hang: by SIGTERM, and soon by SIGKILL. Where each of them waits is said in its log."""
         run = context.run
         if run.doomed or run.is_over:
             return
@@ -190,7 +190,9 @@ class Supervisor:
             context.tail.say(
                 f"rank {run.seat.first_rank + rank} waits here (most recent call first):\n{stack}", "error"
             )
-        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user"))
+        self.send(wire.Kill(str(run.run_id), _SIGTERM))
+        kill_at = self._tools.clock.monotonic() + TERM_GRACE_S
+        self.update(context, core.on_doomed(run, context.watch.hang or GANG_HANGS, "user", kill_at))
 
     def on_policies(self, context: RunContext, rank: int, line: str, met: tuple[PolicyMatch, ...]) -> None:
         """A line of the run's output met log policies: what follows is the scheduler's."""

@@ -68,7 +68,7 @@ class Watch:
 
     def _moving_processor(self, silence: Silence, seat: Seat) -> float:
         if seat.size == 1:
-            return MOVING_ALONE if self._is_cpu or silence.is_start else NEVER
+            return MOVING_ALONE if self._is_cpu or silence.phase is not Phase.STEPPING else NEVER
         return MOVING_IN_GANG if self._is_cpu else NEVER
 
     def _pulses(self, ranks: int, sessions: frozenset[int]) -> dict[int, Pulse]:

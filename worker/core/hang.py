@@ -20,6 +20,10 @@ MOVING_IN_GANG = 1.2
 whole core for that where nobody else wants it."""
 GANG_HANGS = "the trial hangs: every worker of its gang has said so (hang_timeout); its log shows where each rank waits"
 """Where ranks seem to have moved a little since this worker said so too."""
+LONGEST_END_S = 1800.0
+"""So long may processes live whose script is over, whatever moves in them and however patient the config is: they hold their slots."""
+TERM_GRACE_S = 2.0
+"""So long may ranks that hang live after SIGTERM."""
 _NS = 1e9
 _HEAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+).*$", re.MULTILINE)
 _PARENT = "/muster/runtime/"
@@ -27,7 +31,8 @@ _PARENT = "/muster/runtime/"
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long ranks may be silent: beyond the expected step, and from `muster.trial()` to the first steps (seconds; None = for ever)."""
+    """How long ranks may be silent: beyond the expected step or after their script, and from `muster.trial()` to the first steps (seconds;
+    None = for ever)."""
 
     hang_s: float | None
     start_s: float | None
@@ -35,11 +40,11 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """The last sign of life that was expected of a gang's ranks here was due at `since` (monotonic seconds)."""
+    """The last sign of life that was expected of a gang's ranks here was due at `since` (monotonic seconds), at this phase of theirs."""
 
     since: float
     patience_s: float
-    is_start: bool
+    phase: Phase
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,19 @@ class Doubt:
 
 def silence_of(pulses: Iterable[Pulse], patience: Patience) -> Silence | None:
     """How long the ranks of this machine are silent; None where nothing is expected of them: none has been heard yet, or one is at
-    work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together."""
+    work that has no steps, for which the others wait. Once one of them steps, all wait for steps: a gang's do so together. Their end is
+    waited for once all are at it."""
     heard = [pulse for pulse in pulses if pulse.phase is not Phase.ABSENT]
-    if not heard or any(pulse.phase is Phase.BUSY for pulse in heard):
+    phases = {pulse.phase for pulse in heard}
+    if not heard or Phase.BUSY in phases:
         return None
-    is_start = all(pulse.phase is Phase.STARTING for pulse in heard)
-    patience_s = patience.start_s if is_start else patience.hang_s
+    phase = next(one for one in (Phase.STEPPING, Phase.STARTING, Phase.ENDED) if one in phases)
+    patience_s = patience.start_s if phase is Phase.STARTING else patience.hang_s
+    if phase is Phase.ENDED:
+        patience_s = min(patience_s or LONGEST_END_S, LONGEST_END_S)
     if patience_s is None:
         return None
-    since = max((pulse.at_ns + pulse.longest_ns) / _NS for pulse in heard)
-    return Silence(since, patience_s, is_start)
+    return Silence(max(map(_due_at, heard)), patience_s, phase)
 
 
 def wants_look(silence: Silence, doubt: Doubt, now: float) -> bool:
@@ -101,13 +109,20 @@ def on_look(doubt: Doubt, sights: Mapping[int, Sight], now: float, moving_proces
 
 
 def is_hung(silence: Silence, doubt: Doubt, now: float) -> bool:
-    """Whether the patience is over, and nothing has moved."""
+    """Whether the patience is over, and nothing has moved; or, of scripts that are over, whether they were for too long."""
+    if silence.phase is Phase.ENDED and now >= silence.since + LONGEST_END_S:
+        return True
     return doubt.still >= STILL_LOOKS and now >= _quiet_since(silence, doubt) + silence.patience_s
 
 
 def describe_hang(silence: Silence, now: float) -> str:
     """The reason of such an end."""
-    if silence.is_start:
+    if silence.phase is Phase.ENDED:
+        return (
+            f"the trial's script was over {now - silence.since:.0f} s ago, and its processes have not ended (hang_timeout): they are ended by force; "
+            "its log shows where each rank waits"
+        )
+    if silence.phase is Phase.STARTING:
         return (
             f"the trial has made no step within {now - silence.since:.0f} s of its start, and nothing in it moves "
             "(start_timeout); its log shows where each rank waits"
@@ -130,6 +145,11 @@ def stack_of(dump: str, thread: int) -> str | None:
     stacks = {int(head[1], 16): dump[head.end() : end] for head, end in zip(heads, ends, strict=True)}
     lines = stacks.get(thread, dump[heads[-1].end() :]).strip("\n").split("\n")
     return "\n".join(line for line in lines if _PARENT not in line)
+
+
+def _due_at(pulse: Pulse) -> float:
+    """When the next sign of life was expected; a rank that has ended gives none."""
+    return (pulse.at_ns + (0 if pulse.phase is Phase.ENDED else pulse.longest_ns)) / _NS
 
 
 def _quiet_since(silence: Silence, doubt: Doubt) -> float:

@@ -73,6 +73,8 @@ def next_look(run: LocalRun) -> float | None:
     times = []
     if run.asked_at is not None and run.asked is not Signal.RUN:
         times.append(run.asked_at + run.preemption_timeout_s)
+    if run.kill_at is not None:
+        times.append(run.kill_at)
     if run.last_exit_at is not None:
         times.append(run.last_exit_at + (GANG_GRACE_S if _has_failed(run) else LINGER_S))
     return min(times, default=None)
@@ -127,7 +129,9 @@ def _is_out_of_time(run: LocalRun, now: float) -> bool:
 
 
 def _must_end_now(run: LocalRun, now: float) -> bool:
-    if run.kill_sent or run.dropped or run.doomed or run.asked is Signal.KILL:
+    if run.kill_sent or run.dropped or run.asked is Signal.KILL:
+        return True
+    if run.doomed and run.kill_at is None:
         return True
     if run.state is RunState.STARTING and not run.ranks_asked and run.asked is not Signal.RUN:
         return True

@@ -40,6 +40,7 @@ class LocalRun:
         exits: Exit codes of local ranks, by rank, in the order they ended.
         counted: How many exits say something about user code: those before the rest of a gang was ended here.
         doomed: Whether it is ended here for what no exit code tells (full disk, no scheduler for too long, ranks that hang).
+        kill_at: When what a SIGTERM has not ended is killed (monotonic seconds); None: at once, or not at all.
         said: The error that the first rank that failed ended with, as it named it itself.
         starved: Whether the kernel killed that rank for lack of memory.
         invalid: Why a rank called its hyperparameters invalid.
@@ -73,6 +74,7 @@ class LocalRun:
     counted: int | None = None
     forced: bool = False
     doomed: bool = False
+    kill_at: float | None = None
     acknowledged: Signal | None = None
     exits: tuple[tuple[int, int], ...] = ()
     said: str = ""
@@ -211,11 +213,11 @@ def on_policies(run: LocalRun, met: tuple[PolicyMatch, ...]) -> LocalRun:
     return replace(run, policies=(*run.policies, *news)) if news else run
 
 
-def on_doomed(run: LocalRun, reason: str, fault: Fault = "machine") -> LocalRun:
-    """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault."""
+def on_doomed(run: LocalRun, reason: str, fault: Fault = "machine", kill_at: float | None = None) -> LocalRun:
+    """It cannot go on here, and is ended: at no cost to the user, but where its own code is at fault. Until `kill_at` it may end by itself."""
     if run.is_over or run.doomed:
         return run
-    return replace(run, doomed=True, fault=fault, reason=reason)
+    return replace(run, doomed=True, fault=fault, reason=reason, kill_at=kill_at)
 
 
 def on_parent_lost(run: LocalRun) -> LocalRun:

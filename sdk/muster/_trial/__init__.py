@@ -290,6 +290,7 @@ def _start(surroundings: Surroundings, defaults: Mapping[str, Json]) -> Trial:
         channel = Channel(description, surroundings.trial_path, surroundings.token)
         channel.start()
     started = Trial(description, surroundings, channel, gang, heart)
+    atexit.register(heart.end)  # after the next: what was registered last is called first
     atexit.register(started.close)
     return started
 

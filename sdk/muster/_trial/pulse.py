@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -27,11 +28,13 @@ class Heart:
         self._write_after_ns = 0
         self._longest_ns = 0
         self._beats = 0
-        self._is_busy = False
+        self._is_busy = self._has_ended = False
         self._offset = local_rank * RECORD_BYTES
         self._pid = os.getpid()
         self._file: int | None = None
         with suppress(OSError, ValueError):
+            # Asked once the interpreter is gone, it answers nothing; without this it would die of the question.
+            signal.signal(STACKS_SIGNAL, signal.SIG_IGN)
             self._file = os.open(Path(folder, PULSES), os.O_WRONLY | os.O_CLOEXEC)
             self._stacks = Path(folder, stacks_name(local_rank)).open("ab", buffering=0)  # noqa: SIM115 - as long as the process
             faulthandler.register(STACKS_SIGNAL, self._stacks, all_threads=True)
@@ -78,6 +81,12 @@ class Heart:
         if self.timings:
             self.timings.close()
 
+    def end(self) -> None:
+        """The script is over and everything handed over: nothing but the process's own end is expected."""
+        self._at_ns = time.monotonic_ns()
+        self._has_ended = True
+        self._write()
+
     def _learn(self, pause_ns: int) -> None:
         # The way to the first beat is the script's start, no step.
         self._longest_ns = max(self._longest_ns, pause_ns) if self._beats else 0
@@ -88,7 +97,9 @@ class Heart:
         if self._file is None or os.getpid() != self._pid:
             return
         self._write_after_ns = self._at_ns + WRITE_EVERY_NS
-        if self._is_busy:
+        if self._has_ended:
+            phase = Phase.ENDED
+        elif self._is_busy:
             phase = Phase.BUSY
         else:
             phase = Phase.STEPPING if self._beats >= RHYTHM_BEATS else Phase.STARTING

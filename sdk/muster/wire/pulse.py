@@ -21,12 +21,14 @@ def stacks_name(local_rank: int) -> str:
 
 
 class Phase(IntEnum):
-    """What a rank is at. Of one that is `BUSY` (a checkpoint, its end) nothing is expected; one that is `ABSENT` has never been heard."""
+    """What a rank is at. Of one that is `BUSY` (a checkpoint, its end) nothing is expected; one that is `ABSENT` has never been heard; of
+    one that has `ENDED` only the process is left, which is to end too."""
 
     ABSENT = 0
     STARTING = 1
     STEPPING = 2
     BUSY = 3
+    ENDED = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,24 @@ async def test_a_training_that_never_makes_a_step_is_ended_after_its_time_to_sta
     assert "no step within" in reason and "start_timeout" in reason
 
 
+async def test_a_process_that_outlives_its_script_is_ended_with_all_that_it_started(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = f"import atexit, subprocess\n{STEPS}"
+    script = script.replace("trial = muster", "atexit.register(lambda: wait_for_nobody())\ntrial = muster")
+    script += (
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\nprint('child', child.pid)\n"
+    )
+    run = platform.allocation("lingers", platform.add_code(code_in(tmp_path, script)), ONE, spec=SOON)
+    await platform.desire("w1", run)
+    fault, reason = await _ended(platform, run)
+    assert fault == "user" and "its processes have not ended (hang_timeout)" in reason
+    assert len(platform.steps(run)) == 7, "what it reported is kept"
+    await eventually(lambda: "in wait_for_nobody" in platform.text(run))
+    child = next(line.text for line in platform.lines[run.run_id].values() if "child" in line.text)
+    await eventually(lambda: not Path("/proc", child.split()[1]).exists())
+
+
 async def test_a_gang_with_a_stopped_rank_hangs(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:

@@ -44,6 +44,8 @@ def test_work_without_steps_is_told_and_counts_for_no_step(folder: Path) -> None
     assert (after.phase, after.longest_ns) == (Phase.STEPPING, longest_ns)
     heart.close()
     assert _second(folder).phase is Phase.BUSY
+    heart.end()
+    assert _second(folder).phase is Phase.ENDED
 
 
 def test_it_shows_its_stack_when_asked(folder: Path) -> None:

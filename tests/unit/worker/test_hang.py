@@ -5,7 +5,17 @@ import math
 import pytest
 
 from muster.wire.pulse import Phase, Pulse, read_pulses
-from worker.core.hang import Doubt, Patience, Sight, is_hung, on_look, silence_of, stack_of, wants_look
+from worker.core.hang import (
+    LONGEST_END_S,
+    Doubt,
+    Patience,
+    Sight,
+    is_hung,
+    on_look,
+    silence_of,
+    stack_of,
+    wants_look,
+)
 
 PATIENCE = Patience(hang_s=60.0, start_s=1800.0)
 DUMP = """Thread 0x00007f0000000002 (most recent call first):
@@ -52,8 +62,23 @@ def test_nothing_is_expected_of_a_checkpoint_or_of_code_that_never_spoke(pulses:
     assert silence_of(pulses, PATIENCE) is None
 
 
+def test_processes_whose_script_is_over_have_a_minute_once_all_are_at_it() -> None:
+    ended = [_pulse(100, Phase.ENDED), _pulse(130, Phase.ENDED)]
+    assert _watched(ended, [Sight("shutdown.py:7", 3.0)]) == pytest.approx(190, abs=5)
+    assert silence_of([*ended, _pulse(1, Phase.BUSY)], PATIENCE) is None
+    one_trains = [*ended, _pulse(140)]
+    assert _watched(one_trains, [Sight("train.py:7", 3.0)]) == pytest.approx(202, abs=5)
+
+
+def test_however_much_moves_at_the_end_of_a_script_it_is_bounded() -> None:
+    working = [Sight("upload.py:1", 10.0 * used) for used in range(3000)]
+    assert _watched([_pulse(100, Phase.ENDED)], working) == pytest.approx(1900, abs=5)
+
+
 def test_no_limit_is_no_limit() -> None:
     assert silence_of([_pulse(1)], Patience(None, None)) is None
+    assert (over := silence_of([_pulse(1, Phase.ENDED)], Patience(None, None))) is not None
+    assert over.patience_s == LONGEST_END_S, "but of slots that nobody uses any more"
 
 
 def test_a_stack_that_moves_is_a_sign_of_life() -> None:

@@ -10,6 +10,7 @@ from muster.wire import EXIT_INVALID
 from shared.ids import AllocationId, RunId
 from shared.messages.specs import Signal
 from worker.core import run as core
+from worker.core.hang import TERM_GRACE_S
 from worker.core.plan import (
     GANG_GRACE_S,
     LINGER_S,
@@ -186,6 +187,16 @@ def test_trouble_of_the_machine_is_no_fault_of_the_user() -> None:
     assert (run.fault, run.exit_code, run.forced, run.reason) == ("machine", None, False, "no space left")
     lost = core.on_parent_lost(_running())
     assert (lost.state, lost.fault, lost.exit_code) == (RunState.EXITED, "machine", None)
+
+
+def test_what_hangs_has_a_moment_to_end_by_itself_before_it_is_killed() -> None:
+    run, actions = _act(core.on_doomed(_running(WIDE), "it hangs", "user", 10.0 + TERM_GRACE_S), now=10.0)
+    assert actions == () and next_look(run) == 10.0 + TERM_GRACE_S
+    run = core.on_exit(run, 0, -15, 10.1)
+    run, actions = _act(run, now=10.0 + TERM_GRACE_S)
+    assert actions == (KillRanks(),)
+    run = core.on_exit(core.on_exit(run, 1, -9, 15.1), 2, -9, 15.1)
+    assert (run.fault, run.exit_code, run.forced, run.reason) == ("user", None, False, "it hangs")
 
 
 def test_an_exit_told_twice_counts_once() -> None:
