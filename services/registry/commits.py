@@ -15,7 +15,7 @@ from services.registry.core.names import refuse_manifest
 from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
 from services.registry.core.quota import refuse_growth
 from services.registry.facts import Facts
-from services.registry.links import Links, is_upload, upload_key
+from services.registry.links import Links, bound_key, is_awaited, upload_key
 from services.registry.store import checkpoints, manifests, objects, storage
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
@@ -30,6 +30,7 @@ from shared.ids import TenantId, WorkerId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.files import FileEntry
 from shared.messages.runs import AllocationFacts
+from shared.objects.binding import Binding
 
 AFTER_VERIFY = faults.register("registry.after_verify")
 ATTEMPTS = 3
@@ -46,10 +47,13 @@ STALE = "a later run of the trial was granted, or this one was given up"
 class Commits:
     """Answers `wrq.v1.<worker>.upload` and `.commit`."""
 
-    def __init__(self, units: Units, facts: Facts, links: Links, verifier: Verifier) -> None:
+    def __init__(
+        self, units: Units, facts: Facts, links: Links, binding: Binding, verifier: Verifier
+    ) -> None:
         self._units = units
         self._facts = facts
         self._links = links
+        self._binding = binding
         self._verifier = verifier
 
     def answers(self) -> dict[Question, Answer]:
@@ -64,6 +68,7 @@ class Commits:
         facts = await self._facts.of(query.run_id, ask.worker)
         for worker in query.parts:
             facts = await self._facts.of(query.run_id, worker)
+        is_bound = query.takes_headers and await self._binding.holds()
         async with self._units.tenant(TenantId(facts.tenant)) as unit:
             run, _ = await fences.locked_run(unit, facts)
             checkpoint = await _announced(unit, facts, query)
@@ -84,7 +89,7 @@ class Commits:
                     entry.path,
                     ask.worker,
                     known.get((entry.sha256, entry.size_bytes))
-                    or upload_key(facts.tenant, checkpoint.id, ask.worker, entry),
+                    or _place(checkpoint, ask.worker, entry, is_bound=is_bound),
                     entry.size_bytes,
                     entry.sha256,
                 )
@@ -98,7 +103,7 @@ class Commits:
                 unit.now,
                 waits_for=waits_for,
             )
-        return UploadLinks(files=self._links.write_files([file for file in files if is_upload(file.key)]))
+        return UploadLinks(files=self._links.write_files(_awaited(checkpoint, files)))
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
@@ -119,7 +124,7 @@ class Commits:
         async with self._units.tenant(tenant) as unit:
             committed = await self._end_commit(unit, facts, begun, taken)
             kept = {file.key for file in (await manifests.load_files(unit.connection, [begun.id]))[begun.id]}
-        brought = {*(file.key for file in files if is_upload(file.key)), *(file.key for file in taken.files)}
+        brought = {file.key for file in (*_awaited(begun, files), *taken.files)}
         self._verifier.drop(brought - kept)
         return committed
 
@@ -211,6 +216,17 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
         if not await checkpoints.insert_checkpoint(unit.connection, row):
             break
     raise Conflict("checkpoint_taken", f"run {facts.run_id} has another checkpoint of number {query.number}")
+
+
+def _place(checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
+    """Where a file goes: at once to where it stays, if the store holds its sender to its content."""
+    if is_bound:
+        return bound_key(checkpoint.tenant, checkpoint.id, entry)
+    return upload_key(checkpoint.tenant, checkpoint.id, worker, entry)
+
+
+def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:
+    return [file for file in files if is_awaited(checkpoint.tenant, checkpoint.id, file.key)]
 
 
 async def _give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:

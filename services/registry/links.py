@@ -9,10 +9,10 @@ from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.ids import derived_id
 from shared.messages.files import FileEntry, FileLink
-from shared.objects import ObjectStore
+from shared.objects import Digest, ObjectStore, SignedPut
 
 INCOMING = "incoming/"
-"""All that signed URLs write to; what stays there is swept."""
+"""All that URLs write to which are signed for a key alone; what stays there is swept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,21 @@ class Links:
         """A URL that reads one object."""
         return self.objects.presign_get(key, self.life)
 
-    def write(self, key: str) -> str:
-        """A URL that writes one object."""
-        return self.objects.presign_put(key, self.life)
+    def write(self, key: str, content: Digest) -> SignedPut:
+        """A request that writes one object: below `incoming/` whatever is sent, elsewhere this content and no other."""
+        if is_upload(key):
+            return SignedPut(self.objects.presign_put(key, self.life))
+        return self.objects.presign_content(key, content, self.life)
 
     def read_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
         """The files of a manifest, each with a URL that reads it."""
-        return tuple(_link(file, self.read(file.key)) for file in files)
+        return tuple(_link(file, SignedPut(self.read(file.key))) for file in files)
 
     def write_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
-        """The files of a manifest, each with a URL that writes it."""
-        return tuple(_link(file, self.write(file.key)) for file in files)
+        """The files of a manifest, each with a request that writes it."""
+        return tuple(
+            _link(file, self.write(file.key, Digest(file.size_bytes, file.sha256))) for file in files
+        )
 
 
 def upload_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:
@@ -51,23 +55,33 @@ def upload_prefix(tenant: UUID, checkpoint: UUID) -> str:
 
 
 def is_upload(key: str) -> bool:
-    """Whether it is a place that a signed URL writes to, and not what was verified."""
+    """Whether it is a place to which anything may have been written, also after it was looked at."""
     return key.startswith(INCOMING)
 
 
+def bound_key(tenant: UUID, checkpoint: UUID, entry: FileEntry) -> str:
+    """Where a file of a checkpoint is sent and stays, if the store takes nothing there but these bytes."""
+    return f"{kept_prefix(tenant, checkpoint)}{entry.sha256}-{entry.size_bytes}"
+
+
+def is_awaited(tenant: UUID, checkpoint: UUID, key: str) -> bool:
+    """Whether the checkpoint's own workers send it there: what the tenant had before lies elsewhere."""
+    return is_upload(key) or key.startswith(kept_prefix(tenant, checkpoint))
+
+
 def kept_key(checkpoint: Checkpoint, attempt: UUID, file: File) -> str:
-    """Where an attempt to commit puts its copy; nobody is ever given a URL that writes there."""
+    """Where an attempt to commit puts its copy; nobody is ever given a URL that writes anything else there."""
     prefix = kept_prefix(checkpoint.tenant, checkpoint.id)
     return f"{prefix}{attempt}/{derived_id(checkpoint.id, file.worker, file.path)}"
 
 
 def kept_prefix(tenant: UUID, checkpoint: UUID) -> str:
-    """Where every attempt's copies of a checkpoint are."""
+    """Where what is kept of a checkpoint is, and every attempt's copies."""
     return f"tenants/{tenant}/checkpoints/{checkpoint}/"
 
 
-def artifact_key(tenant: UUID, kind: str, name: UUID) -> str:
-    """Where a verified artifact lies; nobody else is ever given a URL that writes there."""
+def artifact_key(tenant: UUID, kind: str, name: UUID | str) -> str:
+    """Where a verified artifact lies; nobody is ever given a URL that writes anything else there."""
     return f"tenants/{tenant}/{kind}/{name}"
 
 
@@ -81,5 +95,11 @@ def incoming_key(tenant: UUID, kind: str, sha256: str, size_bytes: int) -> str:
     return f"{INCOMING}{tenant}/{kind}-{sha256}-{size_bytes}"
 
 
-def _link(file: File, url: str) -> FileLink:
-    return FileLink(path=file.path, size_bytes=file.size_bytes, sha256=file.sha256, url=url)
+def _link(file: File, signed: SignedPut) -> FileLink:
+    return FileLink(
+        path=file.path,
+        size_bytes=file.size_bytes,
+        sha256=file.sha256,
+        url=signed.url,
+        headers=dict(signed.headers),
+    )

@@ -10,7 +10,7 @@ from services.registry.curation import Curation
 from services.registry.exports import Exports
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
-from services.registry.links import Links
+from services.registry.links import INCOMING, Links
 from services.registry.live import Hints
 from services.registry.log_packer import LogPacker
 from services.registry.log_reader import LogReader
@@ -30,6 +30,7 @@ from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.garbage import collect_rarely
 from shared.loops import repeat
+from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
@@ -67,12 +68,13 @@ async def compose(settings: Settings, process: Process) -> None:
     links = Links(objects, timedelta(seconds=wanted.link_life_s))
     facts, hints = AskedFacts(bus, clock), Hints(bus)
     verifier = Verifier(objects, clock, wanted.hash_up_to_bytes)
+    binding = Binding(objects, settings.s3.bucket, INCOMING, clock, is_wanted=wanted.bind_uploads)
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)
-    commits = Commits(units, facts, links, verifier)
+    commits = Commits(units, facts, links, binding, verifier)
     log_reader = LogReader(units, objects)
     queries = Queries(units, links, log_reader)
-    uploads = Uploads(units, objects, links, clock, wanted.code_bytes)
+    uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
     curation = Curation(units, retention)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
@@ -87,7 +89,7 @@ async def compose(settings: Settings, process: Process) -> None:
 
     process.start("relay", relay.run, relay.flush)
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
-    process.start("bucket", lambda: process.reach("s3", objects.ensure_bucket))
+    process.start("bucket", lambda: _prepare_store(process, objects, binding))
     process.start("partitions", partitions.run)
     for name, (does, every) in _loops(wanted, upkeep, packing, log_packer, scrub, exports).items():
         process.start(name, partial(repeat, does, every))
@@ -96,6 +98,12 @@ async def compose(settings: Settings, process: Process) -> None:
     await _answer(process, bus, answers)
     process.check("bus", lambda: bus.connected)
     process.mark_ready()
+
+
+async def _prepare_store(process: Process, objects: S3Objects, binding: Binding) -> None:
+    """Make the bucket, and find out what can be relied on there before the first upload waits for it."""
+    await process.reach("s3", objects.ensure_bucket)
+    await process.reach("s3", binding.holds)
 
 
 async def _answer(process: Process, bus: Bus, answers: Mapping[Question, Answer]) -> None:

@@ -10,7 +10,8 @@ class RegistrySettings(Section):
 
     Attributes:
         link_life_s: how long a signed URL is good.
-        hash_up_to_bytes: larger files of a checkpoint are verified by size alone; None reads all of them back.
+        bind_uploads: sign uploads for their content, if the store proves to hold senders to it; false: always copy and read back.
+        hash_up_to_bytes: of what is read back, larger files are verified by size alone; None reads all of them.
         code_bytes: the largest archive of code that is taken.
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
         collect_dry: say what collection would delete, and delete nothing.
@@ -30,6 +31,7 @@ class RegistrySettings(Section):
     """
 
     link_life_s: int = Field(900, ge=10, le=86_400)
+    bind_uploads: bool = True
     hash_up_to_bytes: int | None = Field(None, ge=0)
     code_bytes: int = Field(128 * 1024 * 1024, ge=1)
     collect_after_s: float = Field(60.0, ge=0)

@@ -110,6 +110,16 @@ class Upkeep:
     async def sweep(self) -> None:
         """Delete what signed URLs left behind."""
         await sweep_incoming(self.objects, self.clock.now())
+        while True:
+            async with self.units.system() as unit:
+                before = self.clock.now() - INCOMING_FOR
+                left = await checkpoints.load_left(unit.connection, before, AT_ONCE)
+            for one in left:
+                await self._delete_copies(one)
+                async with self.units.tenant(TenantId(one.tenant)) as unit:
+                    await checkpoints.save_clean(unit.connection, one.id)
+            if len(left) < AT_ONCE:
+                return
 
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""

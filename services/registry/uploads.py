@@ -1,4 +1,4 @@
-"""Content-addressed artifacts: sent to a place of their own, read back, and only then kept under their hash."""
+"""Content-addressed artifacts: kept under their hash, verified by the store as they come, or else read back first."""
 
 import re
 
@@ -13,6 +13,7 @@ from shared.errors import NotFound, Rejected
 from shared.ids import new_id
 from shared.messages.files import Confirmed, ConfirmUpload, GetUploadUrl, UploadTarget
 from shared.objects import Digest, ObjectStore
+from shared.objects.binding import Binding
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -21,11 +22,18 @@ class Uploads:
     """Answers `qry.v1.registry.upload_url` and `.confirm_upload`."""
 
     def __init__(
-        self, units: Units, objects: ObjectStore, links: Links, clock: Clock, most_bytes: int
+        self,
+        units: Units,
+        objects: ObjectStore,
+        links: Links,
+        binding: Binding,
+        clock: Clock,
+        most_bytes: int,
     ) -> None:
         self._units = units
         self._objects = objects
         self._links = links
+        self._binding = binding
         self._clock = clock
         self._most_bytes = most_bytes
 
@@ -42,14 +50,21 @@ class Uploads:
             stored = await load_stored(unit.connection, ask.tenant)
         if full := refuse_growth(stored.used_bytes, query.size_bytes, stored.maximum_bytes):
             raise Rejected(full.code, full.reason, place="size_bytes")
-        key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
-        return UploadTarget(known=False, url=self._links.write(key))
+        if query.takes_headers and await self._binding.holds():
+            key = _bound_key(ask, query)
+        else:
+            key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
+        signed = self._links.write(key, Digest(query.size_bytes, query.sha256))
+        return UploadTarget(known=False, url=signed.url, headers=dict(signed.headers))
 
     async def on_confirm(self, ask: Ask, query: ConfirmUpload) -> Confirmed:
-        """Keep what was sent when it is what was said: read in a place to which no signed URL leads."""
+        """Keep what was sent when it is what was said, by the store's word or read in a place to which no signed URL leads."""
         self._check(query.sha256, query.size_bytes)
         confirmed = Confirmed(sha256=query.sha256, size_bytes=query.size_bytes)
         if await self._known(ask, query) is not None:
+            return confirmed
+        if (bound := await self._find_bound(ask, query)) is not None:
+            await self._keep(ask, query, bound)
             return confirmed
         incoming = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
         kept = artifact_key(ask.tenant, query.kind, new_id(self._clock))
@@ -70,16 +85,28 @@ class Uploads:
                 f"{found.size_bytes if found else 0} bytes arrived that are not the announced {query.size_bytes} "
                 f"with SHA-256 {query.sha256}; send them again",
             )
-        async with self._units.tenant(ask.tenant) as unit:
-            is_new = await save_artifact(
-                unit.connection, ask.tenant, query.kind, query.sha256, query.size_bytes, kept, unit.now
-            )
-            await add_used(unit.connection, ask.tenant, query.size_bytes if is_new else 0)
-            stored = await load_artifact(unit.connection, query.kind, query.sha256)
-        if stored is not None and stored[0] != kept:
+        if not await self._keep(ask, query, kept):
             await self._objects.delete(kept)
         await self._objects.delete(incoming)
         return confirmed
+
+    async def _find_bound(self, ask: Ask, query: ConfirmUpload) -> str | None:
+        """Where the store has verified it; None where it was not sent so."""
+        key = _bound_key(ask, query)
+        found = await self._objects.stat(key) if await self._binding.holds() else None
+        if found is None or (found.size_bytes, found.sha256) != (query.size_bytes, query.sha256):
+            return None
+        return key
+
+    async def _keep(self, ask: Ask, query: ConfirmUpload, key: str) -> bool:
+        """Make it known; returns whether it is this object that counts."""
+        async with self._units.tenant(ask.tenant) as unit:
+            is_new = await save_artifact(
+                unit.connection, ask.tenant, query.kind, query.sha256, query.size_bytes, key, unit.now
+            )
+            await add_used(unit.connection, ask.tenant, query.size_bytes if is_new else 0)
+            stored = await load_artifact(unit.connection, query.kind, query.sha256)
+        return stored is None or stored[0] == key
 
     async def _known(self, ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str | None:
         async with self._units.tenant(ask.tenant) as unit:
@@ -96,3 +123,8 @@ class Uploads:
                 place="size_bytes",
                 hint="leave data and checkpoints out with a .musterignore file",
             )
+
+
+def _bound_key(ask: Ask, query: GetUploadUrl | ConfirmUpload) -> str:
+    """Where an artifact stays to which the store takes these bytes and no others."""
+    return artifact_key(ask.tenant, query.kind, f"{query.sha256}-{query.size_bytes}")

@@ -1,6 +1,6 @@
-"""Takes over what was uploaded: copies it to where no signed URL writes, and reads the copy back.
+"""Takes over what was uploaded: what the store has verified while it received it stays where it is, the rest is copied and read back.
 
-Only the copy is judged and kept: whoever holds a URL may write to the upload's place again, also while it is read.
+Of the rest only the copy is judged and kept: whoever holds a URL for it may write to its place again, also while it is read.
 A long reading outlives the request that asked for it: the next one finds its result.
 """
 
@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.links import is_upload, kept_key
+from services.registry.links import is_awaited, is_upload, kept_key
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.clock import Clock
@@ -35,7 +35,7 @@ Attempt = tuple[UUID, int]
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """The copies of an upload, none when they are not what the manifest says: `mismatch` is the reason.
+    """What is to be kept of an upload, nothing when it is not what the manifest says: `mismatch` is the reason.
 
     `lost` names keys of what the tenant was said to have already, and is not there.
     """
@@ -62,7 +62,7 @@ class Verifier:
         self._dropping: set[asyncio.Task[None]] = set()
 
     async def take(self, checkpoint: Checkpoint, files: Sequence[File], wait_s: float) -> Taken:
-        """Return the upload's verified copies, under keys that no other attempt uses; of what was not sent, nothing.
+        """Return what was uploaded, verified, under keys that no other checkpoint uses; of what was not sent, nothing.
 
         Args:
             checkpoint: one of another version is read anew.
@@ -98,15 +98,17 @@ class Verifier:
 
     async def _take(self, checkpoint: Checkpoint, files: Sequence[File]) -> Taken:
         attempt = new_id(self._clock)
-        lost = await self._find_lost([file for file in files if not is_upload(file.key)])
-        sent = [file for file in files if is_upload(file.key)]
+        awaited = [file for file in files if is_awaited(checkpoint.tenant, checkpoint.id, file.key)]
+        lost = await self._find_lost([file for file in files if file not in awaited])
+        bound = tuple(file for file in awaited if not is_upload(file.key))
+        sent = [file for file in awaited if is_upload(file.key)]
         copies = tuple(replace(file, key=kept_key(checkpoint, attempt, file)) for file in sent)
-        reasons = await asyncio.gather(*map(self._copy, sent, copies))
+        reasons = await asyncio.gather(*map(self._look, bound), *map(self._copy, sent, copies))
         mismatch = next((reason for reason in (*lost.values(), *reasons) if reason), None)
         if mismatch is not None:
             self.drop(copy.key for copy in copies)
             return Taken((), mismatch, tuple(lost))
-        return Taken(copies)
+        return Taken(bound + copies)
 
     async def _find_lost(self, known: Sequence[File]) -> dict[str, str]:
         """Keys of files that were verified for another checkpoint and are gone, each with the reason."""
@@ -117,6 +119,16 @@ class Verifier:
             for file, stat in zip(known, stats, strict=True)
             if stat is None or stat.size_bytes != file.size_bytes
         }
+
+    async def _look(self, file: File) -> str | None:
+        """The store has verified it, if it has taken it."""
+        async with self._free:
+            stat = await self._objects.stat(file.key)
+        if stat is None:
+            return f"{file.path}: not in the store, which takes only what was announced of it"
+        return describe_mismatch(
+            file.path, (file.size_bytes, file.sha256), (stat.size_bytes, stat.sha256 or "")
+        )
 
     async def find_damage(self, file: File) -> str | None:
         """Read a stored file and return why it is not what it was; None when it is.

@@ -51,7 +51,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures.
 
     Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
-    committed with the last part.
+    committed with the last part. `takes_headers`: the worker sends the headers that a link names.
     """
 
     run_id: RunId
@@ -60,6 +60,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     step: int
     files: tuple[FileEntry, ...]
     parts: tuple[WorkerId, ...] = ()
+    takes_headers: bool = False
 
 
 class Committed(BaseModel):

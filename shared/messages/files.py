@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from shared.ids import RunId
 from shared.messages.base import Query, Record, WorkerRequest
@@ -17,9 +17,10 @@ class FileEntry(Record):
 
 
 class FileLink(FileEntry):
-    """A file with a URL signed for one method and a short life."""
+    """A file with a URL signed for one method and a short life; a request without these `headers` is refused."""
 
     url: str
+    headers: dict[str, str] = Field(default_factory=dict)
 
 
 class CodeLink(BaseModel):
@@ -33,18 +34,23 @@ class GetCode(WorkerRequest[CodeLink], owner="registry", kind="code"):
 
 
 class UploadTarget(BaseModel):
-    """`known`: nothing needs to be sent. Otherwise PUT the bytes to `url`, then confirm."""
+    """`known`: nothing needs to be sent. Otherwise PUT the bytes to `url` with these `headers`, then confirm."""
 
     known: bool
     url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
 
 
 class GetUploadUrl(Query[UploadTarget], owner="registry", name="upload_url"):
-    """Where a content-addressed artifact of the tenant goes (`code`: the deterministic archive of a model folder)."""
+    """Where a content-addressed artifact of the tenant goes (`code`: the deterministic archive of a model folder).
+
+    `takes_headers`: who asks sends the headers that the answer names.
+    """
 
     kind: Literal["code"] = "code"
     sha256: str
     size_bytes: int
+    takes_headers: bool = False
 
 
 class Confirmed(BaseModel):

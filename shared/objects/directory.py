@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from os import link, utime
 from pathlib import Path
@@ -11,7 +12,8 @@ from urllib.parse import quote, unquote
 
 from muster.errors import NotFound
 from shared.clock import Clock
-from shared.objects.port import Digest, ObjectStat
+from shared.objects.port import Digest, ObjectStat, SignedPut
+from shared.objects.signing import CHECKSUM, checksum
 
 PIECE_BYTES = 64 * 1024
 
@@ -49,8 +51,8 @@ class DirectoryObjects:
             yield content[start : start + PIECE_BYTES]
 
     async def stat(self, key: str) -> ObjectStat | None:
-        file = self._file(key)
-        return _stat(file) if file.exists() else None
+        found = await self.digest(key)
+        return replace(_stat(self._file(key)), sha256=found.sha256) if found else None
 
     async def digest(self, key: str) -> Digest | None:
         try:
@@ -81,16 +83,26 @@ class DirectoryObjects:
     def presign_put(self, key: str, life: timedelta) -> str:
         return self._sign("PUT", key, life)
 
+    def presign_content(self, key: str, content: Digest, life: timedelta) -> SignedPut:
+        signed = checksum(content.sha256)
+        return SignedPut(self._sign(f"PUT {signed}", key, life), {CHECKSUM: signed})
+
+    async def send(self, put: SignedPut, content: bytes) -> int:
+        signed = put.headers.get(CHECKSUM)
+        key = self._key(put.url, "PUT" if signed is None else f"PUT {signed}")
+        if key is None or put.headers.keys() - {CHECKSUM}:
+            return 403
+        if signed is not None and not self._takes(signed, content):
+            return 400
+        await self.put(key, content)
+        return 200
+
     async def close(self) -> None:
         """Nothing to let go of."""
 
-    async def send(self, url: str, content: bytes) -> int:
-        """What an HTTP PUT to the URL would do; returns the status."""
-        key = self._key(url, "PUT")
-        if key is None:
-            return 403
-        await self.put(key, content)
-        return 200
+    def _takes(self, signed: str, content: bytes) -> bool:
+        """Whether these bytes are the ones that were signed."""
+        return signed == checksum(hashlib.sha256(content).hexdigest())
 
     async def fetch(self, url: str) -> tuple[int, bytes]:
         """What an HTTP GET of the URL would do; returns status and body."""

@@ -1,7 +1,7 @@
 """What the platform asks of an object store: only what S3 and its imitations all do."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -10,11 +10,15 @@ from muster.errors import Rejected
 
 @dataclass(frozen=True, slots=True)
 class ObjectStat:
-    """What a store says of an object without giving it out."""
+    """What a store says of an object without giving it out.
+
+    `sha256` is what the store itself found while it received the object (hex); None where it was not asked to, or does not say.
+    """
 
     key: str
     size_bytes: int
     modified: datetime
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,14 @@ class Digest:
 
     size_bytes: int
     sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPut:
+    """A request that writes one object without credentials: PUT the bytes to `url`, with these headers."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class ObjectStore(Protocol):
@@ -72,6 +84,12 @@ class ObjectStore(Protocol):
 
     def presign_put(self, key: str, life: timedelta) -> str:
         """Return a URL that writes this one object for a while. Pure: no server is asked."""
+
+    def presign_content(self, key: str, content: Digest, life: timedelta) -> SignedPut:
+        """Return a request that writes these very bytes there for a while, and no others (see `binding`). Pure."""
+
+    async def send(self, put: SignedPut, content: bytes) -> int:
+        """Do what whoever holds a signed request can do; returns the HTTP status. Nothing is tried again."""
 
     async def close(self) -> None:
         """Let go of threads and connections."""

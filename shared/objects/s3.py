@@ -19,7 +19,8 @@ from urllib3.exceptions import HTTPError
 
 from muster.errors import Broken, MusterError, NotFound, Transient
 from shared.clock import Clock
-from shared.objects.port import Digest, ObjectStat
+from shared.objects.port import Digest, ObjectStat, SignedPut
+from shared.objects.signing import CHECKSUM, CHECKSUM_ASKED, Signer, checksum, read_checksum
 from shared.settings import S3Settings
 
 THREADS = 4
@@ -64,6 +65,7 @@ class S3Objects:
     ) -> None:
         self._bucket = bucket
         self._clock = clock
+        self._signer = Signer(access_key, secret_key, region)
         self._pool = urllib3.PoolManager(
             maxsize=THREADS * 2,
             timeout=urllib3.Timeout(connect=CONNECT_S, read=READ_S),
@@ -115,13 +117,8 @@ class S3Objects:
 
     async def put_if_absent(self, key: str, content: bytes) -> bool:
         # The client's put_object takes no condition in all its versions; a URL signed for ourselves does everywhere.
-        url = self.presign_put(key, SIGN_FOR_SELF)
-
-        def send() -> int:
-            response = self._pool.request("PUT", url, body=content, headers={"If-None-Match": "*"})
-            return response.status
-
-        status = await self._run(send)
+        put = SignedPut(self.presign_put(key, SIGN_FOR_SELF), {"If-None-Match": "*"})
+        status = await self._send(put, content)
         if status in (409, 412):
             return False
         if status in _LATER_STATUS:
@@ -141,7 +138,9 @@ class S3Objects:
 
     async def stat(self, key: str) -> ObjectStat | None:
         try:
-            found = await self._run(lambda: self._client.stat_object(self._bucket, key))
+            found = await self._run(
+                lambda: self._client.stat_object(self._bucket, key, extra_headers=dict(CHECKSUM_ASKED))
+            )
         except NotFound:
             return None
         return self._stat(found)
@@ -198,10 +197,28 @@ class S3Objects:
     def presign_put(self, key: str, life: timedelta) -> str:
         return self._sign("PUT", key, life)
 
+    def presign_content(self, key: str, content: Digest, life: timedelta) -> SignedPut:
+        address = self._sign("PUT", key, life).partition("?")[0]
+        headers = {CHECKSUM: checksum(content.sha256)}
+        return SignedPut(self._signer.presign("PUT", address, headers, self._clock.now(), life), headers)
+
+    async def send(self, put: SignedPut, content: bytes) -> int:
+        return await self._send(put, content, retries=False)
+
     async def close(self) -> None:
         self._pool.clear()
         for threads in (self._threads, self._readers):
             threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _send(self, put: SignedPut, content: bytes, retries: bool | None = None) -> int:
+        """The status; `retries` None: as for all other requests."""
+
+        def send() -> int:
+            return self._pool.request(
+                "PUT", put.url, body=content, headers=put.headers, retries=retries
+            ).status
+
+        return await self._run(send)
 
     def _sign(self, method: str, key: str, life: timedelta) -> str:
         return str(
@@ -212,7 +229,9 @@ class S3Objects:
 
     def _stat(self, found: Object) -> ObjectStat:
         modified: datetime | None = found.last_modified
-        return ObjectStat(str(found.object_name), found.size or 0, modified or self._clock.now())
+        told = found.metadata.get(CHECKSUM) if found.metadata else None
+        size_bytes, name = found.size or 0, str(found.object_name)
+        return ObjectStat(name, size_bytes, modified or self._clock.now(), read_checksum(told))
 
     async def _run(self, call: Callable[[], Result], threads: ThreadPoolExecutor | None = None) -> Result:
         with _translated():

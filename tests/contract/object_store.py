@@ -8,20 +8,18 @@ from datetime import timedelta
 import pytest
 
 from muster.errors import NotFound, Rejected
-from shared.objects import Digest, ObjectStore, read_all
+from shared.objects import Digest, ObjectStore, SignedPut, read_all
+from shared.objects.binding import binds_content
 
 MINUTE = timedelta(minutes=1)
 PAYLOAD = bytes(range(256)) * 8192 + b"end"
 
 
 class ObjectStoreContract:
-    """Subclasses give `store`, and `send` and `fetch`: what an HTTP client without credentials does with a URL."""
+    """Subclasses give `store`, and `fetch`: what an HTTP client without credentials does with a URL."""
 
     @pytest.fixture
     def store(self) -> ObjectStore:
-        raise NotImplementedError
-
-    async def send(self, store: ObjectStore, url: str, content: bytes) -> int:
         raise NotImplementedError
 
     async def fetch(self, store: ObjectStore, url: str) -> tuple[int, bytes]:
@@ -108,10 +106,10 @@ class ObjectStoreContract:
     async def test_a_copy_stays_what_it_was_when_a_url_writes_its_source_again(
         self, store: ObjectStore
     ) -> None:
-        url = store.presign_put("incoming/a", MINUTE)
-        assert await self.send(store, url, PAYLOAD) == 200
+        put = SignedPut(store.presign_put("incoming/a", MINUTE))
+        assert await store.send(put, PAYLOAD) == 200
         await store.copy("incoming/a", "kept/a")
-        assert await self.send(store, url, b"written again: a signed URL is good until it ends") == 200
+        assert await store.send(put, b"written again: a signed URL is good until it ends") == 200
         assert await store.digest("kept/a") == Digest(len(PAYLOAD), hashlib.sha256(PAYLOAD).hexdigest())
 
     async def test_a_prefix_lists_its_keys_in_order(self, store: ObjectStore) -> None:
@@ -123,10 +121,29 @@ class ObjectStoreContract:
 
     async def test_a_signed_url_is_for_one_key_and_one_method(self, store: ObjectStore) -> None:
         write, read = store.presign_put("signed/a", MINUTE), store.presign_get("signed/a", MINUTE)
-        assert await self.send(store, write, b"by url") == 200
+        assert await store.send(SignedPut(write), b"by url") == 200
         assert await self.fetch(store, read) == (200, b"by url")
-        assert await self.send(store, read, b"no") == 403
+        assert await store.send(SignedPut(read), b"no") == 403
         assert (await self.fetch(store, write))[0] == 403
-        assert await self.send(store, write.replace("signed/a", "signed/b"), b"no") == 403
+        assert await store.send(SignedPut(write.replace("signed/a", "signed/b")), b"no") == 403
         assert await store.stat("signed/b") is None
         assert await read_all(store, "signed/a", 10) == b"by url"
+
+    async def test_what_is_signed_for_its_content_writes_that_and_nothing_else(
+        self, store: ObjectStore
+    ) -> None:
+        content = Digest(len(PAYLOAD), hashlib.sha256(PAYLOAD).hexdigest())
+        put = store.presign_content("bound/a", content, MINUTE)
+        assert await store.send(put, PAYLOAD[:-1] + b"x") == 400
+        assert await store.send(SignedPut(put.url), PAYLOAD) == 403
+        assert await store.stat("bound/a") is None
+        for _ in range(2):
+            assert await store.send(put, PAYLOAD) == 200
+        assert await store.send(put, b"evil") == 400
+        found = await store.stat("bound/a")
+        assert found is not None and (found.size_bytes, found.sha256) == (len(PAYLOAD), content.sha256)
+        assert await store.digest("bound/a") == content
+
+    async def test_the_trial_finds_that_it_holds(self, store: ObjectStore) -> None:
+        assert await binds_content(store, "muster", "trial/a")
+        assert [found.key async for found in store.list("trial/")] == []

@@ -16,10 +16,6 @@ class TestDirectory(ObjectStoreContract):
     def store(self, tmp_path: Path) -> ObjectStore:
         return DirectoryObjects(tmp_path, SystemClock())
 
-    async def send(self, store: ObjectStore, url: str, content: bytes) -> int:
-        assert isinstance(store, DirectoryObjects)
-        return await store.send(url, content)
-
     async def fetch(self, store: ObjectStore, url: str) -> tuple[int, bytes]:
         assert isinstance(store, DirectoryObjects)
         return await store.fetch(url)

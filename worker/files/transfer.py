@@ -9,6 +9,7 @@ from typing import BinaryIO
 import aiohttp
 
 from muster.errors import Rejected, Transient
+from shared.messages.files import FileLink
 
 FILES_AT_ONCE = 4
 """Of one checkpoint, either way; each holds a chunk or two in memory."""
@@ -41,11 +42,13 @@ class Transfer:
         if size != size_bytes or digest.hexdigest() != sha256:
             raise Transient(f"{size} bytes came that are not the {size_bytes} announced", code="bad_bytes")
 
-    async def put(self, url: str, source: Path, size_bytes: int) -> None:
-        """Send a file. Raises as `get`."""
-        headers = {"Content-Length": str(size_bytes)}
+    async def put(self, link: FileLink, source: Path) -> None:
+        """Send a file. Raises as `get`; `content_refused` where the store will not have these bytes there."""
+        headers = {"Content-Length": str(link.size_bytes), **link.headers}
         try:
-            async with self._session.put(url, data=_read(source), headers=headers) as answer:
+            async with self._session.put(link.url, data=_read(source), headers=headers) as answer:
+                if answer.status == 400 and link.headers:
+                    raise Rejected("content_refused", f"{link.path} is not what was announced")
                 _check(answer, "upload")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Transient(f"an upload broke off: {error!r}") from error

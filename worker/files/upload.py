@@ -61,7 +61,7 @@ class Registry(Protocol):
 class UploadEvents:
     """What an upload needs besides: PUTs, a flush of the reports before it, and somebody to tell."""
 
-    put: Callable[[str, Path, int], Awaitable[None]]
+    put: Callable[[FileLink, Path], Awaitable[None]]
     flush: Callable[[], None]
     on_settled: Callable[[Announced], None]
 
@@ -143,6 +143,7 @@ class Uploads:
             step=record.step,
             files=files,
             parts=record.parts,
+            takes_headers=True,
         )
         links = await self._registry.announce(request)
         if links.state in _ENDED:
@@ -167,9 +168,14 @@ class Uploads:
     async def _put(self, record: Announced, link: FileLink) -> None:
         check_path(link.path)
         try:
-            await self._events.put(link.url, record.directory / link.path, link.size_bytes)
-        except Rejected as error:  # the URL grew old: the next attempt brings a fresh one
-            raise Transient(str(error)) from error
+            await self._events.put(link, record.directory / link.path)
+        except Rejected as error:
+            if (
+                error.code == "content_refused"
+            ):  # the registry finds it missing, and says how often it may be tried
+                _log.warning("the store refused a file", path=link.path, reason=str(error))
+                return
+            raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
         self._sent.add(link.path)
 
     async def _commit(self, record: Announced) -> Committed:

@@ -96,13 +96,13 @@ async def _receive(body: AsyncIterator[bytes], spooled: IO[bytes], sha256: str, 
 
 
 async def _store(call: Call, sha256: str, size: int, spooled: IO[bytes]) -> None:
-    question = GetUploadUrl(sha256=sha256, size_bytes=size)
+    question = GetUploadUrl(sha256=sha256, size_bytes=size, takes_headers=True)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if target.known or target.url is None:
         return
     spooled.seek(0)
     try:
-        headers = {"Content-Length": str(size), "Content-Type": "application/gzip"}
+        headers = {"Content-Length": str(size), "Content-Type": "application/gzip", **target.headers}
         async with call.doors.http.put(target.url, data=_chunks(spooled), headers=headers) as response:
             if response.status >= 300:
                 raise Transient(f"the object store refused the archive (HTTP {response.status})")

@@ -43,8 +43,9 @@ class Checkpoint:
     changed_at: datetime
     parts: tuple[str, ...] | None = None
     takes: int = 0
+    """How often something was laid down for it that only a commit makes its own."""
     is_clean: bool = False
-    """All that was ever copied for it are its objects: nothing need be looked for when it goes."""
+    """All that was ever laid down for it are objects: nothing need be looked for when it goes."""
 
 
 async def insert_checkpoint(connection: AsyncConnection, row: Mapping[str, object]) -> bool:
@@ -181,11 +182,11 @@ async def save_parts(
     """Keep whose parts a locked checkpoint has, and of which step; return who has sent any. What others sent, or of another step, goes."""
     kept = parts if step == checkpoint.step else ()
     files = checkpoint_files.c
-    await connection.execute(
-        delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
-    )
+    others = delete(checkpoint_files).where(files.checkpoint == checkpoint.id, files.worker.not_in(kept))
+    leaves = int(bool((await connection.execute(others)).rowcount))
     changed = update(checkpoints).where(checkpoints.c.id == checkpoint.id)
-    await connection.execute(changed.values(step=step, parts=list(parts)))
+    takes = checkpoints.c.takes + leaves
+    await connection.execute(changed.values(step=step, parts=list(parts), takes=takes))
     sent = select(files.worker).where(files.checkpoint == checkpoint.id).distinct()
     return set(await connection.scalars(sent))
 
@@ -247,6 +248,23 @@ async def load_unsettled_runs(
         .limit(limit)
     )
     return [(row.tenant, row.trial, row.id) for row in rows]
+
+
+async def load_left(connection: AsyncConnection, before: datetime, limit: int) -> list[Checkpoint]:
+    """Return checkpoints that were given up before that time, and of which something may lie in the store."""
+    rows = await connection.execute(
+        select(checkpoints)
+        .where(checkpoints.c.state.in_((State.abandoned, State.corrupt)), checkpoints.c.is_clean.is_(False))
+        .where(checkpoints.c.changed_at < before)
+        .order_by(checkpoints.c.changed_at)
+        .limit(limit)
+    )
+    return [_checkpoint(row) for row in rows]
+
+
+async def save_clean(connection: AsyncConnection, checkpoint: UUID) -> None:
+    """Nothing lies about of it any more; its state is what it was."""
+    await connection.execute(update(checkpoints).where(checkpoints.c.id == checkpoint).values(is_clean=True))
 
 
 async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpoint]:

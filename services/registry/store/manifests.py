@@ -26,12 +26,12 @@ class File:
 async def save_files(
     connection: AsyncConnection, tenant: UUID, checkpoint: UUID, worker: str, files: Sequence[File]
 ) -> None:
-    """Set one worker's files of a locked checkpoint, and its number and size of all."""
-    await connection.execute(
-        delete(checkpoint_files).where(
-            checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
-        )
+    """Set one worker's files of a locked checkpoint, and its number and size of all; what it had sent of others may lie about."""
+    earlier = delete(checkpoint_files).where(
+        checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
     )
+    before = set(await connection.scalars(earlier.returning(checkpoint_files.c.key)))
+    leaves = int(not before <= {file.key for file in files})
     rows = [
         {
             "checkpoint": checkpoint,
@@ -55,7 +55,7 @@ async def save_files(
     await connection.execute(
         update(checkpoints)
         .where(checkpoints.c.id == checkpoint)
-        .values(files=count, size_bytes=int(size_bytes))
+        .values(files=count, size_bytes=int(size_bytes), takes=checkpoints.c.takes + leaves)
     )
 
 

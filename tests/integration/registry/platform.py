@@ -219,10 +219,25 @@ class Platform:
         return restored
 
     async def upload(
-        self, run: Run, checkpoint: CheckpointId, number: int, step: int, files: list[FileEntry]
+        self,
+        run: Run,
+        checkpoint: CheckpointId,
+        number: int,
+        step: int,
+        files: list[FileEntry],
+        *,
+        bound: bool = True,
     ) -> UploadLinks:
+        """Announce; not `bound`, as a worker that sends no headers, and against a store that does not verify."""
         links = await self.insist(
-            Upload(run_id=run.id, checkpoint_id=checkpoint, number=number, step=step, files=tuple(files))
+            Upload(
+                run_id=run.id,
+                checkpoint_id=checkpoint,
+                number=number,
+                step=step,
+                files=tuple(files),
+                takes_headers=bound,
+            )
         )
         assert isinstance(links, UploadLinks)
         return links

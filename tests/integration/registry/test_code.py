@@ -7,37 +7,45 @@ import pytest
 
 from muster.errors import NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
-from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl
+from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl, UploadTarget
 from tests.integration.registry.platform import Platform
 from tests.integration.registry.uploads import HTTP, fetch
 
 pytestmark = pytest.mark.usefixtures("registry")
 
 
-async def test_code_is_kept_once_it_is_what_it_says(around: Platform) -> None:
-    content = b"archive" * 100
+@pytest.mark.parametrize("bound", [True, False], ids=["verified by the store", "read back"])
+async def test_code_is_kept_once_it_is_what_it_says(around: Platform, bound: bool) -> None:
+    content = b"archive" * (100 + bound)
     sha256, size_bytes = hashlib.sha256(content).hexdigest(), len(content)
-    query = GetUploadUrl(sha256=sha256, size_bytes=size_bytes)
+    query = GetUploadUrl(sha256=sha256, size_bytes=size_bytes, takes_headers=bound)
     confirm = ConfirmUpload(sha256=sha256, size_bytes=size_bytes)
     target = await around.ask(query)
     assert not target.known
     with pytest.raises(Rejected) as missing:
         await around.ask(confirm)
     assert missing.value.code == "upload_missing"
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"something else")
+    assert await _put(target, b"something else") == (400 if bound else 200)
     with pytest.raises(Rejected) as mismatch:
         await around.ask(confirm)
-    assert mismatch.value.code == "upload_mismatch"
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=content)
+    assert mismatch.value.code == ("upload_missing" if bound else "upload_mismatch")
+    assert await _put(target, content) == 200
     for _ in range(2):
         assert (await around.ask(confirm)).sha256 == sha256
     assert (await around.ask(query)).known
     assert not (await around.ask(query, TenantId(derived_id(DEFAULT_TENANT, "other")))).known
     link = await around.insist(GetCode(run_id=around.scheduler.grant(code_hash=sha256).id))
-    await asyncio.to_thread(HTTP.request, "PUT", target.url, body=b"overwritten by a late client")
+    assert await _put(target, b"overwritten by a late client") == (400 if bound else 200)
     assert await fetch(link.url) == content
     with pytest.raises(NotFound):
         await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
+
+
+async def _put(target: UploadTarget, content: bytes) -> int:
+    assert target.url is not None
+    return (
+        await asyncio.to_thread(HTTP.request, "PUT", target.url, body=content, headers=target.headers)
+    ).status
 
 
 @pytest.mark.parametrize(

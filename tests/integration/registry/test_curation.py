@@ -19,7 +19,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import GetUploadUrl
 from shared.messages.limits import StorageLimitChanged
-from tests.integration.registry.messages import finished_trial, validation, wanted
+from tests.integration.registry.messages import ended, finished_trial, validation, wanted
 from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
 from tests.integration.registry.test_models import create_model, create_version
 from tests.integration.registry.uploads import (
@@ -28,6 +28,7 @@ from tests.integration.registry.uploads import (
     fetch,
     fresh,
     happened,
+    listed,
     manifest,
     save,
     send,
@@ -180,8 +181,19 @@ async def test_a_checkpoint_is_known_to_be_whole_once_the_last_file_asked_for_is
     await eventually(is_read)
 
 
-async def test_all_that_is_stored_is_read_again_by_and_by(around: Platform) -> None:
-    run = around.scheduler.grant()
+async def test_all_that_is_stored_is_read_again_and_what_was_given_up_goes_by_and_by(
+    around: Platform,
+) -> None:
+    run, files = around.scheduler.grant(), fresh()
+    left, lost = CheckpointId(new_id(CLOCK)), around.scheduler.grant()
+    await send((await around.upload(lost, left, 1, 10, manifest(files))).files, files)
+    below = f"tenants/{lost.tenant}/checkpoints/{left}/"
+    await around.publish("scheduler", ended(lost, "lost", checkpoints=None))
+    await eventually(lambda: happened(around, "abandoned", left))
+    assert len(await listed(around, below)) == len(files), "they may be on their way still"
+    await around.rows(
+        "UPDATE registry.checkpoints SET changed_at = now() - interval '25 h' WHERE id = $1", left
+    )
     checkpoint = await save(around, run, 1, 10, files=fresh())
     await around.rows(
         "UPDATE registry.objects SET verified_at = NULL WHERE key IN"
@@ -194,7 +206,11 @@ async def test_all_that_is_stored_is_read_again_by_and_by(around: Platform) -> N
         async def is_read() -> bool:
             return (await view(around, checkpoint)).verified_at is not None
 
+        async def is_swept() -> bool:
+            return not await listed(around, below)
+
         await eventually(is_read)
+        await eventually(is_swept)
 
 
 async def test_metadata_is_merged_by_its_keys(around: Platform) -> None:

@@ -33,9 +33,6 @@ class TestS3(ObjectStoreContract):
     def store(self, bucket: S3Objects) -> ObjectStore:
         return bucket
 
-    async def send(self, store: ObjectStore, url: str, content: bytes) -> int:
-        return (await asyncio.to_thread(HTTP.request, "PUT", url, body=content)).status
-
     async def fetch(self, store: ObjectStore, url: str) -> tuple[int, bytes]:
         response = await asyncio.to_thread(HTTP.request, "GET", url)
         return response.status, response.data

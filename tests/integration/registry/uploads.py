@@ -32,9 +32,19 @@ def manifest(files: dict[str, bytes]) -> list[FileEntry]:
 
 
 async def send(links: tuple[FileLink, ...], files: dict[str, bytes]) -> None:
-    for link in links:
-        response = await asyncio.to_thread(HTTP.request, "PUT", link.url, body=files[link.path])
-        assert response.status == 200
+    assert set(await tried(links, files)) <= {200}
+
+
+async def tried(links: tuple[FileLink, ...], files: dict[str, bytes]) -> list[int]:
+    """The store's answers to these files."""
+    return [
+        (
+            await asyncio.to_thread(
+                HTTP.request, "PUT", link.url, body=files[link.path], headers=link.headers
+            )
+        ).status
+        for link in links
+    ]
 
 
 async def fetch(url: str) -> bytes:
@@ -64,6 +74,12 @@ async def events(around: Platform, kind: str, checkpoint: UUID) -> int:
 
 async def happened(around: Platform, kind: str, checkpoint: UUID) -> bool:
     return await events(around, kind, checkpoint) == 1
+
+
+async def listed(around: Platform, prefix: str) -> list[str]:
+    """The keys below it."""
+    async with store(around) as objects:
+        return [found.key async for found in objects.list(prefix)]
 
 
 @asynccontextmanager

@@ -59,7 +59,9 @@ class FakePlatform:
         self.restores: list[UUID] = []
         self.best: float | None = None
         self.damaged: list[DamagedFile] = []
+        self.refused: list[str] = []
         self.no_room: str | None = None
+        self.headers: dict[str, str] = {}
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -250,6 +252,7 @@ class FakePlatform:
         for entry in upload.files:
             content = self.store.objects.get(key_of(upload.checkpoint_id, entry), b"")
             if hashlib.sha256(content).hexdigest() != entry.sha256:
+                self.refused.append(entry.path)
                 return Committed(state="uploading", reason=f"{entry.path} is not what was announced")
         self.committed.add((request.checkpoint_id, str(ask.worker)))
         if any((request.checkpoint_id, str(part)) not in self.committed for part in upload.parts):
@@ -262,7 +265,7 @@ class FakePlatform:
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
         url = f"{self.store.url}/{key_of(upload.checkpoint_id, entry)}"
-        return FileLink(**entry.model_dump(), url=url)
+        return FileLink(**entry.model_dump(), url=url, headers=self.headers)
 
     async def _on_join(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != "Bearer right":

@@ -7,12 +7,13 @@ from shared.messages.files import FileEntry
 
 
 class FakeStore:
-    """Objects by key. `puts_refused`: names of files whose next put fails."""
+    """Objects by key. `puts_refused`: names of files whose next put fails; `contents_refused`: whose content is refused, once."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.transfers: list[tuple[str, str]] = []
         self.puts_refused: set[str] = set()
+        self.contents_refused: set[str] = set()
 
     async def start(self, *more: web.RouteDef) -> None:
         """Listen at `url`, with other routes before the store's own."""
@@ -44,6 +45,9 @@ class FakeStore:
         if (name := request.match_info["key"].rpartition("/")[2]) in self.puts_refused:
             self.puts_refused.discard(name)
             return web.Response(status=503)
+        if name in self.contents_refused:
+            self.contents_refused.discard(name)
+            return web.Response(status=400)
         self.objects[request.match_info["key"]] = content
         return web.Response()
 

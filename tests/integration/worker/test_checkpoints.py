@@ -94,6 +94,18 @@ async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
     assert sent.count(("PUT", "frozen")) <= 2, "again only where the failure came before its answer"
 
 
+async def test_what_the_store_refuses_for_its_content_is_told_by_the_commit(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    """A file that changed after it was announced: the registry counts, and ends it; nothing behind it waits for ever."""
+    platform.saved.clear()
+    platform.headers = {"x-amz-checksum-sha256": "signed"}
+    platform.store.contents_refused.add("frozen")
+    await _train(platform, "w1", tmp_path, 1, "store refuses")
+    assert platform.refused == ["frozen"], "the registry was asked before it was tried again"
+    platform.headers = {}
+
+
 ASKS = """
 import muster
 trial = muster.trial()
