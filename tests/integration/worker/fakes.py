@@ -59,7 +59,7 @@ class FakePlatform:
         self.restores: list[UUID] = []
         self.best: float | None = None
         self.damaged: list[DamagedFile] = []
-        self.refused: list[str] = []
+        self.incomplete: list[str] = []
         self.no_room: str | None = None
         self.headers: dict[str, str] = {}
         self.verdicts: dict[tuple[UUID, int], str] = {}
@@ -252,7 +252,7 @@ class FakePlatform:
         for entry in upload.files:
             content = self.store.objects.get(key_of(upload.checkpoint_id, entry), b"")
             if hashlib.sha256(content).hexdigest() != entry.sha256:
-                self.refused.append(entry.path)
+                self.incomplete.append(entry.path)
                 return Committed(state="uploading", reason=f"{entry.path} is not what was announced")
         self.committed.add((request.checkpoint_id, str(ask.worker)))
         if any((request.checkpoint_id, str(part)) not in self.committed for part in upload.parts):

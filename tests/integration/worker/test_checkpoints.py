@@ -102,7 +102,7 @@ async def test_what_the_store_refuses_for_its_content_is_told_by_the_commit(
     platform.headers = {"x-amz-checksum-sha256": "signed"}
     platform.store.contents_refused.add("frozen")
     await _train(platform, "w1", tmp_path, 1, "store refuses")
-    assert platform.refused == ["frozen"], "the registry was asked before it was tried again"
+    assert platform.incomplete == ["frozen"], "the registry was asked before it was tried again"
     platform.headers = {}
 
 
