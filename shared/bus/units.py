@@ -70,7 +70,7 @@ class Unit:
         tenant: TenantId | None = None,
         cause: Delivery[Any] | None = None,
     ) -> None:
-        """Puts messages into the outbox, in this order.
+        """Puts messages into the outbox, in this order: all, or none where one is refused.
 
         Args:
             tenant: needed in a system unit only; `ids.SITE` for what belongs to no tenant.
@@ -79,7 +79,7 @@ class Unit:
         whose = tenant or self.tenant
         if whose is None:
             raise Broken("a message was emitted without a tenant in a system transaction")
-        self._rows.extend(self._row(message, whose, cause) for message in messages)
+        self._rows += [self._row(message, whose, cause) for message in messages]
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from services.gateway.api.base import JsonObject, Labels, PageRequest, Reference, Request, Resource, Text
 from services.gateway.api.models import ModelStage, Notes
@@ -27,6 +27,27 @@ class Signature(Resource):
 
     inputs: Annotated[list[Tensor], Field(max_length=100)] = []
     outputs: Annotated[list[Tensor], Field(max_length=100)] = []
+
+
+def _only_known(given: object) -> object:
+    """Answers ignore what they do not know; in a request a misspelt `inputs` would leave the signature empty."""
+    if isinstance(given, dict):
+        _refuse_unknown(given, Signature)
+        for tensors in given.values():
+            for tensor in tensors if isinstance(tensors, list) else ():
+                _refuse_unknown(tensor, Tensor)
+    return given
+
+
+def _refuse_unknown(given: object, model: type[Resource]) -> None:
+    unknown = set(given) - set(model.model_fields) if isinstance(given, dict) else None
+    if unknown:
+        known = ", ".join(model.model_fields)
+        raise ValueError(f"there is no {min(map(str, unknown))!r} in a signature here, but {known}")
+
+
+GivenSignature = Annotated[Signature, BeforeValidator(_only_known)]
+"""A signature in a request."""
 
 
 class DatasetReference(Resource):
@@ -124,7 +145,7 @@ class CreateModelVersionRequest(Request):
     notes: Notes = ""
     tags: Labels = []
     metadata: JsonObject = {}
-    signature: Signature | None = None
+    signature: GivenSignature | None = None
 
 
 class ListModelVersionsRequest(PageRequest):

@@ -1,8 +1,12 @@
 """Commands that are answered one by one: what is refused is said by `operation.refused`, so that the caller's wait ends."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
+import orjson
+from pydantic import JsonValue
+
+from services.registry.core.metadata import refuse_metadata
 from services.registry.core.names import Refusal
 from shared.bus import Delivery, Unit
 from shared.errors import Conflict, Rejected
@@ -15,12 +19,13 @@ C = TypeVar("C", bound=Command)
 def each(
     carry_out: Callable[[Unit, Delivery[C]], Awaitable[None]],
 ) -> Callable[[Unit, list[Delivery[C]]], Awaitable[None]]:
-    """Return a handler that carries out one command after the other. It raises before it writes, or not at all."""
+    """Return a handler that carries out one command after the other. What a refused one wrote is undone, and it emits nothing before it is done."""
 
     async def on(unit: Unit, batch: list[Delivery[C]]) -> None:
         for delivery in batch:
             try:
-                await carry_out(unit, delivery)
+                async with unit.connection.begin_nested():
+                    await carry_out(unit, delivery)
             except (Rejected, Conflict) as error:
                 refused = OperationRefused(
                     operation_id=delivery.message.operation_id,
@@ -37,6 +42,11 @@ def check(refusal: Refusal | None, place: str | None = None) -> None:
     """Raises Rejected when there is a refusal."""
     if refusal:
         raise Rejected(refusal.code, refusal.reason, place=place)
+
+
+def check_metadata(given: Mapping[str, JsonValue] | None) -> None:
+    """Raises Rejected for metadata that is too large, or that Postgres cannot hold."""
+    check(refuse_metadata(orjson.dumps(given)) if given else None, "metadata")
 
 
 def check_version(command: Command, version: int, what: str) -> None:

@@ -10,7 +10,7 @@ from services.registry.core.names import (
     refuse_tags,
 )
 from services.registry.core.stage import refuse_deletion
-from services.registry.handlers.answering import check, check_version
+from services.registry.handlers.answering import check, check_metadata, check_version
 from services.registry.handlers.versions import remove
 from services.registry.store import models
 from services.registry.store.models import Model
@@ -27,6 +27,7 @@ async def create_model(unit: Unit, delivery: Delivery[CreateModel]) -> None:
     check(refuse_model_name(message.name), "name")
     check(refuse_tags(message.tags), "tags")
     check(refuse_approvals(message.approvals), "approvals")
+    check_metadata(message.metadata)
     made = await models.insert_model(
         unit.connection,
         {
@@ -51,6 +52,7 @@ async def edit_model(unit: Unit, delivery: Delivery[EditModel]) -> None:
     """Change what people wrote about a model, or who must agree to a stage."""
     message = delivery.message
     check(refuse_approvals(message.approvals), "approvals")
+    check_metadata(message.metadata)
     model = await _locked(unit, message.model_id, message)
     tags = change_tags(model.tags, message.add_tags, message.remove_tags)
     check(refuse_tags(tags), "tags")

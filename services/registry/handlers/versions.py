@@ -14,7 +14,7 @@ from services.registry.core.stage import (
     refuse_deletion,
     refuse_stage,
 )
-from services.registry.handlers.answering import check, check_version
+from services.registry.handlers.answering import check, check_metadata, check_version
 from services.registry.store import checkpoints, collection, lineage, models
 from services.registry.store.models import Model, Version
 from shared.bus import Delivery, Unit
@@ -37,6 +37,7 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
     """Give a model a version of a saved checkpoint."""
     message = delivery.message
     check(refuse_tags(message.tags), "tags")
+    check_metadata(message.metadata)
     model = await models.lock_model(unit.connection, message.model_id)
     if model is None:
         raise NotFound(f"model {message.model_id}")
@@ -118,6 +119,7 @@ async def delete_version(unit: Unit, delivery: Delivery[DeleteVersion]) -> None:
 async def record_consumer(unit: Unit, delivery: Delivery[RecordConsumer]) -> None:
     """Keep that something used a version, for lineage."""
     message = delivery.message
+    check_metadata(message.metadata)
     model, version = await _locked(unit, message.version_id, message)
     await models.insert_consumer(
         unit.connection,

@@ -1,7 +1,9 @@
 """Where models come from, and what came of things."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
+
+import orjson
 
 from services.registry.store import graph, lineage
 from services.registry.store.graph import Step
@@ -12,6 +14,8 @@ from shared.errors import NotFound
 from shared.messages.lineage import Edge, GetLineage, GetLineageGraph, Lineage, LineageGraph, Node, NodeKind
 
 NODES_PER_ANSWER = 500
+FACTS_BYTES_PER_ANSWER = 256 * 1024
+"""Hyperparameters and what people say of a use may be large; who wants those of a thing far away begins there."""
 
 Place = tuple[NodeKind, str]
 
@@ -89,13 +93,23 @@ class _Walk:
         return fresh
 
     async def nodes(self) -> tuple[Node, ...]:
-        """Return what was met, the start first."""
+        """Return what was met, the start first, with the facts of the nearest."""
         named: dict[str, Node] = {}
         for kind in sorted({kind for kind, _ in self._seen}):
             ids = [one for here, one in self._seen if here == kind]
             for node in await graph.load_nodes(self.driver, kind, ids):
                 named[node_id((kind, node.id))] = node.model_copy(update={"id": node_id((kind, node.id))})
-        return tuple(named[node_id(place)] for place in self._seen if node_id(place) in named)
+        return tuple(
+            with_fitting_facts(named[node_id(place)] for place in self._seen if node_id(place) in named)
+        )
+
+
+def with_fitting_facts(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes as they come, the facts left out once an answer has no room for more."""
+    left = FACTS_BYTES_PER_ANSWER
+    for node in nodes:
+        left -= len(orjson.dumps(node.facts))
+        yield node if left >= 0 else node.model_copy(update={"facts": {}})
 
 
 def node_id(place: Place) -> str:

@@ -130,6 +130,6 @@ _NODES: Mapping[NodeKind, str] = {
             'deleted', v.deleted_at IS NOT NULL)
         FROM registry.versions v JOIN registry.models m ON m.id = v.model WHERE v.id = ANY($1::text[]::uuid[])""",
     "consumer": """
-        SELECT id::text, reference, (jsonb_build_object('kind', kind, 'by', by, 'at', at) || metadata)
+        SELECT id::text, reference, metadata || jsonb_build_object('kind', kind, 'by', by, 'at', at)
         FROM registry.consumers WHERE id = ANY($1::text[]::uuid[])""",
 }

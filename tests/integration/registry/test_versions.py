@@ -152,6 +152,17 @@ async def test_production_takes_the_approvals_that_the_model_asks_for(around: Pl
     assert (await again.create())["name"] == "Approved", "the name is free again"
 
 
+async def test_what_cannot_be_announced_changes_nothing(around: Platform) -> None:
+    catalogue = Catalogue(around, "Wordy")
+    large = {"metadata": {"x": "y" * 70_000}}
+    assert (await catalogue.create(**large))["code"] == "metadata_unfit"
+    await catalogue.create(notes="x" * 600_000)
+    refused = await catalogue.answer(EditModel, model_id=catalogue.model, description="x" * 500_000)
+    assert refused["code"] == "message_too_large"
+    edited = await catalogue.answer(EditModel, model_id=catalogue.model, notes="short")
+    assert (edited["version"], edited["description"]) == (2, "")
+
+
 async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platform) -> None:
     first = await trained(around, data={"train": {"name": "digits", "version": 3, "sha256": "ab"}})
     start = await save(around, first, 1, 10)
@@ -161,6 +172,7 @@ async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platfor
     await catalogue.create()
     version = await catalogue.register(checkpoint)
     use = {"consumer_id": new_id(CLOCK), "version_id": version, "kind": "inference", "reference": "batch-7"}
+    use["metadata"] = {"rows": 5, "by": "somebody else"}
     used = await catalogue.answer(RecordConsumer, **use)
     assert (used["version"], used["changed_by"]) == (2, None), "who uses a version has not changed it"
 
@@ -177,6 +189,8 @@ async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platfor
     assert from_version.nodes[0].id == f"version:{version}" == from_version.start
     written_large = await graph(around, "version", str(version).upper())
     assert (written_large.start, names(written_large)) == (from_version.start, names(from_version))
+    [consumer] = [node.facts for node in from_version.nodes if node.kind == "consumer"]
+    assert (consumer["kind"], consumer["by"], consumer["rows"]) == ("inference", "ada", 5)
     links = {(one.source, one.target): one.kind for one in from_version.edges}
     assert links["dataset:digits@3#ab", f"experiment:{first.experiment}"] == "used"
     assert links[f"checkpoint:{start}", f"trial:{second.trial}"] == "started"

@@ -3,13 +3,14 @@
 import dataclasses
 from datetime import UTC
 from typing import Any
+from uuid import UUID
 
 import pytest
 from google.protobuf import json_format
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import JsonValue
 
-from services.gateway.api import base, experiments
+from services.gateway.api import base, experiments, versions
 from services.gateway.operations.operation import Idempotency, Operation
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rpc.mapper import Mapper
@@ -155,3 +156,13 @@ def test_json_survives_the_way_there_and_back(value: JsonValue) -> None:
     found = MAPPER.to_values(experiments.CreateExperimentRequest, message)
     if value is not None:
         assert found["config"] == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("signature", "unknown"),
+    [({"input": []}, "input"), ({"inputs": [{"name": "x", "type": "int64"}]}, "type")],
+)
+def test_a_misspelt_signature_is_refused(signature: dict[str, Any], unknown: str) -> None:
+    plain = {"model": "digits", "checkpoint": UUID(int=1), "signature": signature}
+    with pytest.raises(ValueError, match=f"no '{unknown}' in a signature"):
+        versions.CreateModelVersionRequest.model_validate(plain)
