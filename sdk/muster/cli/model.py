@@ -1,14 +1,18 @@
 """`muster model`: name what training found, and take it home."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muster.cli.frame import noun, verb
 from muster.cli.output import bytes_bar, emit, facts, note, size, table
-from muster.cli.versions import add_versions, read_signature, stage_of
+from muster.cli.versions import add_versions, describe_version, edit_version, read_signature, stage_of
 from muster.errors import Rejected
+
+if TYPE_CHECKING:
+    from muster.client.models import Model, ModelVersion
 
 app = noun("Register models, name and stage their versions, and see where they come from.")
 
@@ -20,6 +24,9 @@ Approvals = Annotated[
     ),
 ]
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="Its name or id.")]
+EitherName = Annotated[
+    str, typer.Argument(metavar="MODEL[@VERSION]", help="A model, or one version of it: digits@champion.")
+]
 
 
 @verb(app, "create")
@@ -67,67 +74,42 @@ def list_(
 
 
 @verb(app, "describe")
-def describe(model: ModelName) -> None:
-    """Show a model's versions and where they come from."""
+def describe(model: EitherName) -> None:
+    """Show a model's versions, or all that is known of one version."""
     from muster.client import connect
 
+    if "@" in model:
+        describe_version(model)
+        return
     with connect() as client:
         found, versions = client.models.get(model), client.models.versions(model).all()
-
-    def show() -> None:
-        needed = ", ".join(f"{stage} {count}" for stage, count in found.approvals.items())
-        facts(
-            [
-                ("model", found.name),
-                ("workspace", found.workspace),
-                ("description", found.description),
-                ("aliases", _aliases(found.aliases)),
-                ("tags", ", ".join(found.tags)),
-                ("approvals needed", needed),
-                ("notes", found.notes),
-            ]
-        )
-        columns = (
-            ">version",
-            "stage",
-            ">step",
-            ">files",
-            ">size",
-            "metrics",
-            "comment",
-            "created",
-            "checkpoint",
-        )
-        rows = (
-            (
-                one.number, stage_of(one), one.lineage.step, one.files, size(one.size_bytes),
-                ", ".join(f"{name} {value:.4g}" for name, value in one.lineage.metrics.items()),
-                one.comment, one.created_at, one.checkpoint,
-            )
-            for one in versions
-        )  # fmt: skip
-        table(columns, rows, "no versions yet: add one with `muster model register`")
-
-    emit([found, *versions], show)
+    emit([found, *versions], lambda: _show(found, versions))
 
 
 @verb(app, "edit")
 def edit(
-    model: ModelName,
-    description: Annotated[str | None, typer.Option("--description")] = None,
+    model: EitherName,
+    description: Annotated[str | None, typer.Option("--description", help="Of a model.")] = None,
+    comment: Annotated[str | None, typer.Option("--comment", help="Of a version.")] = None,
     notes: Annotated[Path | None, typer.Option("--notes", help="A file of markdown.", exists=True)] = None,
     tag: Tags = None,
     remove_tag: Annotated[list[str] | None, typer.Option("--remove-tag", help="Repeatable.")] = None,
     approvals: Approvals = None,
 ) -> None:
-    """Change what is written about a model, or who must agree to a stage."""
+    """Change what is written about a model or a version, or who must agree to a stage."""
     from muster.client import connect
 
+    text = notes.read_text() if notes else None
+    if "@" in model:
+        _refuse("of a version", {"--description": description, "--approvals": approvals})
+        edit_version(model, comment, text, tag or (), remove_tag or ())
+        return
+    _refuse("of a model", {"--comment": comment})
     with connect() as client:
         made = client.models.edit(
             model,
             description=description,
-            notes=notes.read_text() if notes else None,
+            notes=text,
             add_tags=tag or (),
             remove_tags=remove_tag or (),
             approvals=_approvals(approvals),
@@ -183,6 +165,36 @@ def download(
 
 
 add_versions(app)
+
+
+def _show(found: "Model", versions: "Sequence[ModelVersion]") -> None:
+    facts(
+        [
+            ("model", found.name),
+            ("workspace", found.workspace),
+            ("description", found.description),
+            ("aliases", _aliases(found.aliases)),
+            ("tags", ", ".join(found.tags)),
+            ("approvals needed", ", ".join(f"{stage} {count}" for stage, count in found.approvals.items())),
+            ("notes", found.notes),
+        ]
+    )
+    columns = (">version", "stage", ">step", ">files", ">size", "metrics", "comment", "created", "checkpoint")
+    rows = (
+        (
+            one.number, stage_of(one), one.lineage.step, one.files, size(one.size_bytes),
+            ", ".join(f"{name} {value:.4g}" for name, value in one.lineage.metrics.items()),
+            one.comment, one.created_at, one.checkpoint,
+        )
+        for one in versions
+    )  # fmt: skip
+    table(columns, rows, "no versions yet: add one with `muster model register`")
+
+
+def _refuse(what: str, options: dict[str, object]) -> None:
+    given = [option for option, value in options.items() if value]
+    if given:
+        raise Rejected("usage", f"{given[0]} is nothing {what}", hint="see `muster model edit --help`")
 
 
 def _approvals(given: list[str] | None) -> dict[str, int]:

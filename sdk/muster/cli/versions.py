@@ -1,21 +1,21 @@
-"""`muster model alias` … `lineage`: what becomes of a version, and where things come from."""
+"""`muster model alias` … `delete`: what becomes of a version. Neighbour: `lineage`, where it comes from."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muster.cli.frame import verb
+from muster.cli.lineage import lineage, short
 from muster.cli.options import word_of
-from muster.cli.output import console, emit, note, printable, size, table
+from muster.cli.output import emit, facts, note, size, table
+from muster.cli.views import flat
 from muster.errors import Rejected
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from muster.client.models import JsonObject, LineageGraph, ModelVersion
+    from muster.client.models import JsonObject, ModelVersion, StageChange
 
 VersionName = Annotated[
     str, typer.Argument(metavar="MODEL@VERSION", help="A model and a number, an alias or latest: digits@3.")
@@ -27,6 +27,30 @@ def add_versions(app: typer.Typer) -> None:
     """Add the verbs to `muster model`."""
     for name, does in VERBS.items():
         verb(app, name)(does)
+
+
+def describe_version(reference: str) -> None:
+    """Show one version: what it is made of, how it came to its stage, and what people wrote about it."""
+    from muster.client import connect
+    from muster.client.catalogue import split_version
+
+    with connect() as client:
+        found = client.models.version(*split_version(reference))
+    emit(found, lambda: facts(_facts(found)))
+
+
+def edit_version(
+    reference: str, comment: str | None, notes: str | None, tags: Sequence[str], remove_tags: Sequence[str]
+) -> None:
+    """Change what is written about one version."""
+    from muster.client import connect
+    from muster.client.catalogue import split_version
+
+    with connect() as client:
+        made = client.models.edit_version(
+            *split_version(reference), comment=comment, notes=notes, add_tags=tags, remove_tags=remove_tags
+        )
+    emit(made, lambda: note("changed version [bold]{}@{}[/]", made.model_name, made.number))
 
 
 def alias(
@@ -99,29 +123,8 @@ def compare(
     with connect() as client:
         found = client.models.compare(model, base, other)
     columns = ("what", "name", f"{model}@{found.base.number}", f"{model}@{found.other.number}")
-    rows = ((one.what, one.name, _short(one.base), _short(one.other)) for one in found.differences)
+    rows = ((one.what, one.name, short(one.base), short(one.other)) for one in found.differences)
     emit(found, lambda: table(columns, rows, "nothing differs"))
-
-
-def lineage(
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="WHAT",
-            help="digits@champion, or experiment:31, trial:31.4, checkpoint:ID, code:SHA256, dataset:NAME[@VERSION].",
-        ),
-    ],
-) -> None:
-    """Show what a thing came from, and what came of it."""
-    from muster.client import connect
-    from muster.client.catalogue import split_version
-
-    kind, colon, named = reference.partition(":")
-    with connect() as client:
-        if not colon:
-            kind, named = "version", "@".join(split_version(reference))
-        found = client.models.lineage(kind, named)
-    emit(found, lambda: _show_graph(found))
 
 
 def use(
@@ -200,6 +203,44 @@ def stage_of(version: "ModelVersion") -> str:
     return f"{version.stage} → {waiting.stage}?" if waiting else version.stage
 
 
+def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
+    made_of = found.lineage
+    told = found.signature.model_dump() if found.signature else {}
+    return [
+        ("version", f"{found.model_name}@{found.number}"),
+        ("name", found.name),
+        ("stage", stage_of(found)),
+        *(("", _change(one)) for one in found.stages),
+        ("tags", ", ".join(found.tags)),
+        ("comment", found.comment),
+        ("notes", found.notes),
+        ("metadata", found.metadata and json.dumps(found.metadata)),
+        *((way, ", ".join(map(_tensor, tensors))) for way, tensors in told.items() if tensors),
+        ("metrics", ", ".join(f"{name} {value:.4g}" for name, value in made_of.metrics.items())),
+        ("hparams", ", ".join(f"{name} {short(value)}" for name, value in flat(made_of.hyperparameters))),
+        ("data", ", ".join("@".join(filter(None, (one.name, one.version))) for one in made_of.datasets)),
+        ("step", made_of.step),
+        ("trial", made_of.trial),
+        ("experiment", made_of.experiment),
+        ("code", made_of.code_sha256),
+        ("checkpoint", f"{found.checkpoint} ({found.files} files, {size(found.size_bytes)})"),
+        ("owner", found.owner),
+        ("created", found.created_at),
+        ("changed by", found.changed_by),
+    ]
+
+
+def _change(one: "StageChange") -> str:
+    """Who brought a version to a stage, who agreed, and why."""
+    agreed = f", {' and '.join(approval.by for approval in one.approvals)} agreed" if one.approvals else ""
+    why = f": {one.reason}" if one.reason else ""
+    return f"{one.stage} on {one.at:%Y-%m-%d}, asked for by {one.by}{agreed}{why}"
+
+
+def _tensor(one: "JsonObject") -> str:
+    return f"{one['name']} {one['dtype']}{one['shape']}"
+
+
 def _say_stage(version: "ModelVersion") -> None:
     waiting = version.pending
     if waiting is None:
@@ -209,40 +250,3 @@ def _say_stage(version: "ModelVersion") -> None:
     missing = waiting.needed - len(waiting.approvals)
     named = version.model_name, version.number
     note(said, *named, missing, waiting.needed, waiting.stage, *named)
-
-
-def _short(value: "JsonValue") -> str:
-    if isinstance(value, str):
-        return value if len(value) < 40 else f"{value[:12]}…"
-    return "" if value is None else json.dumps(value)
-
-
-def _show_graph(graph: "LineageGraph") -> None:
-    """As a tree: what came first to the left, each thing once under the first that led to it."""
-    made = {node.id: [edge.target for edge in graph.edges if edge.source == node.id] for node in graph.nodes}
-    later = {edge.target for edge in graph.edges}
-    shown: set[str] = set()
-    nodes = {node.id: node for node in graph.nodes}
-
-    def show(place: str, depth: int) -> None:
-        node = nodes[place]
-        mark = " ←" if place == graph.start else ""
-        facts = ", ".join(
-            f"{name} {size(value) if name == 'size_bytes' and isinstance(value, int) else _short(value)}"
-            for name, value in node.facts.items()
-            if name not in ("number", "name", "model", "step") and value not in (None, "", {}, [], False)
-        )
-        again = " (above)" if place in shown else ""
-        text = f"{'  ' * depth}{node.kind} {node.name}{again}{mark}"
-        console().print(printable(f"{text}  {facts}" if facts and not again else text), markup=False)
-        if place in shown:
-            return
-        shown.add(place)
-        for target in made[place]:
-            show(target, depth + 1)
-
-    for node in graph.nodes:
-        if node.id not in later:
-            show(node.id, 0)
-    if graph.truncated:
-        note("there is more: begin at one of these to see on")

@@ -74,6 +74,41 @@ def test_differences_stand_side_by_side(shell: Shell) -> None:
     assert "digits@1" in said and "digits@2" in said and "0.25" in said and "aaaaaaaaaaaa…" in said
 
 
+def test_a_version_is_described_with_its_making_and_how_it_came_to_its_stage(shell: Shell) -> None:
+    made_of = {"hyperparameters": {"opt": {"lr": 0.1}}, "metrics": {"loss": 0.25}}
+    data = {"datasets": [{"name": "digits", "version": "3"}], "code_sha256": "c" * 64}
+    stage = {"stage": "production", "by": "ada", "at": "2026-01-02T00:00:00Z", "reason": "best so far"}
+    shell.answers["GET /v1/models/digits/versions/champion"] = httpx.Response(
+        200,
+        json=version(
+            lineage=LINEAGE | made_of | data,
+            stage="production",
+            stages=[stage | {"approvals": [{"by": "bob", "at": "2026-01-02T00:00:00Z"}]}],
+            signature={"inputs": [{"name": "x", "dtype": "float32", "shape": [-1, 64]}]},
+        ),
+    )
+    said = " ".join(shell("model", "describe", "digits@champion").out.split())
+    for part in (
+        "version digits@3",
+        "production on 2026-01-02, asked for by ada, bob agreed: best so far",
+        "inputs x float32[-1, 64]",
+        "hparams opt.lr 0.1",
+        "data digits@3",
+        "c" * 64,
+    ):
+        assert part in said
+
+
+def test_a_versions_words_are_edited_and_not_its_models(shell: Shell) -> None:
+    shell.answers["PATCH /v1/models/digits/versions/3"] = httpx.Response(200, json=version())
+    assert shell("model", "edit", "digits@3", "--comment", "good", "--tag", "a").code == 0
+    sent = shell.sent("PATCH", "/v1/models/digits/versions/3")
+    assert (sent["comment"], sent["add_tags"], sent["notes"]) == ("good", ["a"], None)
+    refused = shell("model", "edit", "digits@3", "--approvals", "production=1")
+    assert refused.code == 3 and "--approvals is nothing of a version" in refused.err
+    assert "--comment" in shell("model", "edit", "digits", "--comment", "x").err
+
+
 def test_a_lineage_is_a_tree_with_its_start_marked(shell: Shell) -> None:
     nodes = [
         {"id": "version:v", "kind": "version", "name": "digits 3", "facts": {"stage": "staging"}},
