@@ -214,7 +214,7 @@ def _facts(found: "ModelVersion") -> list[tuple[str, object]]:
         ("tags", ", ".join(found.tags)),
         ("comment", found.comment),
         ("notes", found.notes),
-        ("metadata", found.metadata and json.dumps(found.metadata)),
+        ("metadata", json.dumps(found.metadata) if found.metadata else None),
         *((way, ", ".join(map(_tensor, tensors))) for way, tensors in told.items() if tensors),
         ("metrics", ", ".join(f"{name} {value:.4g}" for name, value in made_of.metrics.items())),
         ("hparams", ", ".join(f"{name} {short(value)}" for name, value in flat(made_of.hyperparameters))),
