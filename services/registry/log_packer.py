@@ -28,6 +28,7 @@ BEFORE_PUT = faults.register("registry.before_log_put")
 BEFORE_KEPT = faults.register("registry.before_log_kept")
 BEFORE_GONE = faults.register("registry.before_log_gone")
 AT_ONCE = 20
+CHUNKS_AT_ONCE = 1_000
 LINES_PER_READ = 20_000
 _log = structlog.get_logger()
 
@@ -41,7 +42,7 @@ class LogPacker:
         rest: what is less than that stays in the database after the trial's end.
         rest_after: how long after the end the rest is packed.
         attempt_for: an attempt that took longer was cut short; a request to the store must not take so long.
-        keep: age at which lines go; None keeps them.
+        keep: age at which lines go, whatever others say; None keeps them.
     """
 
     units: Units
@@ -79,6 +80,17 @@ class LogPacker:
                 await log_objects.save_gone(Driver.of(unit.connection), [one.id for one in going])
             if len(going) < AT_ONCE:
                 return
+
+    async def retain(self) -> None:
+        """Let lines go that experiment, workspace or tenant keep no longer; `drop` deletes their objects."""
+        now = self.clock.now()
+        async with self.units.system() as unit:
+            await log_objects.let_go_by_rules(Driver.of(unit.connection), now)
+        deleted = CHUNKS_AT_ONCE
+        while deleted == CHUNKS_AT_ONCE:
+            async with self.units.system() as unit:
+                driver = Driver.of(unit.connection)
+                deleted = await logs.delete_outdated(driver, now.date(), CHUNKS_AT_ONCE)
 
     async def _pack(self, due: Due) -> bool:
         """Whether an object was made."""

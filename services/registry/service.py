@@ -169,6 +169,7 @@ def _loops(
         "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),
         "unused": (upkeep.drop_unused, timedelta(seconds=wanted.unused_every_s)),
         "pack_logs": (log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)),
+        "retain_logs": (log_packer.retain, timedelta(seconds=wanted.retain_every_s)),
         "drop_logs": (log_packer.drop, timedelta(seconds=wanted.unused_every_s)),
         "asked": (scrub.read_asked, READ_EVERY),
         "scrub": (scrub.read_on, SCRUB_EVERY),

@@ -21,9 +21,9 @@ class RegistrySettings(Section):
         keep_points_days: age at which metric points go, whatever an experiment's config says; None keeps them.
         detail_points_days: age at which a series keeps a sixteenth of its points, unless the experiment's config has days of its own;
             None keeps all.
-        keep_logs_days: age at which log lines go; None keeps them.
+        keep_logs_days: age at which log lines go, whatever others say; None keeps them.
         pack_every_s: how often small chunks of points are joined.
-        retain_every_s: how often is looked for points that are old enough to be thinned, or to go.
+        retain_every_s: how often is looked for points and lines that are old enough to be thinned, or to go.
         log_object_letters: so much of a trial's log becomes one object of the store.
         log_rest_letters: what is left of a log at its trial's end stays in the database if it is shorter.
         log_attempt_s: an object that is not there after this time is given up, and made again.

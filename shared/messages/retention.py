@@ -11,12 +11,13 @@ class RetentionRule(Record):
     """Days since the report; None says nothing. Without a workspace it is the tenant's, for all of them.
 
     Points go after the fewest of `metric_retention_days` that experiment, workspace and tenant name. They are thinned after the
-    `metric_detail_days` of the first of these that names any.
+    `metric_detail_days` of the first of these that names any. Log lines go after the fewest of `log_retention_days`.
     """
 
     workspace: str | None = None
     metric_detail_days: int | None = Field(default=None, ge=1, le=MOST_DAYS)
     metric_retention_days: int | None = Field(default=None, ge=1, le=MOST_DAYS)
+    log_retention_days: int | None = Field(default=None, ge=1, le=MOST_DAYS)
 
 
 class RetentionRules(BaseModel):

@@ -1,4 +1,4 @@
-"""`muster retention`: for how long a tenant and its workspaces keep metrics."""
+"""`muster retention`: for how long a tenant and its workspaces keep metrics and logs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,7 @@ from muster.cli.output import emit, note, table, warn
 if TYPE_CHECKING:
     from muster.client.models import RetentionRule
 
-app = noun("See and say for how long metrics are kept.")
+app = noun("See and say for how long metrics and logs are kept.")
 
 
 @verb(app, "list")
@@ -20,7 +20,7 @@ def list_rules() -> None:
 
     with connect() as client:
         found = client.cluster.retention().items
-    columns = ("workspace", ">all points", ">points")
+    columns = ("workspace", ">all points", ">points", ">log lines")
     emit(found, lambda: table(columns, map(_cells, found), "nobody says so: as long as the site keeps them"))
 
 
@@ -38,22 +38,29 @@ def set_rule(
     metric_days: Annotated[
         int | None, typer.Option("--metric-days", min=1, help="So long any points; summaries stay.")
     ] = None,
+    log_days: Annotated[
+        int | None, typer.Option("--log-days", min=1, help="So long the lines of logs.")
+    ] = None,
 ) -> None:
-    """Say for how long metrics are kept, in place of what was said before; without any days nothing is said any more."""
+    """Say for how long metrics and logs are kept, in place of what was said before; without any days nothing is said any more."""
     from muster.client import connect
 
     with connect() as client:
         found = client.cluster.set_retention(
-            workspace, metric_detail_days=detail_days, metric_retention_days=metric_days
+            workspace,
+            metric_detail_days=detail_days,
+            metric_retention_days=metric_days,
+            log_retention_days=log_days,
         )
     warn(found.warnings)
     name, *said = _cells(found)
-    emit(found, lambda: note("{}: all points {}, points {}", name, *said))
+    emit(found, lambda: note("{}: all points {}, points {}, log lines {}", name, *said))
 
 
-def _cells(rule: "RetentionRule") -> tuple[str, str, str]:
+def _cells(rule: "RetentionRule") -> tuple[str, ...]:
     whose = "the whole tenant" if rule.workspace is None else rule.workspace
-    return whose, _days(rule.metric_detail_days), _days(rule.metric_retention_days)
+    said = rule.metric_detail_days, rule.metric_retention_days, rule.log_retention_days
+    return whose, *map(_days, said)
 
 
 def _days(count: int | None) -> str:

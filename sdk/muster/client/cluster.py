@@ -98,7 +98,7 @@ class Cluster:
         return self._transport.put(models.StorageLimit, "/v1/storage/limit", body)
 
     def retention(self) -> models.RetentionRules:
-        """Return for how long one's tenant and its workspaces keep metrics."""
+        """Return for how long one's tenant and its workspaces keep metrics and logs."""
         return self._transport.get(models.RetentionRules, "/v1/retention")
 
     def set_retention(
@@ -107,12 +107,14 @@ class Cluster:
         *,
         metric_detail_days: int | None = None,
         metric_retention_days: int | None = None,
+        log_retention_days: int | None = None,
     ) -> models.RetentionRule:
-        """Say for how long one's tenant, or a workspace of it, keeps metrics; replaces what was said before."""
+        """Say for how long one's tenant, or a workspace of it, keeps metrics and logs; replaces what was said before."""
         given = {
             "workspace": workspace,
             "metric_detail_days": metric_detail_days,
             "metric_retention_days": metric_retention_days,
+            "log_retention_days": log_retention_days,
         }
         body: dict[str, JsonValue] = {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.RetentionRule, "/v1/retention", body)

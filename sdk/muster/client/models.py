@@ -842,6 +842,7 @@ class RetentionRule(Resource):
         default=None, description="After so many days a series keeps a sixteenth of its points."
     )
     metric_retention_days: int | None = Field(default=None, description="After so many days its points go.")
+    log_retention_days: int | None = Field(default=None, description="After so many days log lines go.")
     warnings: list[str] = []
 
 

@@ -179,15 +179,16 @@ class RetentionPolicy(Section):
     Attributes:
         metric_detail_days: After so many days a series keeps the least and the greatest of each stretch, a sixteenth of its points.
         metric_retention_days: After so many days the points go; what they were summed up to stays.
+        log_retention_days: After so many days the lines of the trials' logs go.
     """
 
-    log_retention_days: Literal[-1] = -1
+    log_retention_days: int = Field(default=-1, ge=-1, le=36_500)
     metric_detail_days: int = Field(default=-1, ge=-1, le=36_500)
     metric_retention_days: int = Field(default=-1, ge=-1, le=36_500)
 
     @rule
     def _keeps_a_day(self) -> None:
-        for key in ("metric_detail_days", "metric_retention_days"):
+        for key in ("metric_detail_days", "metric_retention_days", "log_retention_days"):
             if getattr(self, key) == 0:
                 raise refusal(
                     f"{key} is 0: write 1 or more days, or -1 for as long as the site keeps them", key

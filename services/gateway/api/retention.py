@@ -1,4 +1,4 @@
-"""For how long metrics are kept, as users see it."""
+"""For how long metrics and logs are kept, as users see it."""
 
 from typing import Annotated
 
@@ -17,6 +17,7 @@ class RetentionRule(Resource):
         default=None, description="After so many days a series keeps a sixteenth of its points."
     )
     metric_retention_days: int | None = Field(default=None, description="After so many days its points go.")
+    log_retention_days: int | None = Field(default=None, description="After so many days log lines go.")
     warnings: list[str] = []
 
 
@@ -29,9 +30,10 @@ class RetentionRules(Resource):
 class SetRetentionRequest(Request):
     """A rule in place of the one before; without any days the rule is taken away.
 
-    Points go after the fewest days that their experiment's config, its workspace and the tenant name, and are thinned after those of the first that names any.
+    Points and log lines go after the fewest days that their experiment's config, its workspace and the tenant name, and points are thinned after those of the first that names any.
     """
 
     workspace: Annotated[Name | None, Field(description="None: the tenant as a whole.")] = None
     metric_detail_days: Days | None = None
     metric_retention_days: Days | None = None
+    log_retention_days: Days | None = None

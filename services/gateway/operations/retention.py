@@ -1,4 +1,4 @@
-"""For how long metrics are kept: the registry's to keep to, ours to check who says so."""
+"""For how long metrics and logs are kept: the registry's to keep to, ours to check who says so."""
 
 from services.gateway.api.base import Empty
 from services.gateway.api.retention import RetentionRule, RetentionRules, SetRetentionRequest
@@ -8,13 +8,13 @@ from shared.messages import retention as messages
 
 
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
-    """Shows for how long the caller's tenant and its workspaces keep metrics."""
+    """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
     found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.query_timeout_s)
     return RetentionRules(items=[RetentionRule.model_validate(one.model_dump()) for one in found.rules])
 
 
 async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
-    """Says for how long the caller's tenant, or a workspace of it, keeps metrics; older ones go within the hour."""
+    """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
     rule = messages.RetentionRule(**request.model_dump())
     await call.doors.bus.ask(messages.SetRetention(rule=rule), call.tenant, call.doors.query_timeout_s)
     warnings = await unused_workspace(call, call.tenant, request.workspace)

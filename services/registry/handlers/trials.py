@@ -151,6 +151,7 @@ def _policy(config: dict[str, JsonValue]) -> dict[str, int | None]:
         **counts.model_dump(),
         "metric_detail_days": _days(days.metric_detail_days),
         "metric_retention_days": _days(days.metric_retention_days),
+        "log_retention_days": _days(days.log_retention_days),
     }
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from services.registry.core.logs.grams import slice_of
 from services.registry.core.logs.lines import Packed
 from services.registry.core.logs.matching import Matcher
+from services.registry.store.retention import LOG_DAYS, RULES
 from shared.driver import Driver
 
 
@@ -122,6 +123,11 @@ async def let_go(
     return [_object(row) for row in rows]
 
 
+async def let_go_by_rules(driver: Driver, now: datetime) -> None:
+    """Write down that objects go whose lines are all older than experiment, workspace or tenant keep them."""
+    await driver.fetch(_LET_GO_BY_RULES, int(now.timestamp() * 1000))
+
+
 async def save_gone(driver: Driver, objects: Sequence[UUID]) -> None:
     """Forget objects that were deleted."""
     await driver.fetch(
@@ -193,6 +199,15 @@ WHERE trial = $1 AND packed = $2
 _LET_GO = """
 UPDATE registry.log_objects SET state = 'deleting'
 WHERE (state = 'writing' AND created_at < $1) OR (state = 'kept' AND until_ms < $2)
+"""
+_LET_GO_BY_RULES = f"""
+UPDATE registry.log_objects SET state = 'deleting'
+WHERE state = 'kept' AND id IN (
+    SELECT o.id FROM registry.log_objects o
+    LEFT JOIN registry.trials tr ON tr.id = o.trial
+    LEFT JOIN registry.experiments e ON e.id = tr.experiment
+    {RULES.format(tenant="o.tenant", workspace="e.workspace")}
+    WHERE o.state = 'kept' AND o.until_ms < $1::bigint - 86_400_000 * {LOG_DAYS}::bigint)
 """
 _GOING = "SELECT id, tenant, trial, first, lines FROM registry.log_objects WHERE state = 'deleting' LIMIT $1"
 _LOGS = """

@@ -12,6 +12,7 @@ from uuid import UUID
 import orjson
 
 from services.registry.core.logs.lines import Line, Row
+from services.registry.store.retention import LOG_DAYS, RULES
 from shared.driver import Driver
 
 CHUNK_LINES = 10_000
@@ -99,6 +100,11 @@ async def load_chunks(driver: Driver, trial: UUID, after: int, lines: int) -> li
     return [StoredChunk(row["first"], row["lines"], row["run_number"], row["body"]) for row in rows]
 
 
+async def delete_outdated(driver: Driver, today: date, most: int) -> int:
+    """Delete at most `most` chunks that came longer ago than experiment, workspace or tenant keep lines; returns how many."""
+    return len(await driver.fetch(_DELETE_OUTDATED, today, most))
+
+
 def _pack(lines: Sequence[Line]) -> bytes:
     rows = [(line.rank, line.stream, line.level, line.time_ms, line.text) for line in lines]
     return zlib.compress(orjson.dumps(rows), _LEVEL)
@@ -122,4 +128,14 @@ SELECT first, lines, run_number, body FROM (
         WHERE trial = $1 AND first > $2::bigint - $4::bigint AND first + lines > $2::bigint + 1 ORDER BY first LIMIT $3
     ) AS found
 ) AS counted WHERE before < $5::bigint ORDER BY first
+"""
+_DELETE_OUTDATED = f"""
+DELETE FROM registry.log_chunks c USING (
+    SELECT c.day, c.trial, c.first FROM registry.log_chunks c
+    LEFT JOIN registry.trials tr ON tr.id = c.trial
+    LEFT JOIN registry.experiments e ON e.id = tr.experiment
+    {RULES.format(tenant="c.tenant", workspace="e.workspace")}
+    WHERE c.day < $1::date - {LOG_DAYS} LIMIT $2
+) AS old
+WHERE c.day = old.day AND c.trial = old.trial AND c.first = old.first RETURNING c.first
 """

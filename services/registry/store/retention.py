@@ -12,7 +12,7 @@ from shared.messages.retention import RetentionRule
 
 WHOLE_TENANT = ""
 """The workspace of a rule that is the tenant's."""
-DAYS = ("metric_detail_days", "metric_retention_days")
+DAYS = ("metric_detail_days", "metric_retention_days", "log_retention_days")
 
 RULES = f"""
 LEFT JOIN registry.retention w ON w.tenant = {{tenant}} AND w.workspace = {{workspace}}
@@ -21,6 +21,7 @@ LEFT JOIN registry.retention t ON t.tenant = {{tenant}} AND t.workspace = '{WHOL
 """To be joined to an experiment `e`; NULL where there is no rule. An experiment of before workspaces were kept has the tenant's alone."""
 DETAIL_DAYS = "coalesce(e.metric_detail_days, w.metric_detail_days, t.metric_detail_days)"
 METRIC_DAYS = "least(e.metric_retention_days, w.metric_retention_days, t.metric_retention_days)"
+LOG_DAYS = "least(e.log_retention_days, w.log_retention_days, t.log_retention_days)"
 
 
 async def load_rules(connection: AsyncConnection) -> Sequence[RetentionRule]:

@@ -28,6 +28,7 @@ experiments = Table(
     Column("save_trial_latest", Integer),
     Column("metric_detail_days", Integer),
     Column("metric_retention_days", Integer),
+    Column("log_retention_days", Integer),
     Column("version", BigInteger),
     Column("is_final", Boolean),
     Column("final_at", _INSTANT),
@@ -46,6 +47,7 @@ retention = Table(
     Column("workspace", Text, primary_key=True),
     Column("metric_detail_days", Integer),
     Column("metric_retention_days", Integer),
+    Column("log_retention_days", Integer),
 )
 
 trials = Table(

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.registry.core.fencing import Ending, Fence
 from services.registry.core.supersede import Attempt
+from services.registry.store.retention import DAYS
 from services.registry.store.series import supersede_summaries
 from services.registry.store.tables import experiments, runs, trials
 from shared.driver import Driver, Row
@@ -176,7 +177,7 @@ def _upsert(table: Table, names: str, version: str | None = None) -> Insert:
 
 
 _SUBMISSION = insert(experiments)
-_SUBMITTED = ("number", "name", "workspace", "datasets", "metric_detail_days", "metric_retention_days")
+_SUBMITTED = ("number", "name", "workspace", "datasets", *DAYS)
 _SAVE_SUBMISSIONS = _SUBMISSION.on_conflict_do_update(
     index_elements=["id"],
     set_={name: _SUBMISSION.excluded[name] for name in _SUBMITTED}

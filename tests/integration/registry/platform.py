@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -39,6 +39,7 @@ from shared.messages.files import FileEntry
 from shared.messages.reports import LogBatch, LogLine, Mark, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
+from shared.partitions import partition_name
 from tests.integration.servers import Servers, TestDatabase
 from tests.support.waiting import PATIENCE_S
 
@@ -265,6 +266,16 @@ class Platform:
             return list(await connection.fetch(sql, *arguments))
         finally:
             await connection.close()
+
+    async def make_day(self, table: str, day: date) -> None:
+        """Let a table hold rows of a day that is over."""
+        server = self.servers.postgres
+        connection = await asyncpg.connect(server.url("postgres", server.password, self.database.name))
+        await connection.execute(
+            f"CREATE TABLE registry.{partition_name(table, day)} PARTITION OF registry.{table}"
+            f" FOR VALUES FROM ('{day}') TO (date '{day}' + 1)"
+        )
+        await connection.close()
 
     async def count(self, sql: str, *arguments: object) -> int:
         return int((await self.rows(sql, *arguments))[0][0])

@@ -1,12 +1,15 @@
 """Old log lines in the object store: each line read once and in order, found wherever it lies, gone when it is old enough."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from shared.ids import TrialId
 from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, SearchLogs, StoredLine
+from shared.messages.retention import RetentionRule, SetRetention
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings
 from tests.integration.registry.messages import finished_trial
@@ -20,6 +23,8 @@ QUICK = {
     "MUSTER_REGISTRY__LOG_REST_LETTERS": "1",
     "MUSTER_REGISTRY__LOG_REST_AFTER_S": "0",
     "MUSTER_REGISTRY__LOG_PACK_EVERY_S": "0.1",
+    "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2",
+    "MUSTER_REGISTRY__UNUSED_EVERY_S": "0.2",
 }
 
 
@@ -90,15 +95,50 @@ async def test_old_lines_go_with_their_objects(around: Platform, packing: Regist
     prefix = f"tenants/{run.tenant}/logs/{run.trial}/"
     try:
         assert [one async for one in store.list(prefix)]
-        async with around.registry(
-            **QUICK, MUSTER_REGISTRY__KEEP_LOGS_DAYS="1", MUSTER_REGISTRY__UNUSED_EVERY_S="0.1"
-        ):
+        async with around.registry(**QUICK, MUSTER_REGISTRY__KEEP_LOGS_DAYS="1"):
             await eventually(lambda: are_gone(around, run))
         assert [one async for one in store.list(prefix)] == []
     finally:
         await store.close()
     assert await read_all_lines(around, run) == []
     assert len(await read_all_lines(around, young)) == 100
+
+
+async def test_lines_go_by_what_experiment_workspace_and_tenant_say(
+    around: Platform, packing: Registry
+) -> None:
+    ten_days_ago = CLOCK.now() - timedelta(days=10)
+    old: dict[str, Any] = {"time_ms": int(ten_days_ago.timestamp() * 1000)}
+    kept, ruled, own = [await written(around, 100, **old) for _ in range(3)]
+    going = around.scheduler.grant()
+    await around.lines(going, 1, ["in a chunk still"], **old)
+    elsewhere = await written(around, 100, **old)
+    for run in (kept, ruled, own, elsewhere):
+        await eventually(partial(is_packed, around, run))
+    await around.make_day("log_chunks", ten_days_ago.date())
+    await around.rows(
+        "UPDATE registry.log_chunks SET day = $2 WHERE trial = $1", going.trial, ten_days_ago.date()
+    )
+    for run, workspace, days in (
+        (kept, "vision", 30), (ruled, "speech", 30), (own, "vision", 9), (going, "speech", None), (elsewhere, None, None),
+    ):  # fmt: skip
+        await around.rows(
+            "INSERT INTO registry.experiments (id, tenant, workspace, log_retention_days) VALUES ($1, $2, $3, $4)",
+            run.experiment, run.tenant, workspace, days,
+        )  # fmt: skip
+    await eventually(lambda: are_gone(around, own))
+    assert await read_all_lines(around, own) == []
+    assert [len(await read_all_lines(around, run)) for run in (ruled, going)] == [100, 1]
+    await around.ask(SetRetention(rule=RetentionRule(workspace="speech", log_retention_days=9)))
+    await eventually(lambda: are_gone(around, ruled))
+    await eventually(lambda: has_no_chunks(around, going))
+    assert await read_all_lines(around, ruled) == await read_all_lines(around, going) == []
+    assert [len(await read_all_lines(around, run)) for run in (kept, elsewhere)] == [100, 100]
+    await around.ask(SetRetention(rule=RetentionRule(workspace="speech")))
+
+
+async def has_no_chunks(around: Platform, run: Run) -> bool:
+    return not await around.count(CHUNKS, run.trial)
 
 
 async def are_gone(around: Platform, run: Run) -> bool:

@@ -1,6 +1,6 @@
 """How long points are kept: an experiment's own days, those of its workspace and tenant, and the site's for those that say nothing."""
 
-from datetime import date, timedelta
+from datetime import timedelta
 from functools import partial
 
 import asyncpg
@@ -11,7 +11,6 @@ from services.registry.core.chunks import Columns, to_plain
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.metrics import GetSeries, GetSummaries
 from shared.messages.retention import GetRetention, RetentionRule, SetRetention
-from shared.partitions import partition_name
 from tests.integration.registry.messages import report
 from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
 from tests.support.waiting import eventually
@@ -43,7 +42,7 @@ async def test_points_are_thinned_and_go_by_their_experiment_s_days_and_the_rule
         await around.ask(SetRetention(rule=RetentionRule(workspace="speech", metric_retention_days=12)))
     server = around.servers.postgres
     connection = await asyncpg.connect(server.url("postgres", server.password, around.database.name))
-    await _make_day(connection, OLD)
+    await around.make_day("point_chunks", OLD)
     for name, run in runs.items():
         await _store_old(connection, run, *DAYS[name])
     await _store_old(connection, elsewhere, "speech", 30, None)
@@ -79,13 +78,6 @@ async def test_a_rule_takes_the_place_of_the_one_before_and_is_its_tenant_s_alon
 
 async def _has_few(around: Platform, run: Run, most: int) -> bool:
     return await around.points(run) <= most
-
-
-async def _make_day(connection: asyncpg.Connection, day: date) -> None:
-    await connection.execute(
-        f"CREATE TABLE registry.{partition_name('point_chunks', day)} PARTITION OF registry.point_chunks"
-        f" FOR VALUES FROM ('{day}') TO (date '{day}' + 1)"
-    )
 
 
 async def _store_old(

@@ -107,15 +107,24 @@ def test_a_rule_of_retention_is_set_and_said_in_a_sentence(shell: Shell) -> None
         "workspace": "vision",
         "metric_detail_days": 30,
         "metric_retention_days": None,
+        "log_retention_days": 7,
         "warnings": ["w?"],
     }
     shell.answers["PUT /v1/retention"] = httpx.Response(200, json=rule)
     shell.answers["GET /v1/retention"] = httpx.Response(
         200, json={"items": [rule, {"metric_retention_days": 90}]}
     )
-    ended = shell("retention", "set", "-w", "vision", "--detail-days", "30")
-    assert ended.code == 0 and "w?" in ended.err and "vision: all points 30 d, points -" in ended.err
-    assert shell.sent("PUT", "/v1/retention") == {"workspace": "vision", "metric_detail_days": 30}
+    ended = shell("retention", "set", "-w", "vision", "--detail-days", "30", "--log-days", "7")
+    assert (
+        ended.code == 0
+        and "w?" in ended.err
+        and "vision: all points 30 d, points -, log lines 7 d" in ended.err
+    )
+    assert shell.sent("PUT", "/v1/retention") == {
+        "workspace": "vision",
+        "metric_detail_days": 30,
+        "log_retention_days": 7,
+    }
     rows = [line.split() for line in shell("retention", "list").out.splitlines()]
-    assert rows[1:] == [["vision", "30", "d", "-"], ["the", "whole", "tenant", "-", "90", "d"]]
+    assert rows[1:] == ["vision 30 d - 7 d".split(), "the whole tenant - 90 d -".split()]
     assert shell("retention", "set", "--metric-days", "0").code == 2

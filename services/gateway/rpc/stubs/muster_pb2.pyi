@@ -2144,16 +2144,18 @@ class RetentionPolicy(_message.Message):
     def __init__(self, save_experiment_best: _Optional[int] = ..., save_trial_best: _Optional[int] = ..., save_trial_latest: _Optional[int] = ...) -> None: ...
 
 class RetentionRule(_message.Message):
-    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days", "warnings")
+    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days", "log_retention_days", "warnings")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     METRIC_DETAIL_DAYS_FIELD_NUMBER: _ClassVar[int]
     METRIC_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
+    LOG_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     workspace: str
     metric_detail_days: int
     metric_retention_days: int
+    log_retention_days: int
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ..., log_retention_days: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RetentionRules(_message.Message):
     __slots__ = ("items",)
@@ -2345,14 +2347,16 @@ class SetModelStageRequest(_message.Message):
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SetRetentionRequest(_message.Message):
-    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days")
+    __slots__ = ("workspace", "metric_detail_days", "metric_retention_days", "log_retention_days")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     METRIC_DETAIL_DAYS_FIELD_NUMBER: _ClassVar[int]
     METRIC_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
+    LOG_RETENTION_DAYS_FIELD_NUMBER: _ClassVar[int]
     workspace: str
     metric_detail_days: int
     metric_retention_days: int
-    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ...) -> None: ...
+    log_retention_days: int
+    def __init__(self, workspace: _Optional[str] = ..., metric_detail_days: _Optional[int] = ..., metric_retention_days: _Optional[int] = ..., log_retention_days: _Optional[int] = ...) -> None: ...
 
 class SetStorageLimitRequest(_message.Message):
     __slots__ = ("tenant", "maximum_bytes")

@@ -762,7 +762,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetRetention(self, request, context):
-        """Shows for how long the caller's tenant and its workspaces keep metrics.
+        """Shows for how long the caller's tenant and its workspaces keep metrics and logs.
         REST: GET /v1/retention
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -770,7 +770,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def SetRetention(self, request, context):
-        """Says for how long the caller's tenant, or a workspace of it, keeps metrics; older ones go within the hour.
+        """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour.
         REST: PUT /v1/retention
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
