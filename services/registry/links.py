@@ -11,6 +11,8 @@ from shared.ids import derived_id
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import Digest, ObjectStore, SignedPut
 
+LINKS_BYTES = 384 * 1024
+"""Of one answer; a thousand files with long paths are more than the bus takes at once."""
 INCOMING = "incoming/"
 """All that URLs write to which are signed for a key alone; what stays there is swept."""
 
@@ -32,9 +34,21 @@ class Links:
             return SignedPut(self.objects.presign_put(key, self.life))
         return self.objects.presign_content(key, content, self.life)
 
-    def read_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
-        """The files of a manifest, each with a URL that reads it."""
-        return tuple(_link(file, SignedPut(self.read(file.key))) for file in files)
+    def read_files(
+        self, files: Sequence[File], first: int | None = None
+    ) -> tuple[tuple[FileLink, ...], int | None]:
+        """The files of a manifest from the `first` on, each with a URL that reads it, and where to go on: as many as an answer holds.
+
+        None asks for all, whatever their size, as who knows no pages does.
+        """
+        found: list[FileLink] = []
+        size_bytes = 0
+        for place, file in enumerate(files[first or 0 :], first or 0):
+            found.append(_link(file, SignedPut(self.read(file.key))))
+            size_bytes += len(found[-1].model_dump_json())
+            if first is not None and size_bytes > LINKS_BYTES and place + 1 < len(files):
+                return tuple(found), place + 1
+        return tuple(found), None
 
     def write_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
         """The files of a manifest, each with a request that writes it."""

@@ -72,11 +72,9 @@ class Requests:
             best = await trials.load_best(unit.connection, facts.trial_id) if chosen else None
         if chosen is None:
             return Restored()
+        links, following = self._links.read_files(files[chosen.id], query.first)
         return Restored(
-            checkpoint_id=CheckpointId(chosen.id),
-            step=chosen.step,
-            files=self._links.read_files(files[chosen.id]),
-            best=best,
+            checkpoint_id=CheckpointId(chosen.id), step=chosen.step, files=links, best=best, next=following
         )
 
     async def _look_into(self, facts: AllocationFacts, damaged: DamagedFile) -> None:

@@ -13,12 +13,13 @@ CheckpointState = Literal["uploading", "saved", "abandoned", "corrupt", "deleted
 
 
 class Restored(BaseModel):
-    """`best`: the searcher's metric at its best in what the run goes on from of its trial."""
+    """`best`: the searcher's metric at its best in what the run goes on from of its trial. `next`: the `first` behind these files."""
 
     checkpoint_id: CheckpointId | None = None
     step: int = 0
     files: tuple[FileLink, ...] = ()
     best: float | None = None
+    next: int | None = None
 
 
 class DamagedFile(BaseModel):
@@ -32,11 +33,12 @@ class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
     """The newest good checkpoint of the run's trial (else its start checkpoint); from its step on, older runs' points are superseded.
 
     `damaged`: why the one answered before could not be used. The registry reads the file itself; if it is spoilt, that checkpoint is
-    corrupt, and the answer is the one before it.
+    corrupt, and the answer is the one before it. `first`: of the files, from which on, as many as an answer holds; None: all, at once.
     """
 
     run_id: RunId
     damaged: DamagedFile | None = None
+    first: int | None = None
 
 
 class UploadLinks(BaseModel):
@@ -142,13 +144,19 @@ class ListCheckpoints(Query[CheckpointPage], owner="registry", name="checkpoints
 
 
 class FileLinks(BaseModel):
+    """`next`: the `first` behind these files; None: there are no more."""
+
     checkpoint_id: CheckpointId
     step: int
     files: tuple[FileLink, ...]
+    next: int | None = None
 
 
 class GetCheckpointFiles(Query[FileLinks], owner="registry", name="checkpoint_files"):
+    """`first`: from which file on, as many as an answer holds; None: all, at once."""
+
     checkpoint_id: CheckpointId
+    first: int | None = None
 
 
 class EditCheckpoint(Query[CheckpointView], owner="registry", name="edit_checkpoint"):

@@ -21,6 +21,7 @@ from worker.line import Line
 
 ATTEMPTS = 2
 """So often wrong bytes may come before the registry is asked to look itself."""
+ASK_S = 5.0
 LOOK_S = 60.0
 """The registry reads a file that is said to be damaged."""
 _log = structlog.get_logger()
@@ -61,7 +62,7 @@ class Restorer:
             Transient: Registry or store are away; ask again.
             OSError: The disk is full or broken, nothing half-made stays; or a gang has to begin anew.
         """
-        restored = await self._line.request(Restore(run_id=run_id))
+        restored = await self._ask(Restore(run_id=run_id))
         while restored.checkpoint_id is not None:
             damaged = await self._fill(target, tenant, restored)
             if damaged is None:
@@ -70,7 +71,7 @@ class Restorer:
                 )
                 return Latest(target, restored.best)
             before, asked = restored, Restore(run_id=run_id, damaged=damaged)
-            restored = await self._line.request(asked, timeout_s=LOOK_S)
+            restored = await self._ask(asked, timeout_s=LOOK_S)
             if restored.checkpoint_id == before.checkpoint_id:
                 raise Transient(f"{damaged.path} came damaged, and is whole in the store", code="bad_bytes")
             text = f"the checkpoint of step {before.step} is damaged in the store ({damaged.path})"
@@ -84,6 +85,16 @@ class Restorer:
         for entry in files:
             self._cache.move_in(tenant, entry, folder / entry.path)
         shutil.rmtree(folder, ignore_errors=True)
+
+    async def _ask(self, asked: Restore, timeout_s: float = ASK_S) -> Restored:
+        """The checkpoint to go on from with all its files, which may take several answers."""
+        restored = await self._line.request(asked.model_copy(update={"first": 0}), timeout_s=timeout_s)
+        while restored.next is not None:
+            page = await self._line.request(Restore(run_id=asked.run_id, first=restored.next))
+            if page.checkpoint_id != restored.checkpoint_id:
+                raise Transient("another checkpoint is restored from meanwhile", code="another_checkpoint")
+            restored = page.model_copy(update={"files": (*restored.files, *page.files)})
+        return restored
 
     async def _fill(self, target: Path, tenant: UUID, restored: Restored) -> DamagedFile | None:
         """Put its files into `target`; return the first that the store does not give as it was saved, with `target` empty again."""

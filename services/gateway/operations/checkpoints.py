@@ -17,6 +17,7 @@ from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_checkpoint, render_checkpoint_whole, render_download
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.files import FileLink
 
 
 async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:
@@ -48,9 +49,15 @@ async def download_checkpoint(call: Call, request: CheckpointRequest) -> Downloa
 
 
 async def download_files(call: Call, checkpoint: UUID) -> Download:
-    """Asks the registry for links to a checkpoint's files."""
-    question = GetCheckpointFiles(checkpoint_id=CheckpointId(checkpoint))
-    return render_download(await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s))
+    """Asks the registry for links to a checkpoint's files, page by page: what is saved does not change."""
+    files: list[FileLink] = []
+    first: int | None = 0
+    while first is not None:
+        question = GetCheckpointFiles(checkpoint_id=CheckpointId(checkpoint), first=first)
+        page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        files += page.files
+        first = page.next
+    return render_download(page.model_copy(update={"files": tuple(files)}))
 
 
 async def _list_page(

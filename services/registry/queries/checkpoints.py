@@ -65,9 +65,8 @@ class CheckpointQueries:
             files = (await manifests.load_files(unit.connection, [found.id]))[found.id]
         if found.state is not State.saved:
             raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {events.PUBLIC[found.state]}")
-        return FileLinks(
-            checkpoint_id=CheckpointId(found.id), step=found.step, files=self._links.read_files(files)
-        )
+        links, following = self._links.read_files(files, query.first)
+        return FileLinks(checkpoint_id=CheckpointId(found.id), step=found.step, files=links, next=following)
 
 
 async def load_view(unit: Unit, checkpoint: UUID) -> CheckpointView:

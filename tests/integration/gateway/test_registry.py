@@ -172,10 +172,16 @@ async def test_versions_are_found_by_number_alias_and_latest(
     for reference in ("2", "0", "best", "-1"):
         assert (await api.get(f"/v1/models/{seeded.model}/versions/{reference}")).status_code == 404
     file = FileLink(path="model.pt", size_bytes=3, sha256="0" * 64, url="http://store/x?signature")
-    links = FileLinks(checkpoint_id=seeded.checkpoint, step=5, files=(file,))
-    others.say(GetCheckpointFiles, links)
+    second = file.model_copy(update={"path": "moments.pt"})
+
+    async def page(ask: Any, query: GetCheckpointFiles) -> FileLinks:
+        of = {"checkpoint_id": seeded.checkpoint, "step": 5}
+        return FileLinks(**of, files=(second,)) if query.first else FileLinks(**of, files=(file,), next=1)
+
+    others.answers[GetCheckpointFiles] = page
     download = (await api.get(f"/v1/models/{seeded.model}/versions/1/files")).json()
-    assert download["checkpoint"] == str(seeded.checkpoint) and download["files"][0]["path"] == "model.pt"
+    assert download["checkpoint"] == str(seeded.checkpoint)
+    assert [one["path"] for one in download["files"]] == ["model.pt", "moments.pt"]
 
 
 async def test_trials_are_listed_by_where_they_stand(api: httpx.AsyncClient, others: Others) -> None:

@@ -221,15 +221,20 @@ class FakePlatform:
         return CodeLink(sha256=sha256, size_bytes=size, url=f"{self.store.url}/code/{sha256}")
 
     async def _on_restore(self, ask: Ask, request: Restore) -> Restored:
-        self.restores.append(request.run_id)
+        if not request.first:
+            self.restores.append(request.run_id)
         if not self.saved:
             return Restored()
         if request.damaged is not None:
             self.damaged.append(request.damaged)
             self.saved = [one for one in self.saved if one.checkpoint_id != request.damaged.checkpoint_id]
         newest = self.saved[-1]
-        files = tuple(self._link(newest, entry) for entry in newest.files)
-        return Restored(checkpoint_id=newest.checkpoint_id, step=newest.step, files=files, best=self.best)
+        files = [self._link(newest, entry) for entry in newest.files]
+        # One in an answer: the registry gives as many as fit into one.
+        first = request.first or 0
+        following = first + 1 if first + 1 < len(files) else None
+        told = {"checkpoint_id": newest.checkpoint_id, "step": newest.step, "best": self.best}
+        return Restored(**told, files=tuple(files[first : first + 1]), next=following)
 
     async def _on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
         if self.no_room is not None:
