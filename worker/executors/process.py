@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -58,6 +59,8 @@ class ProcessExecutor:
         """Ask for something; order is kept. An outdated parent is only asked to end what it holds; the next one is too, after what waits of the run."""
         is_for_next = isinstance(order, wire.Launch | wire.OpenRendezvous)
         if self._writer is None or not self.is_ready:
+            if isinstance(order, wire.Kill) and order.number == signal.SIGKILL:
+                self._end_unstarted(order)
             self._waiting.append(order)
             return
         if self._is_outdated and isinstance(order, wire.Launch) and self._holds_only_meeting_of(order.run):
@@ -68,6 +71,18 @@ class ProcessExecutor:
             self._waiting.append(order)
         if not (self._is_outdated and is_for_next):
             self._writer.write(wire.encode(order))
+
+    def _end_unstarted(self, kill: wire.Kill) -> None:
+        """What waits for a parent is ended by not starting: where none comes, as from a broken environment, its slots were never free again."""
+        ended = [
+            one
+            for one in self._waiting
+            if isinstance(one, wire.Launch) and one.run == kill.run and kill.name in ("", one.name)
+        ]
+        self._waiting = [one for one in self._waiting if one not in ended]
+        for one in ended:
+            told = wire.Process(one.name, one.run, 0, exit_code=-kill.number)
+            asyncio.get_running_loop().call_soon(self._events.on_process, told)
 
     def _holds_only_meeting_of(self, run: str) -> bool:
         """Whether of a run there is its rendezvous and nothing else: it would wait for ranks that wait for its end."""

@@ -80,6 +80,21 @@ async def test_what_is_asked_before_it_is_ready_is_done_in_order(bench: Bench) -
     assert bench.text("one.out") == "one\n"
 
 
+async def test_what_waits_for_a_parent_that_does_not_start_can_be_ended(tmp_path: Path) -> None:
+    def by_nothing(directory: Path, events: ExecutorEvents) -> Executor:
+        directory.mkdir()
+        return ProcessExecutor(directory, "", parent_environment(dict(os.environ)), events, "/bin/false")
+
+    bench = Bench(by_nothing, tmp_path)
+    try:
+        bench.send(bench.launch("one", "sleep 600"), bench.launch("other", "sleep 600", run="other"))
+        bench.send(wire.Kill("run", 9))
+        await eventually(lambda: bench.code("one") == -9)
+        assert "other" not in bench.told
+    finally:
+        await bench.end()
+
+
 async def test_each_end_has_its_code(bench: Bench) -> None:
     bench.send(
         bench.launch("missing", "no-such-program"),
