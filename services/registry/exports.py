@@ -1,23 +1,27 @@
-"""Exports: all points of an experiment, written piece by piece into objects that are given out as signed URLs for a day."""
+"""Exports: what an experiment has in bulk, written piece by piece into objects that are given out as signed URLs for a day."""
 
 import asyncio
 import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
+import pyarrow as pa
 import structlog
 from pydantic import BaseModel
 
-from services.registry.core.exporting import SUFFIXES, Part
+from services.registry.core.exporting.parts import SUFFIXES, Format, Part
 from services.registry.links import Links
-from services.registry.store import exports as store
-from shared.bus import Ask, Units
+from services.registry.turns import SharedTurns
+from shared import faults
+from shared.bus import Ask
 from shared.bus.responder import Answer, Question
 from shared.clock import Clock
-from shared.driver import Driver
 from shared.errors import MusterError, NotFound, Transient
 from shared.ids import TenantId, derived_id, new_id
-from shared.messages.exports import Exported, ExportMetrics
+from shared.messages.exports import Export, Exported
 from shared.messages.files import FileEntry, FileLink
 from shared.objects import ObjectStore
 from shared.objects.port import read_all
@@ -25,35 +29,68 @@ from shared.objects.port import read_all
 EXPORTS = "exports/"
 KEPT_FOR = timedelta(hours=24)
 AT_ONCE = 2
-"""So many are written at a time by a replica; further ones are told to come again."""
+"""So many are written at a time by a replica, each of which has a file of it in memory; the others wait, tenant by tenant."""
+WAITING = 20
+"""So many of a tenant are written or wait; further ones are told to come again."""
 WAITED_FOR_S = 1.5
 """A small export is answered at once."""
+FILES_PER_PAGE = 200
 MANIFEST_BYTES = 4 * 1024 * 1024
+BEFORE_MANIFEST = faults.register("registry.before_export_manifest")
 _log = structlog.get_logger()
+
+Q = TypeVar("Q", bound=Export)
+Q_contra = TypeVar("Q_contra", bound=Export, contravariant=True)
+
+
+class Source(Protocol[Q_contra]):
+    """What can be exported."""
+
+    async def load_version(self, tenant: TenantId, question: Q_contra) -> tuple[str | int, ...]:
+        """Return what is equal as long as the rows are.
+
+        Raises:
+            Rejected: The question cannot be answered.
+        """
+        ...
+
+    def read(self, tenant: TenantId, question: Q_contra) -> AsyncIterator[pa.Table]:
+        """Yield the rows piece by piece, all of one schema; at least one piece, which may be empty."""
+        ...
 
 
 class _Manifest(BaseModel):
-    """What was written: `question` without its id, the parts below `attempt`."""
+    """What was written: the files below `attempt`, of what `asked` says."""
 
-    question: ExportMetrics
+    asked: str
     attempt: UUID
     rows: int
     files: tuple[FileEntry, ...]
 
 
-class Exports:
-    """Answers `qry.v1.registry.export`. What a killed replica began is begun anew by the next question."""
+class Exports(Generic[Q]):
+    """Answers questions of one kind for exports. What a killed replica began is begun anew by the next question."""
 
-    def __init__(self, units: Units, objects: ObjectStore, links: Links, clock: Clock) -> None:
-        self._units = units
+    def __init__(
+        self,
+        kind: type[Q],
+        source: Source[Q],
+        objects: ObjectStore,
+        links: Links,
+        clock: Clock,
+        turns: SharedTurns,
+    ) -> None:
+        self._kind = kind
+        self._source = source
         self._objects = objects
         self._links = links
         self._clock = clock
+        self._turns = turns
         self._running: dict[tuple[TenantId, UUID], asyncio.Task[_Manifest]] = {}
 
-    def answers(self) -> dict[Question, Answer]:
+    def answers(self) -> Mapping[Question, Answer]:
         """What a responder is given."""
-        return {ExportMetrics: self.on_export}
+        return {self._kind: self.on_export}
 
     async def close(self) -> None:
         """End what is being written; nobody has been given any of it."""
@@ -62,54 +99,48 @@ class Exports:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def on_export(self, ask: Ask, query: ExportMetrics) -> Exported:
-        """Begin an export, or say how far it is; an unknown experiment has no rows and no files."""
-        question = query.model_copy(update={"export_id": None})
-        export = query.export_id or await self._id_of(ask.tenant, question)
+    async def on_export(self, ask: Ask, query: Q) -> Exported:
+        """Begin an export, or say how far it is; an unknown experiment has no rows, in one file."""
+        question = query.model_copy(update={"export_id": None, "first": 0})
+        asked = f"{question.TYPE} {question.model_dump_json()}"
+        export = query.export_id or derived_id(
+            question.experiment_id, asked, *await self._source.load_version(ask.tenant, question)
+        )
         manifest = await self._load(ask.tenant, export)
         if manifest is None:
-            task = self._task(ask.tenant, export, question)
+            task = self._task(ask.tenant, export, question, asked)
             await asyncio.wait({task}, timeout=WAITED_FOR_S)
             if not task.done():
                 return Exported(export_id=export)
             manifest = task.result()
-        if manifest.question != question:
+        if manifest.asked != asked:
             raise NotFound(f"export {export} of this", "ask without an id to begin one")
-        prefix = _prefix(ask.tenant, export)
+        return self._answer(ask.tenant, export, manifest, query.first)
+
+    def _answer(self, tenant: TenantId, export: UUID, manifest: _Manifest, first: int) -> Exported:
+        """A page of its files."""
+        below, end = f"{_prefix(tenant, export)}{manifest.attempt}/", first + FILES_PER_PAGE
         files = tuple(
-            FileLink(**file.model_dump(), url=self._links.read(f"{prefix}{manifest.attempt}/{file.path}"))
-            for file in manifest.files
+            FileLink(**file.model_dump(), url=self._links.read(f"{below}{file.path}"))
+            for file in manifest.files[first:end]
         )
-        return Exported(export_id=export, is_ready=True, rows=manifest.rows, files=files)
-
-    async def sweep(self) -> None:
-        """Delete exports that are older than a day."""
-        before = self._clock.now() - KEPT_FOR
-        old = [one.key async for one in self._objects.list(EXPORTS) if one.modified < before]
-        await self._objects.delete_many(old)
-
-    async def _id_of(self, tenant: TenantId, question: ExportMetrics) -> UUID:
-        """The same points asked for in the same way have one export."""
-        async with self._units.tenant(tenant) as unit:
-            driver = Driver.of(unit.connection)
-            counts = await store.count_points(driver, question.experiment_id, question.group, question.names)
-        asked = question.format, repr(question.group), repr(question.names), *counts
-        return derived_id(question.experiment_id, "export", *asked)
+        more = end if end < len(manifest.files) else None
+        return Exported(export_id=export, is_ready=True, rows=manifest.rows, files=files, next=more)
 
     async def _load(self, tenant: TenantId, export: UUID) -> _Manifest | None:
         try:
-            found = await read_all(self._objects, f"{_prefix(tenant, export)}manifest", MANIFEST_BYTES)
+            found = await read_all(self._objects, _manifest_key(tenant, export), MANIFEST_BYTES)
         except NotFound:
             return None
         return _Manifest.model_validate_json(found)
 
-    def _task(self, tenant: TenantId, export: UUID, question: ExportMetrics) -> asyncio.Task[_Manifest]:
+    def _task(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> asyncio.Task[_Manifest]:
         place = tenant, export
         task = self._running.get(place)
         if task is None:
-            if len(self._running) >= AT_ONCE:
+            if Counter(of for of, _ in self._running)[tenant] >= WAITING:
                 raise Transient("other exports are being written", retry_after_s=2.0)
-            task = asyncio.create_task(self._write(tenant, export, question))
+            task = asyncio.create_task(self._write(tenant, export, question, asked))
             self._running[place] = task
             task.add_done_callback(lambda done: self._ended(place, done))
         return task
@@ -123,39 +154,63 @@ class Exports:
                 "an export failed", export=str(place[1]), error=str(error), exc_info=None if known else error
             )
 
-    async def _write(self, tenant: TenantId, export: UUID, question: ExportMetrics) -> _Manifest:
-        attempt, prefix = new_id(self._clock), _prefix(tenant, export)
-        files: list[FileEntry] = []
-        rows = 0
-        wanted = question.group, question.names
-
-        async def put(part: Part) -> None:
-            content = await asyncio.to_thread(part.end)
-            path = f"part-{len(files):05d}.{SUFFIXES[question.format]}"
-            await self._objects.put(f"{prefix}{attempt}/{path}", content)
-            sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
-            files.append(FileEntry(path=path, size_bytes=len(content), sha256=sha256))
-
-        async with self._units.tenant(tenant) as unit:
-            sources = await store.plan_sources(Driver.of(unit.connection), question.experiment_id, *wanted)
-        part = Part(question.format)
-        for source in sources:
-            # A transaction each: one over a long export would keep the database from tidying up.
-            async with self._units.tenant(tenant) as unit:
-                found = await store.load_rows(Driver.of(unit.connection), source, *wanted)
-            if await asyncio.to_thread(part.add, found):
-                rows += part.rows
-                await put(part)
-                part = Part(question.format)
-        if part.rows or not files:
-            rows += part.rows
-            await put(part)
-        manifest = _Manifest(question=question, attempt=attempt, rows=rows, files=tuple(files))
+    async def _write(self, tenant: TenantId, export: UUID, question: Q, asked: str) -> _Manifest:
+        attempt = new_id(self._clock)
+        async with self._turns.of(tenant):
+            writer = _Writer(self._objects, f"{_prefix(tenant, export)}{attempt}/", question.format)
+            async for rows in self._source.read(tenant, question):
+                await writer.add(rows)
+            await writer.end()
+        faults.point(BEFORE_MANIFEST)
+        manifest = _Manifest(asked=asked, attempt=attempt, rows=writer.rows, files=tuple(writer.files))
         # Two replicas may have written it: the first one's stands.
-        if await self._objects.put_if_absent(f"{prefix}manifest", manifest.model_dump_json().encode()):
+        if await self._objects.put_if_absent(
+            _manifest_key(tenant, export), manifest.model_dump_json().encode()
+        ):
             return manifest
         return await self._load(tenant, export) or manifest
 
 
+class _Writer:
+    """The files of one attempt, one after the other."""
+
+    def __init__(self, objects: ObjectStore, prefix: str, format: Format) -> None:
+        self.files: list[FileEntry] = []
+        self.rows = 0
+        self._objects = objects
+        self._prefix = prefix
+        self._format = format
+        self._part: Part | None = None
+
+    async def add(self, rows: pa.Table) -> None:
+        if self._part is None:
+            self._part = Part(rows.schema, self._format)
+        if await asyncio.to_thread(self._part.add, rows):
+            await self.end()
+
+    async def end(self) -> None:
+        """Put the last file; there is one at least, so that its schema is known."""
+        part, self._part = self._part, None
+        if part is None or (self.files and not part.rows):
+            return
+        content = await asyncio.to_thread(part.end)
+        path = f"part-{len(self.files):05d}.{SUFFIXES[self._format]}"
+        await self._objects.put(f"{self._prefix}{path}", content)
+        sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+        self.files.append(FileEntry(path=path, size_bytes=len(content), sha256=sha256))
+        self.rows += part.rows
+
+
+async def sweep(objects: ObjectStore, clock: Clock) -> None:
+    """Delete exports that are older than a day."""
+    before = clock.now() - KEPT_FOR
+    old = [one.key async for one in objects.list(EXPORTS) if one.modified < before]
+    await objects.delete_many(old)
+
+
 def _prefix(tenant: TenantId, export: UUID) -> str:
     return f"{EXPORTS}{tenant}/{export}/"
+
+
+def _manifest_key(tenant: TenantId, export: UUID) -> str:
+    return f"{_prefix(tenant, export)}manifest"

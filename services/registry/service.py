@@ -5,8 +5,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
 
+from services.registry import exports
 from services.registry.commits import Commits
 from services.registry.curation import Curation
+from services.registry.exportable import Points, Trials
 from services.registry.exports import Exports
 from services.registry.facts import AskedFacts
 from services.registry.handlers import COMMANDS, EVENTS
@@ -21,6 +23,7 @@ from services.registry.requests import Requests
 from services.registry.retention import Retention
 from services.registry.scrub import Scrub
 from services.registry.settings import RegistrySettings, Settings
+from services.registry.turns import SharedTurns
 from services.registry.upkeep import Upkeep
 from services.registry.uploads import Uploads
 from services.registry.verifier import Verifier
@@ -30,12 +33,14 @@ from shared.clock import Clock, SystemClock
 from shared.db import Database, migrate
 from shared.garbage import collect_rarely
 from shared.loops import repeat
+from shared.messages.exports import ExportMetrics, ExportTable
 from shared.objects.binding import Binding
 from shared.objects.s3 import S3Objects
 from shared.partitions import Partitioned, Partitions
 from shared.process import Process
 
-Loop = tuple[Callable[[], Awaitable[None]], timedelta]
+Work = Callable[[], Awaitable[None]]
+Loop = tuple[Work, timedelta]
 NAME = "registry"
 WRITERS = ("registry_tenant",)
 """May insert into partitions directly (COPY), and read them only through their parents, by tenant."""
@@ -78,20 +83,31 @@ async def compose(settings: Settings, process: Process) -> None:
     retention = Retention(units, bus)
     curation = Curation(units, retention)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
-    exports = Exports(units, objects, links, clock)
+    turns = SharedTurns(exports.AT_ONCE)
+    of_points = Exports(ExportMetrics, Points(units), objects, links, clock, turns)
+    of_trials = Exports(ExportTable, Trials(units), objects, links, clock, turns)
     upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
     log_packer = _log_packer(wanted, units, objects, log_reader, clock)
-    parts = (reports, requests, commits, queries, uploads, curation, exports)
+    parts = (reports, requests, commits, queries, uploads, curation, of_points, of_trials)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
-    for close in (exports.close, log_reader.close, verifier.close, hints.close, reports.close):
+    for close in (
+        of_points.close,
+        of_trials.close,
+        log_reader.close,
+        verifier.close,
+        hints.close,
+        reports.close,
+    ):
         process.on_close(close)
 
     process.start("relay", relay.run, relay.flush)
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
     process.start("bucket", lambda: _prepare_store(process, objects, binding))
     process.start("partitions", partitions.run)
-    for name, (does, every) in _loops(wanted, upkeep, packing, log_packer, scrub, exports).items():
+    for name, (does, every) in _loops(
+        wanted, upkeep, packing, log_packer, scrub, partial(exports.sweep, objects, clock)
+    ).items():
         process.start(name, partial(repeat, does, every))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
@@ -157,7 +173,7 @@ def _loops(
     packing: Packing,
     log_packer: LogPacker,
     scrub: Scrub,
-    exports: Exports,
+    sweep_exports: Work,
 ) -> dict[str, Loop]:
     """What is done behind the handlers, and how often."""
     return {
@@ -174,7 +190,7 @@ def _loops(
         "asked": (scrub.read_asked, READ_EVERY),
         "scrub": (scrub.read_on, SCRUB_EVERY),
         "sweep": (upkeep.sweep, SWEEP_EVERY),
-        "sweep_exports": (exports.sweep, SWEEP_EVERY),
+        "sweep_exports": (sweep_exports, SWEEP_EVERY),
     }
 
 

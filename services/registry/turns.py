@@ -1,6 +1,7 @@
 """Turns at what is scarce: a tenant has so many at a time, and the rest of its requests wait for each other, not the other tenants'."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -27,3 +28,38 @@ class Turns:
             self._asking[tenant] -= 1
             if not self._asking[tenant]:
                 del self._asking[tenant], self._free[tenant]
+
+
+class SharedTurns:
+    """At most `most` at a time of all tenants together. A turn that is free goes to the tenant that holds the fewest, of these to who came first."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+        self._held: Counter[TenantId] = Counter()
+        self._waiting: list[tuple[TenantId, asyncio.Future[None]]] = []
+
+    @asynccontextmanager
+    async def of(self, tenant: TenantId) -> AsyncIterator[None]:
+        """Wait for a turn and hold it."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append((tenant, waiter))
+        self._give()
+        try:
+            await waiter
+            yield
+        finally:
+            if waiter.done() and not waiter.cancelled():
+                self._held[tenant] -= 1
+                self._free += 1
+                self._give()
+            else:
+                self._waiting = [one for one in self._waiting if one[1] is not waiter]
+
+    def _give(self) -> None:
+        while self._free and self._waiting:
+            place = min(range(len(self._waiting)), key=lambda at: self._held[self._waiting[at][0]])
+            tenant, waiter = self._waiting.pop(place)
+            if not waiter.cancelled():
+                waiter.set_result(None)
+                self._held[tenant] += 1
+                self._free -= 1

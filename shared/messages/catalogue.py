@@ -121,6 +121,7 @@ ALL: tuple[type[Message], ...] = (
     tables.GetTable,
     tables.GetColumns,
     exports.ExportMetrics,
+    exports.ExportTable,
     retention.GetRetention,
     retention.SetRetention,
     plans.GetCurves,

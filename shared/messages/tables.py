@@ -1,6 +1,6 @@
 """The table of an experiment's trials: what they were made of, where they stand, and what they reached."""
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from shared.ids import ExperimentId, TrialId
 from shared.messages.base import Query, Record
@@ -36,10 +36,14 @@ class GetTable(Query[TablePage], owner="registry", name="table"):
 
 
 class KnownColumns(BaseModel):
-    """Every name that a filter, a sort or a column of the experiment can have; of a metric without its stat."""
+    """Every name that a filter, a sort or a column of the experiment can have; of a metric without its stat. `next`: there are more, from this place on."""
 
     columns: tuple[str, ...]
+    next: int | None = None
 
 
 class GetColumns(Query[KnownColumns], owner="registry", name="columns"):
+    """The names from place `first` on, as many as fit into an answer."""
+
     experiment_id: ExperimentId
+    first: int = Field(default=0, ge=0)

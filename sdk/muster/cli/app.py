@@ -11,6 +11,7 @@ from muster.cli import (
     checkpoint,
     cluster,
     experiment,
+    exports,
     model,
     plan,
     pool,
@@ -142,7 +143,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 verb(experiment.app, "best")(tables.best)
-verb(experiment.app, "export")(tables.export)
+verb(experiment.app, "export")(exports.metrics)
+verb(trial.app, "export")(exports.trials)
 verb(experiment.app, "replay")(replay.replay)
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(trial.app, name="trial")

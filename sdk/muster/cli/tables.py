@@ -1,13 +1,12 @@
 """Trials side by side: any metric and hyperparameter, filtered, sorted and compared."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli.options import Names, Number, word_of
-from muster.cli.output import bytes_bar, emit, note, table
+from muster.cli.options import Number
+from muster.cli.output import emit, note, table
 
 if TYPE_CHECKING:
     from muster.client import Client
@@ -16,7 +15,9 @@ if TYPE_CHECKING:
 COUNT = 10
 PARTS = 2
 """A trial is named by its experiment's number and its own."""
-MOST_COLUMNS = 64
+COLUMNS_AT_ONCE = 64
+MOST_COLUMNS = 640
+"""Of two trials nobody reads more side by side."""
 SPOKEN_OF = ("state", "hparams.", "metrics.")
 """What is compared; of metrics the last values."""
 
@@ -110,27 +111,6 @@ def best(
     show(rows, "no trials yet" if filter_ is None else "no trial meets the filter")
 
 
-def export(
-    experiment: Number,
-    directory: Annotated[Path, typer.Argument(metavar="DIRECTORY", help="Where the files go; a fresh one.")],
-    format: Annotated[
-        str,
-        typer.Option("--format", parser=word_of("ExportFormat"), metavar="FORMAT", help="parquet or arrow."),
-    ] = "parquet",
-    name: Names = None,
-    group: Annotated[str | None, typer.Option("--group", help="training, validation or your own.")] = None,
-) -> None:
-    """Fetch all metrics of an experiment as Parquet or Arrow files, for pandas, DuckDB, Spark and their like."""
-    from muster.client import connect
-
-    kind: Literal["arrow", "parquet"] = "arrow" if format == "arrow" else "parquet"
-    with connect() as client, bytes_bar("fetching metrics") as on_bytes:
-        got = client.exports.metrics(
-            experiment, directory, format=kind, names=name or (), group=group, on_bytes=on_bytes
-        )
-    emit(got, lambda: note("{} points in {} files: {}", got.rows, len(got.files), directory))
-
-
 def compare(
     trials: Annotated[list[str], typer.Argument(metavar="TRIAL…", help="31.4 31.7 …, of any experiments.")],
 ) -> None:
@@ -154,15 +134,23 @@ def _whole(client: "Client", experiment: str, trials: Sequence[str]) -> "Sequenc
 
     known = client.trials.columns_of(experiment)
     wanted = [name for name in known if name.startswith(SPOKEN_OF)]
-    found = client.trials.table(
-        experiment, filter=f"number in ({', '.join(trials)})", columns=wanted[:MOST_COLUMNS]
-    ).all()
-    missing = sorted(set(trials) - {str(row.number) for row in found})
+    if len(wanted) > MOST_COLUMNS:
+        said = "of the {} hyperparameters and metrics of experiment {} the first {} are compared; an export has more"
+        note(f"[yellow]{said}[/]", len(wanted), experiment, MOST_COLUMNS)
+    rows: dict[int, TableRow] = {}
+    for at in range(0, min(len(wanted), MOST_COLUMNS), COLUMNS_AT_ONCE):
+        columns = wanted[at : min(at + COLUMNS_AT_ONCE, MOST_COLUMNS)]
+        for row in client.trials.table(
+            experiment, filter=f"number in ({', '.join(trials)})", columns=columns
+        ):
+            before = rows[row.number].values if row.number in rows else {}
+            rows[row.number] = row.model_copy(update={"values": before | row.values})
+    missing = sorted(set(trials) - {str(number) for number in rows})
     if missing:
         raise NotFound(
             f"trial {experiment}.{missing[0]}", f"`muster trial list {experiment}` shows those there are"
         )
-    return found
+    return list(rows.values())
 
 
 def _by_experiment(trials: Sequence[str]) -> dict[str, list[str]]:

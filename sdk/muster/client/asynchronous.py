@@ -74,7 +74,9 @@ class AsyncExports(AsyncNoun[Exports]):
     """`Exports`, awaited."""
 
     metrics = awaited(Exports.metrics)
+    table = awaited(Exports.table)
     arrow = streamed(Exports.arrow)
+    table_arrow = streamed(Exports.table_arrow)
 
 
 class AsyncCheckpoints(AsyncNoun[Checkpoints]):

@@ -1,4 +1,7 @@
-"""All points of an experiment as Arrow or Parquet: into a directory, or as bytes for a reader. Needs no Arrow library itself."""
+"""All points of an experiment, or the table of its trials, as Arrow or Parquet: into a directory, or as bytes for a reader.
+
+Needs no Arrow library itself.
+"""
 
 import tempfile
 import time
@@ -36,14 +39,28 @@ class Exports:
         that was rolled back, those that count. NaN and the infinities stay what they are.
         """
         query: Query = {"format": format, "name": names, "group": group}
-        written = self._written(experiment, query)
+        return self._fetch(
+            f"/v1/experiments/{segment(experiment)}/metrics/export", query, directory, on_bytes
+        )
 
-        def listing() -> models.Download:
-            found = self._written(experiment, {**query, "export": str(written.id)})
-            return models.Download(checkpoint=found.id, step=0, files=found.files)
+    def table(
+        self,
+        experiment: Reference,
+        directory: Path,
+        *,
+        format: Format = "parquet",
+        filter: str = "",
+        sort: str = "",
+        columns: Sequence[str] = (),
+        on_bytes: OnBytes | None = None,
+    ) -> models.Export:
+        """Have the table of an experiment's trials written, and fetch the files into `directory`, as `metrics` does.
 
-        fetch_into(directory, listing, on_bytes)
-        return written
+        Rows are `trial` (its number) and the columns, as `Trials.table` has them; without `columns` all hyperparameters, and the last
+        values of all metrics. A hyperparameter that is of one kind in all trials has its type, others are their JSON as text.
+        """
+        query: Query = {"format": format, "filter": filter, "sort": sort, "column": columns}
+        return self._fetch(f"/v1/experiments/{segment(experiment)}/table/export", query, directory, on_bytes)
 
     def arrow(
         self, experiment: Reference, *, names: Sequence[str] = (), group: str | None = None
@@ -52,13 +69,40 @@ class Exports:
         with tempfile.TemporaryDirectory(prefix="muster-export-") as above:
             folder = Path(above) / "metrics"
             self.metrics(experiment, folder, format="arrow", names=names, group=group)
-            for file in sorted(folder.iterdir()):
-                yield file.read_bytes()
+            yield from _contents(folder)
 
-    def _written(self, experiment: Reference, query: Query) -> models.Export:
-        path = f"/v1/experiments/{segment(experiment)}/metrics/export"
+    def table_arrow(
+        self, experiment: Reference, *, filter: str = "", sort: str = "", columns: Sequence[str] = ()
+    ) -> Iterator[bytes]:
+        """Yield the table of an experiment's trials as Arrow IPC streams, each whole."""
+        with tempfile.TemporaryDirectory(prefix="muster-export-") as above:
+            folder = Path(above) / "table"
+            self.table(experiment, folder, format="arrow", filter=filter, sort=sort, columns=columns)
+            yield from _contents(folder)
+
+    def _fetch(self, path: str, query: Query, directory: Path, on_bytes: OnBytes | None) -> models.Export:
         found = self._transport.get(models.Export, path, query)
         while not found.ready:
             time.sleep(POLL_S)
             found = self._transport.get(models.Export, path, {**query, "export": str(found.id)})
-        return found
+        named = {**query, "export": str(found.id)}
+
+        def listing() -> models.Download:
+            return models.Download(checkpoint=found.id, step=0, files=list(self._files(path, named)))
+
+        fetched = fetch_into(directory, listing, on_bytes)
+        return found.model_copy(update={"files": fetched.files, "next_cursor": None})
+
+    def _files(self, path: str, query: Query) -> Iterator[models.FileDownload]:
+        cursor: str | None = None
+        while True:
+            page = self._transport.get(models.Export, path, {**query, "cursor": cursor})
+            yield from page.files
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+
+def _contents(folder: Path) -> Iterator[bytes]:
+    for file in sorted(folder.iterdir()):
+        yield file.read_bytes()

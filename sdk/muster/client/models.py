@@ -542,15 +542,17 @@ class ExportFormat(StrEnum):
 
 
 class Export(Resource):
-    """All points of an experiment's trials in files; kept for a day."""
+    """What an experiment has in bulk, in files of which each is whole in itself; kept for a day."""
 
     id: UUID
     ready: bool = Field(description="Until then ask again, with the id as `export`.")
     rows: int = 0
     files: list[FileDownload] = Field(
         default=[],
-        description="Columns: trial (its number), run, group, name, step, time, value; by trial, group, name and step over all files.",
+        description="Of metrics with the columns trial (its number), run, group, name, step, time, value; by trial, group, name and "
+        "step over all files. Of the table with the trial's number as `trial`, then the columns; in the order that was asked for.",
     )
+    next_cursor: str | None = Field(default=None, description="There are more files.")
 
 
 class LineageKind(StrEnum):
@@ -943,6 +945,7 @@ class TableColumns(Resource):
     """What there is to filter, sort and show by; metrics without their stat."""
 
     columns: list[str]
+    next_cursor: str | None = Field(default=None, description="There are more names.")
 
 
 class TrialState(StrEnum):

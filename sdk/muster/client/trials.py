@@ -46,7 +46,14 @@ class Trials:
 
     def columns_of(self, experiment: Reference) -> Sequence[str]:
         """Return the names by which an experiment's trials can be filtered, sorted and shown; metrics without their stat."""
-        return self._transport.get(models.TableColumns, f"{_of(experiment)}/columns").columns
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = self._transport.get(models.TableColumns, f"{_of(experiment)}/columns", {"cursor": cursor})
+            found += page.columns
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
 
     def best(
         self,

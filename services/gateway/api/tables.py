@@ -60,9 +60,11 @@ class TableColumns(Resource):
     """What there is to filter, sort and show by; metrics without their stat."""
 
     columns: list[str]
+    next_cursor: str | None = Field(default=None, description="There are more names.")
 
 
 class TableColumnsRequest(Request):
     """The names of one experiment's table."""
 
     experiment: Reference
+    cursor: Annotated[str | None, Field(max_length=1000)] = None

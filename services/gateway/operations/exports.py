@@ -1,11 +1,12 @@
-"""Exports of metrics: the registry's to write, ours to check whose they are."""
+"""Exports of metrics and of the table of trials: the registry's to write, ours to check whose they are."""
 
 from services.gateway.api.checkpoints import FileDownload
-from services.gateway.api.exports import Export, ExportMetricsRequest
+from services.gateway.api.exports import Export, ExportMetricsRequest, ExportRequest, ExportTableRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
+from services.gateway.operations.paging import make_cursor, read_cursor
 from shared.ids import ExperimentId
-from shared.messages.exports import ExportMetrics
+from shared.messages.exports import ExportMetrics, ExportTable
 
 
 async def export_metrics(call: Call, request: ExportMetricsRequest) -> Export:
@@ -17,7 +18,33 @@ async def export_metrics(call: Call, request: ExportMetricsRequest) -> Export:
         group=request.group,
         names=tuple(request.name),
         export_id=request.export,
+        first=_first(call, request),
     )
+    return await _ask(call, request, question)
+
+
+async def export_table(call: Call, request: ExportTableRequest) -> Export:
+    """Writes the table of an experiment's trials as Arrow or Parquet files, and says where they are once they are written."""
+    experiment = await find_experiment(call, request.experiment)
+    question = ExportTable(
+        experiment_id=ExperimentId(experiment.id),
+        format=request.format.value,
+        filter=request.filter,
+        sort=request.sort,
+        columns=tuple(request.column),
+        export_id=request.export,
+        first=_first(call, request),
+    )
+    return await _ask(call, request, question)
+
+
+def _first(call: Call, request: ExportRequest) -> int:
+    position = read_cursor(call, request, request.cursor)
+    return int(str(position[0])) if position else 0
+
+
+async def _ask(call: Call, request: ExportRequest, question: ExportMetrics | ExportTable) -> Export:
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     files = [FileDownload.model_validate(file.model_dump()) for file in found.files]
-    return Export(id=found.export_id, ready=found.is_ready, rows=found.rows, files=files)
+    cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
+    return Export(id=found.export_id, ready=found.is_ready, rows=found.rows, files=files, next_cursor=cursor)

@@ -95,6 +95,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetTrialSummaries", "GET", "/v1/trials/{trial}/summaries", trials.TrialRequest, trials.MetricSummaries, READ_EXPERIMENT, SAFE, metric_handlers.get_trial_summaries),
     Operation("GetExperimentMetrics", "GET", "/v1/experiments/{experiment}/metrics", trials.ExperimentMetricsRequest, trials.ExperimentMetrics, READ_EXPERIMENT, SAFE, metric_handlers.get_experiment_metrics),
     Operation("ExportMetrics", "GET", "/v1/experiments/{experiment}/metrics/export", exports.ExportMetricsRequest, exports.Export, READ_EXPERIMENT, SAFE, export_handlers.export_metrics),
+    Operation("ExportTable", "GET", "/v1/experiments/{experiment}/table/export", exports.ExportTableRequest, exports.Export, READ_EXPERIMENT, SAFE, export_handlers.export_table),
     Operation("GetRetention", "GET", "/v1/retention", base.Empty, retention.RetentionRules, READ_EXPERIMENT, SAFE, retention_handlers.get_retention),
     Operation("SetRetention", "PUT", "/v1/retention", retention.SetRetentionRequest, retention.RetentionRule, Permission.RETENTION_MANAGE, NATURAL, retention_handlers.set_retention),
     Operation("ListTrialLogs", "GET", "/v1/trials/{trial}/logs", logs.ListTrialLogsRequest, logs.LogPage, READ_EXPERIMENT, SAFE, log_handlers.list_trial_logs),

@@ -43,7 +43,11 @@ async def list_trial_table(call: Call, request: TrialTableRequest) -> TrialTable
 
 async def list_table_columns(call: Call, request: TableColumnsRequest) -> TableColumns:
     """Lists the names by which an experiment's trials can be filtered, sorted and shown."""
+    position = read_cursor(call, request, request.cursor)
     experiment = await find_experiment(call, request.experiment)
-    question = GetColumns(experiment_id=ExperimentId(experiment.id))
+    question = GetColumns(
+        experiment_id=ExperimentId(experiment.id), first=int(str(position[0])) if position else 0
+    )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
-    return TableColumns(columns=list(found.columns))
+    cursor = make_cursor(call, request, [found.next]) if found.next is not None else None
+    return TableColumns(columns=list(found.columns), next_cursor=cursor)

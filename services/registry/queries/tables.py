@@ -1,6 +1,8 @@
 """The table of an experiment's trials."""
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from pydantic import JsonValue
@@ -16,13 +18,21 @@ from services.registry.core.tables.columns import (
     quoted,
     unknown,
 )
-from services.registry.core.tables.filters import columns_of, read_column_name, read_filter, read_orders
-from services.registry.store import trial_table
+from services.registry.core.tables.filters import (
+    Filter,
+    Order,
+    columns_of,
+    read_column_name,
+    read_filter,
+    read_orders,
+)
+from services.registry.store import trial_columns, trial_table
 from services.registry.store.trial_table import Wanted
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver
 from shared.errors import Rejected
+from shared.messages.exports import ExportTable
 from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
 
 ROWS_PER_PAGE = 200
@@ -33,6 +43,41 @@ CELL_BYTES = 24
 SAMPLE = 200
 """So many trials are looked at for the hyperparameters that are shown where nobody said which."""
 SHOWN_HYPERPARAMETERS = 12
+COMPARED = 2_000
+"""With so many names one that is unknown is compared, to guess what was meant: it takes a millisecond for ten of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What somebody asks of a table, understood; `columns` are those that were named."""
+
+    search: Search
+    filter: Filter | None
+    orders: tuple[Order, ...]
+    columns: tuple[Column, ...]
+
+
+async def read_table(driver: Driver, query: GetTable | ExportTable, most_columns: int) -> Reading:
+    """Understand a question.
+
+    Raises:
+        Rejected: It cannot be read, speaks of what no trial has, or names more columns than `most_columns`.
+    """
+    if len(query.columns) > most_columns:
+        raise columns_too_many(most_columns)
+    experiment = query.experiment_id
+    search = await trial_columns.load_search(driver, experiment)
+    filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
+    columns = tuple(read_column_name(name, search) for name in query.columns)
+    await _refuse_unknown(driver, experiment, columns_of(filter_), "filter")
+    await _refuse_unknown(driver, experiment, columns_of(None, orders), "sort")
+    await _refuse_unknown(driver, experiment, columns, "column")
+    return Reading(search, filter_, orders, columns)
+
+
+def columns_too_many(most: int) -> Rejected:
+    """The refusal of more columns than there may be."""
+    return Rejected("columns_too_many", f"at most {most} columns at a time", "column", "name those you want")
 
 
 class TableQueries:
@@ -48,22 +93,16 @@ class TableQueries:
     async def on_table(self, ask: Ask, query: GetTable) -> TablePage:
         """The trials behind the cursor that meet the filter, in order; an unknown experiment has none."""
         limit = max(1, min(query.limit, ROWS_PER_PAGE))
-        if len(query.columns) > COLUMNS:
-            raise Rejected("columns_too_many", f"a table has at most {COLUMNS} columns", "column")
         experiment = query.experiment_id
         async with self._units.tenant(ask.tenant) as unit:
             driver = Driver.of(unit.connection)
-            search = await trial_table.load_search(driver, experiment)
-            filter_, orders = read_filter(query.filter, search), read_orders(query.sort, search)
-            columns = [read_column_name(name, search) for name in query.columns]
-            await _refuse_unknown(driver, experiment, columns_of(filter_), "filter")
-            await _refuse_unknown(driver, experiment, columns_of(None, orders), "sort")
-            await _refuse_unknown(driver, experiment, columns, "column")
-            columns = columns or await _most_telling(driver, experiment, search)
-            wanted = Wanted(experiment, filter_, orders, query.after, limit + 1)
-            found = await trial_table.load_rows(driver, wanted, search)
+            read = await read_table(driver, query, COLUMNS)
+            columns = read.columns or await _most_telling(driver, experiment, read.search)
+            wanted = Wanted(experiment, read.filter, read.orders, query.after, limit + 1)
+            found = await trial_table.load_rows(driver, wanted, read.search)
             shown = [row.trial for row in found.rows[:limit]]
-            cells = await trial_table.load_cells(driver, shown, columns, search)
+            loaded = await trial_table.load_cells(driver, shown, columns, read.search)
+        cells = [tuple(map(_finite, row)) for row in loaded]
         fitting = _fitting(cells)
         rows = tuple(
             TableRow(trial_id=row.trial, number=row.number, state=row.state, cells=of)
@@ -78,16 +117,18 @@ class TableQueries:
         )
 
     async def on_columns(self, ask: Ask, query: GetColumns) -> KnownColumns:
-        """The names that there are to filter, to sort and to show by."""
+        """The names that there are to filter, to sort and to show by, from a place on."""
         async with self._units.tenant(ask.tenant) as unit:
-            names = await _known(Driver.of(unit.connection), query.experiment_id)
-        return KnownColumns(columns=tuple(names))
+            names = (await _known(Driver.of(unit.connection), query.experiment_id))[query.first :]
+        count = _fitting([(name,) for name in names])
+        more = query.first + count if count < len(names) else None
+        return KnownColumns(columns=tuple(names[:count]), next=more)
 
 
 async def _refuse_unknown(driver: Driver, experiment: UUID, columns: Iterable[Column], place: str) -> None:
     """Whoever mistypes a name should hear so, and not be shown an empty table."""
     for column in dict.fromkeys(columns):
-        if await trial_table.is_known(driver, experiment, column):
+        if await trial_columns.is_known(driver, experiment, column):
             continue
         what = "metric" if isinstance(column, Metric) else "hyperparameter"
         prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
@@ -98,12 +139,12 @@ async def _refuse_unknown(driver: Driver, experiment: UUID, columns: Iterable[Co
                 if isinstance(column, Metric)
                 else name_of(column)
             )
-            raise unknown(name, known, what, place)
+            raise unknown(name, known[:COMPARED], what, place)
 
 
 async def _known(driver: Driver, experiment: UUID) -> list[str]:
-    paths = await trial_table.load_hyperparameters(driver, experiment)
-    metrics = await trial_table.load_metric_keys(driver, experiment)
+    paths = await trial_columns.load_hyperparameters(driver, experiment)
+    metrics = await trial_columns.load_metric_keys(driver, experiment)
     return [
         *FACTS,
         "best",
@@ -113,12 +154,17 @@ async def _known(driver: Driver, experiment: UUID) -> list[str]:
 
 
 async def _most_telling(driver: Driver, experiment: UUID, search: Search) -> list[Column]:
-    paths = await trial_table.load_hyperparameters(driver, experiment, SAMPLE)
+    paths = await trial_columns.load_hyperparameters(driver, experiment, SAMPLE)
     found: list[Column] = [Hyperparameter(path) for path in paths[:SHOWN_HYPERPARAMETERS]]
     if search.metric is None:
         return found
     metric = "validation", search.metric
     return [*found, Metric(*metric, Stat.LAST_STEP), Metric(*metric, Stat.LAST), Metric(*metric, Stat.BEST)]
+
+
+def _finite(cell: JsonValue) -> JsonValue:
+    """JSON has neither NaN nor the infinities."""
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def _fitting(rows: Sequence[Sequence[JsonValue]]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.registry.core.chunks import Columns, from_bytes, is_long, join
+from services.registry.core.steps import EVERY_STEP, Steps
 from services.registry.core.summary import Summary, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
 from shared.driver import Driver, Row
@@ -40,19 +41,25 @@ class Curve:
 
 
 async def load_curves(
-    driver: Driver, trials: Sequence[UUID], group: str | None, names: Sequence[str], most: int | None = None
+    driver: Driver,
+    trials: Sequence[UUID],
+    group: str | None,
+    names: Sequence[str],
+    most: int | None = None,
+    steps: Steps = EVERY_STEP,
 ) -> list[Curve]:
     """Return the series of these trials, by trial, group and name, without superseded points: of a step, the newest run's report.
 
     Args:
         most: A chart's points. Of a series that is long beside it the roll-ups are read, which hold enough to choose from.
+        steps: The first and the last that are wanted, not together with `most`.
     """
     rows = await driver.fetch(_SERIES, list(trials), group, list(names) or None)
     wanted = [list(found) for _, found in groupby(rows, key=_metric_of_trial)]
     rolled_up = {
         row["id"]: most is not None and _reads_roll_ups(found, most) for found in wanted for row in found
     }
-    parts = await _load_parts(driver, rows, rolled_up)
+    parts = await _load_parts(driver, rows, rolled_up, steps)
     return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
 
 
@@ -100,9 +107,9 @@ def _reads_roll_ups(rows: Sequence[Row], most: int) -> bool:
 
 
 async def _load_parts(
-    driver: Driver, rows: Sequence[Row], rolled_up: Mapping[int, bool]
+    driver: Driver, rows: Sequence[Row], rolled_up: Mapping[int, bool], steps: Steps = EVERY_STEP
 ) -> dict[int, list[Columns]]:
-    """The chunks of these series, each without what is superseded."""
+    """The chunks of these series, each without what is superseded or not wanted."""
     if not rows:
         return {}
     boundaries = {row["id"]: row["superseded_after"] for row in rows}
@@ -113,12 +120,14 @@ async def _load_parts(
         [row["first_day"] for row in rows],
         list(boundaries.values()),
         [rolled_up.get(row["id"], False) for row in rows],
+        *steps,
     )
     parts: dict[int, list[Columns]] = defaultdict(list)
     for chunk in found:
         points, boundary = from_bytes(chunk["body"]), boundaries[chunk["series"]]
-        if boundary is not None and chunk["last_step"] > boundary:
-            points = points.take(points.steps <= boundary)
+        first, last = steps if boundary is None else (steps[0], min(steps[1], boundary))
+        if chunk["first_step"] < first or chunk["last_step"] > last:
+            points = points.take((points.steps >= first) & (points.steps <= last))
         parts[chunk["series"]].append(points)
     return parts
 
@@ -182,11 +191,11 @@ JOIN registry.series s ON s.run = b.run AND s.last_step > b.step
 ORDER BY s.id
 """
 _CHUNKS = """
-SELECT c.series, c.last_step, CASE WHEN w.rolled_up THEN coalesce(c.rolled_up, c.body) ELSE c.body END AS body
+SELECT c.series, c.first_step, c.last_step, CASE WHEN w.rolled_up THEN coalesce(c.rolled_up, c.body) ELSE c.body END AS body
 FROM unnest($2::bigint[], $3::date[], $4::bigint[], $5::bool[]) AS w(series, day, boundary, rolled_up)
 JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day
     AND (w.boundary IS NULL OR c.first_step <= w.boundary)
-WHERE c.day >= $1::date
+WHERE c.day >= $1::date AND c.first_step <= $7 AND c.last_step >= $6
 ORDER BY c.first_step
 """
 _CORRECT = """

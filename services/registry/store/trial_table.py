@@ -1,9 +1,8 @@
 """The trials of one experiment as a table: which rows meet a filter, in order, and their cells."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 from uuid import UUID
@@ -21,13 +20,13 @@ from shared.driver import Driver, Row
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which rows, in which order; `after` is the cursor of the row before."""
+    """Which rows, in which order; `after` is the cursor of the row before. No limit: all of them."""
 
     experiment: UUID
     filter: Filter | None
     orders: tuple[Order, ...]
-    after: Cursor | None
-    limit: int
+    after: Cursor | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +47,56 @@ class Placed:
     cursor: tuple[str | None, ...]
 
 
-async def load_search(driver: Driver, experiment: UUID) -> Search:
-    """Return the metric by which the experiment's search goes."""
-    rows = await driver.fetch(_SEARCH, experiment)
-    return Search(rows[0]["metric"], rows[0]["smaller_is_better"]) if rows else Search()
-
-
-async def load_metric_keys(driver: Driver, experiment: UUID) -> list[MetricKey]:
-    """Return group and name of every metric that a trial of the experiment has reported, in order."""
-    return [(row["group"], row["name"]) for row in await driver.fetch(_METRICS, experiment)]
-
-
-async def load_hyperparameters(
-    driver: Driver, experiment: UUID, sample: int | None = None
-) -> list[tuple[str, ...]]:
-    """Return the paths of all values that the experiment's trials have, or so many of them, in the order of their names."""
-    return [tuple(row["path"]) for row in await driver.fetch(_PATHS, experiment, sample)]
-
-
-async def is_known(driver: Driver, experiment: UUID, column: Column) -> bool:
-    """Return whether a trial of the experiment has such a value, or one may get it."""
-    match column:
-        case Fact():
-            return True
-        case Hyperparameter(path):
-            return bool(await driver.fetch(_HAS_PATH, experiment, list(path)))
-        case Metric():
-            return bool(await driver.fetch(_HAS_METRIC, experiment, *column.key))
-
-
 async def load_rows(driver: Driver, wanted: Wanted, search: Search) -> Found:
     """Return the rows behind the cursor that meet the filter, in order."""
+    cells = len(wanted.orders)
+    total = "count(*) OVER ()" if wanted.after is None else "NULL"
+    rows = await _load(driver, wanted, search, f"t.id, t.number, t.state, {total} AS total")
+    whole = rows[0]["total"] if rows else 0
+    return Found(tuple(_placed(row, cells) for row in rows), None if wanted.after is not None else whole)
+
+
+async def load_order(driver: Driver, wanted: Wanted, search: Search) -> list[tuple[UUID, int]]:
+    """Return id and number of all trials that meet the filter, in order."""
+    rows = await _load(driver, replace(wanted, limit=None), search, "t.id, t.number")
+    return [(row["id"], row["number"]) for row in rows]
+
+
+async def load_cells(
+    driver: Driver, rows: Sequence[UUID], columns: Sequence[Column], search: Search
+) -> list[tuple[JsonValue, ...]]:
+    """Return the cells of these trials, in their order; None where a trial has no such value. Those of metrics may be NaN or infinite."""
+    trials = {row["id"]: row for row in await driver.fetch(_TRIALS, list(rows))}
+    keys = {column.key for column in columns if isinstance(column, Metric)}
+    found = await load_summaries_of(driver, rows, list(keys)) if keys else {}
+    return [
+        tuple(_cell(column, trials[row], found.get(row, {}), search) for column in columns) for row in rows
+    ]
+
+
+def number_of(metric: Metric, summary: Summary | None, search: Search) -> float | None:
+    """Return what the column says of a metric's summary; NaN where it has no finite value of which to say it."""
+    if summary is None:
+        return None
+    match metric.stat:
+        case Stat.COUNT:
+            return summary.count
+        case Stat.LAST_STEP:
+            return summary.last_step
+        case Stat.MIN:
+            return summary.best(smaller_is_better=True)
+        case Stat.MAX:
+            return summary.best(smaller_is_better=False)
+        case Stat.MEAN:
+            return summary.mean
+        case Stat.LAST:
+            return summary.last
+        case Stat.BEST:
+            return summary.best(smaller_is_better=search.smaller_is_better)
+
+
+async def _load(driver: Driver, wanted: Wanted, search: Search, shown: str) -> Sequence[Row]:
+    """What is shown of the rows that are wanted, with the cells by which they are ordered as `k0`, `k1`, …"""
     statement = Statement(search.smaller_is_better)
     conditions = [f"t.experiment = {statement.bind(wanted.experiment, 'uuid')}", "t.number IS NOT NULL"]
     if wanted.filter is not None:
@@ -89,51 +107,13 @@ async def load_rows(driver: Driver, wanted: Wanted, search: Search) -> Found:
     ends = ["DESC NULLS LAST" if order.is_descending else "ASC NULLS LAST" for order in wanted.orders]
     ordered = ", ".join([*(f"{cell} {end}" for cell, end in zip(cells, ends, strict=True)), "t.number"])
     limit = statement.bind(wanted.limit, "int")
-    total = "count(*) OVER ()" if wanted.after is None else "NULL"
-    keys = (f"({cell})::text AS k{place}" for place, cell in enumerate(cells))
-    shown = ", ".join(["t.id", "t.number", "t.state", f"{total} AS total", *keys])
+    keys = ", ".join([shown, *(f"({cell})::text AS k{place}" for place, cell in enumerate(cells))])
     joins = await _joined_metrics(driver, wanted.experiment, statement)
     sql = (
-        f"SELECT {shown} FROM registry.trials t {joins}"
+        f"SELECT {keys} FROM registry.trials t {joins}"
         f" WHERE {' AND '.join(conditions)} ORDER BY {ordered} LIMIT {limit}"
     )
-    rows = await driver.fetch(sql, *statement.arguments)
-    whole = rows[0]["total"] if rows else 0
-    return Found(tuple(_placed(row, len(cells)) for row in rows), None if wanted.after is not None else whole)
-
-
-async def load_cells(
-    driver: Driver, rows: Sequence[UUID], columns: Sequence[Column], search: Search
-) -> list[tuple[JsonValue, ...]]:
-    """Return the cells of these trials, in their order; None where a trial has no such value, or one that is no number."""
-    trials = {row["id"]: row for row in await driver.fetch(_TRIALS, list(rows))}
-    keys = {column.key for column in columns if isinstance(column, Metric)}
-    found = await load_summaries_of(driver, rows, list(keys)) if keys else {}
-    return [
-        tuple(_cell(column, trials[row], found.get(row, {}), search) for column in columns) for row in rows
-    ]
-
-
-def number_of(metric: Metric, summary: Summary | None, search: Search) -> float | None:
-    """Return what the column says of a metric's summary; None where that is no number."""
-    if summary is None:
-        return None
-    match metric.stat:
-        case Stat.COUNT:
-            return summary.count
-        case Stat.LAST_STEP:
-            return summary.last_step
-        case Stat.MIN:
-            value = summary.best(smaller_is_better=True)
-        case Stat.MAX:
-            value = summary.best(smaller_is_better=False)
-        case Stat.MEAN:
-            value = summary.mean
-        case Stat.LAST:
-            value = summary.last
-        case Stat.BEST:
-            value = summary.best(smaller_is_better=search.smaller_is_better)
-    return value if math.isfinite(value) else None
+    return await driver.fetch(sql, *statement.arguments)
 
 
 async def _joined_metrics(driver: Driver, experiment: UUID, statement: Statement) -> str:
@@ -204,35 +184,6 @@ def _at(values: JsonValue, path: Sequence[str]) -> JsonValue:
     return values
 
 
-_SEARCH = """
-SELECT metric, smaller_is_better FROM registry.trials WHERE experiment = $1 AND metric IS NOT NULL LIMIT 1
-"""
-_HAS_METRIC = 'SELECT 1 FROM registry.series WHERE experiment = $1 AND "group" = $2 AND name = $3 LIMIT 1'
-_HAS_PATH = "SELECT 1 FROM registry.trials WHERE experiment = $1 AND hyperparameters #> $2::text[] IS NOT NULL LIMIT 1"
-# Step by step along the index: an experiment has few metrics and many series.
-_METRICS = """
-WITH RECURSIVE found AS (
-    (SELECT s."group", s.name FROM registry.series s WHERE s.experiment = $1 ORDER BY s."group", s.name LIMIT 1)
-    UNION ALL
-    SELECT n."group", n.name FROM found f CROSS JOIN LATERAL (
-        SELECT s."group", s.name FROM registry.series s
-        WHERE s.experiment = $1 AND (s."group", s.name) > (f."group", f.name)
-        ORDER BY s."group", s.name LIMIT 1
-    ) n
-)
-SELECT "group", name FROM found
-"""
-_PATHS = """
-WITH RECURSIVE sample AS MATERIALIZED (
-    SELECT hyperparameters AS found FROM registry.trials WHERE experiment = $1 LIMIT $2
-), found AS (
-    SELECT ARRAY[e.key] AS path, e.value FROM sample s CROSS JOIN LATERAL jsonb_each(s.found) e
-    UNION
-    SELECT f.path || e.key, e.value FROM found f
-    CROSS JOIN LATERAL jsonb_each(CASE WHEN jsonb_typeof(f.value) = 'object' THEN f.value END) e
-)
-SELECT DISTINCT path FROM found WHERE jsonb_typeof(value) <> 'object' ORDER BY path
-"""
 _TRIALS = """
 SELECT id, number, state, invalid, runs, created_at AS created, ended_at AS ended, hyperparameters
 FROM registry.trials WHERE id = ANY($1::uuid[])

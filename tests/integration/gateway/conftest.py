@@ -29,7 +29,7 @@ from shared.messages.checkpoints import (
     ListCheckpoints,
     VerifyCheckpoints,
 )
-from shared.messages.exports import ExportMetrics
+from shared.messages.exports import ExportMetrics, ExportTable
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
@@ -132,6 +132,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetTable,
         GetColumns,
         ExportMetrics,
+        ExportTable,
         GetLogs,
         SearchLogs,
         GetSummaries,

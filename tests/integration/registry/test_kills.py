@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from muster.errors import Transient
 from shared.ids import CheckpointId, new_id
+from shared.messages.exports import Exported, ExportMetrics
 from shared.messages.logs import GetLogs
 from shared.messages.reports import Report, Validation
-from tests.integration.registry.messages import granted, report, validation
+from tests.integration.registry.messages import granted, report, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform, Run
+from tests.integration.registry.test_exports import fetched
 from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 
@@ -64,6 +67,32 @@ async def test_killed_while_it_packs_lines_each_is_there_once(around: Platform, 
         page = await around.ask(GetLogs(trial_id=run.trial))
     assert [line.text for line in page.lines] == [f"line {number}" for number in range(1, 101)]
     assert not await around.count("SELECT count(*) FROM registry.log_chunks WHERE trial = $1", run.trial)
+
+
+async def test_killed_before_an_export_is_whole_nobody_is_given_a_part_of_it(around: Platform) -> None:
+    run = around.scheduler.grant()
+    question = ExportMetrics(experiment_id=run.experiment)
+    async with restarted_when_dead(around, "registry.before_export_manifest:1:kill"):
+        await around.publish("searcher", wanted(run))
+        await around.reports(run, 1, [report(step, loss=1.0) for step in range(1, 4)])
+        numbered = "SELECT count(*) FROM registry.trials WHERE id = $1 AND number IS NOT NULL"
+
+        async def is_numbered() -> bool:
+            return await around.count(numbered, run.trial) == 1
+
+        await eventually(is_numbered)
+        with pytest.raises(Transient):
+            await around.ask(question)
+
+        async def is_ready() -> bool:
+            with contextlib.suppress(Transient):
+                found.append(await around.ask(question))
+            return bool(found) and found[-1].is_ready
+
+        found: list[Exported] = []
+        await eventually(is_ready)
+    assert (found[-1].rows, len(found[-1].files)) == (3, 1)
+    assert (await fetched(found[-1].files[0], "parquet")).num_rows == 3
 
 
 @pytest.mark.parametrize(

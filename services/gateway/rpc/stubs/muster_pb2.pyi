@@ -1013,30 +1013,52 @@ class Explanation(_message.Message):
     def __init__(self, trial: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., position: _Optional[int] = ..., holders: _Optional[_Iterable[_Union[Holder, _Mapping]]] = ..., own_runs: _Optional[int] = ..., own_slots: _Optional[int] = ..., other_runs: _Optional[int] = ..., other_slots: _Optional[int] = ..., given_back: _Optional[_Union[GivenBack, _Mapping]] = ..., ways_out: _Optional[_Iterable[_Union[WayOut, _Mapping]]] = ..., expected_start: _Optional[_Union[ExpectedStart, _Mapping]] = ...) -> None: ...
 
 class Export(_message.Message):
-    __slots__ = ("id", "ready", "rows", "files")
+    __slots__ = ("id", "ready", "rows", "files", "next_cursor")
     ID_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     id: str
     ready: bool
     rows: int
     files: _containers.RepeatedCompositeFieldContainer[FileDownload]
-    def __init__(self, id: _Optional[str] = ..., ready: _Optional[bool] = ..., rows: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, id: _Optional[str] = ..., ready: _Optional[bool] = ..., rows: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class ExportMetricsRequest(_message.Message):
-    __slots__ = ("experiment", "format", "group", "name", "export")
+    __slots__ = ("experiment", "format", "export", "cursor", "group", "name")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     FORMAT_FIELD_NUMBER: _ClassVar[int]
+    EXPORT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
-    EXPORT_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     format: ExportFormat
+    export: str
+    cursor: str
     group: str
     name: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, experiment: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ..., export: _Optional[str] = ..., cursor: _Optional[str] = ..., group: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ExportTableRequest(_message.Message):
+    __slots__ = ("experiment", "format", "export", "cursor", "filter", "sort", "column")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    EXPORT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
+    COLUMN_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    format: ExportFormat
     export: str
-    def __init__(self, experiment: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ..., group: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., export: _Optional[str] = ...) -> None: ...
+    cursor: str
+    filter: str
+    sort: str
+    column: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, experiment: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ..., export: _Optional[str] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FileDownload(_message.Message):
     __slots__ = ("path", "size_bytes", "sha256", "url")
@@ -2423,16 +2445,20 @@ class StorageLimit(_message.Message):
     def __init__(self, tenant: _Optional[str] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
 
 class TableColumns(_message.Message):
-    __slots__ = ("columns",)
+    __slots__ = ("columns", "next_cursor")
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
     columns: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    next_cursor: str
+    def __init__(self, columns: _Optional[_Iterable[str]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class TableColumnsRequest(_message.Message):
-    __slots__ = ("experiment",)
+    __slots__ = ("experiment", "cursor")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     experiment: str
-    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+    cursor: str
+    def __init__(self, experiment: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class TableRow(_message.Message):
     __slots__ = ("trial", "experiment_number", "number", "state", "values")

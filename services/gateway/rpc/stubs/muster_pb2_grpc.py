@@ -185,6 +185,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Export.FromString,
                 _registered_method=True)
+        self.ExportTable = channel.unary_unary(
+                '/muster.v1.Muster/ExportTable',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExportTableRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Export.FromString,
+                _registered_method=True)
         self.GetRetention = channel.unary_unary(
                 '/muster.v1.Muster/GetRetention',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -756,6 +761,14 @@ class MusterServicer:
     def ExportMetrics(self, request, context):
         """Writes an experiment's metrics as Arrow or Parquet files, and says where they are once they are written.
         REST: GET /v1/experiments/{experiment}/metrics/export
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportTable(self, request, context):
+        """Writes the table of an experiment's trials as Arrow or Parquet files, and says where they are once they are written.
+        REST: GET /v1/experiments/{experiment}/table/export
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1440,6 +1453,11 @@ def add_MusterServicer_to_server(servicer, server):
             'ExportMetrics': grpc.unary_unary_rpc_method_handler(
                     servicer.ExportMetrics,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Export.SerializeToString,
+            ),
+            'ExportTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExportTable,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExportTableRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Export.SerializeToString,
             ),
             'GetRetention': grpc.unary_unary_rpc_method_handler(
@@ -2583,6 +2601,33 @@ class Muster:
             target,
             '/muster.v1.Muster/ExportMetrics',
             muster_dot_v1_dot_muster__pb2.ExportMetricsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Export.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ExportTable',
+            muster_dot_v1_dot_muster__pb2.ExportTableRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Export.FromString,
             options,
             channel_credentials,
