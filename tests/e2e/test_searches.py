@@ -1,5 +1,6 @@
 """Experiments from beginning to end, through every service."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -197,11 +198,22 @@ def test_a_script_that_is_not_there_is_an_error_with_its_log(platform: Platform)
     assert platform.log_of(f"{made.number}.1", has="nowhere.py")
 
 
-def test_following_a_log_ends_with_the_experiment(platform: Platform) -> None:
-    made = platform.create(hyperparameters={"x": 2.0, "steps": 4, "pace_s": 0.2})
+def test_following_a_log_ends_with_the_experiment_and_its_lines_are_found(platform: Platform) -> None:
+    made = platform.create(hyperparameters={"x": 2.718281, "steps": 4, "pace_s": 0.2})
     texts = [line.text for line in platform.client.experiments.follow_logs(made.number)]
-    assert texts.count("begins at 0 with x 2.0") == 1
+    assert texts.count("begins at 0 with x 2.718281") == 1
     assert platform.client.experiments.get(made.number).final
+    for wanted in (["0 with x 2.718281"], ["--match", r"x 2\.7\d{5}$", "--since", "1h", "--rank", "0"]):
+        shown = platform.muster("search", *wanted, "--json")
+        found = [json.loads(line) for line in shown.out.splitlines()]
+        assert [(line["experiment_number"], line["trial_number"]) for line in found] == [(made.number, 1)]
+    trial = f"{made.number}.1"
+    read = platform.muster("trial", "logs", trial, "--contains", "2.718281", "--since", "1h")
+    assert read.out.count("begins at 0") == 1
+    earlier = platform.muster("trial", "logs", trial, "--until", "1h")
+    assert (earlier.code, earlier.out) == (0, "") and "no such lines" in earlier.err
+    exploding = platform.muster("search", "--match", "(x{50}){50}y")
+    assert exploding.code == 3 and "pattern" in exploding.err and "use * or +" in exploding.err
 
 
 def test_a_fork_trains_the_best_point_once(platform: Platform) -> None:
