@@ -20,10 +20,10 @@ import psutil
 from shared.bus import Bus
 from shared.ids import DEFAULT_TENANT, TrialId, WorkerId
 from shared.messages.metrics import GetSummaries
-from tests.bench.durable import DurableServers
+from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.metrics_trials import POINTS, Load, Trial
-from tests.integration.registry.platform import ROOT, Platform, Registry, Run, platform
+from tests.integration.registry.platform import ROOT, Platform, Registry, Run
 from tests.integration.servers import TestDatabase
 
 TRIALS, WATCHED = 200, 4
@@ -53,11 +53,7 @@ def measure(report: Report) -> Figures:
 
 
 async def _measure(report: Report, servers: DurableServers) -> Figures:
-    database = servers.new_database()
-    async with (
-        platform(servers, database, lambda service: servers.environment(service, database)) as around,
-        around.registry() as registry,
-    ):
+    async with registry_on(servers) as (around, registry):
         loaded = [around.scheduler.grant() for _ in range(TRIALS - WATCHED)]
         watched = [around.scheduler.grant(members=(WorkerId("w-2"),)) for _ in range(WATCHED)]
         begin = time.time() + WARM_UP_S
