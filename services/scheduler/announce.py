@@ -1,6 +1,7 @@
 """Facts of the core as messages: who learns what of a cycle. Neighbour: `cycle`, which emits them in order."""
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -45,46 +46,20 @@ class Announcer:
         for fact in facts:
             match fact:
                 case Granted(run, trial, waited_since):
-                    trace = self.trace_of(trial.id)
+                    trace, number = self.trace_of(trial.id), run.number
                     telemetry.record(
-                        "wait in queue",
-                        waited_since,
-                        run.granted_at,
-                        trace,
-                        trial=trial.id,
-                        number=run.number,
+                        "wait in queue", waited_since, run.granted_at, trace, trial=trial.id, number=number
                     )
-                    with telemetry.span(
-                        "grant run",
-                        parent=trace,
-                        trial=trial.id,
-                        run=run.id,
-                        number=run.number,
-                        slots=stored(run.slots),
-                    ):
+                    with self._span("grant run", run):
                         headers: dict[str, str] = {}
                         telemetry.inject(headers)
                         traces[trial.id] = headers.get("traceparent")
                         unit.emit(_granted(run), tenant=run.tenant)
-                case Resized(run, trial):
-                    with telemetry.span(
-                        "resize run",
-                        parent=self.trace_of(trial.id),
-                        trial=trial.id,
-                        run=run.id,
-                        generation=run.generation,
-                        slots=stored(run.slots),
-                    ):
+                case Resized(run, _):
+                    with self._span("resize run", run):
                         unit.emit(_resized(run), tenant=run.tenant)
-                case Ended(run, trial, _, _):
-                    with telemetry.span(
-                        "end run",
-                        parent=self.trace_of(trial.id),
-                        trial=trial.id,
-                        run=run.id,
-                        number=run.number,
-                        slots=stored(run.slots),
-                    ):
+                case Ended(run, _, _, _):
+                    with self._span("end run", run):
                         unit.emit(_ended(fact), tenant=run.tenant)
                 case Closed(trial, _, _):
                     with telemetry.span("close request", parent=self.trace_of(trial.id), trial=trial.id):
@@ -98,6 +73,18 @@ class Announcer:
                 case _:
                     assert_never(fact)
         return traces
+
+    def _span(self, name: str, run: Run) -> AbstractContextManager[object]:
+        """A step of the run, in the trace that its trial's request belongs to."""
+        return telemetry.span(
+            name,
+            parent=self.trace_of(run.trial),
+            trial=run.trial,
+            run=run.id,
+            number=run.number,
+            generation=run.generation,
+            slots=stored(run.slots),
+        )
 
     def _risen(self, worker: Worker) -> Worker:
         worker.version += 1
