@@ -15,6 +15,28 @@ if TYPE_CHECKING:
     from muster.client.models import Plan, PlanRange
 
 Shown: TypeAlias = Callable[[float], str]
+PlannedPool = Annotated[
+    str | None, typer.Option("--pool", help="The pool to plan for; by default the config's.")
+]
+PlannedCluster = Annotated[
+    Path | None, typer.Option("--cluster", help="YAML: machines to plan for, instead of a pool.")
+]
+StepTime = Annotated[
+    float | None,
+    typer.Option(
+        "--step-time",
+        min=0.001,
+        help="Seconds that a step takes (one of the searcher's time_metric); by default as earlier trials show.",
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option("--steps", min=1, help="How long a trial trains; by default the searcher's max_time."),
+]
+Price = Annotated[
+    float | None,
+    typer.Option("--price", min=0, help="Of a slot for an hour; by default as the pool's machines cost."),
+]
 
 
 def plan(
@@ -26,29 +48,12 @@ def plan(
         ),
     ] = None,
     overrides: Overrides = None,
-    pool: Annotated[
-        str | None, typer.Option("--pool", help="The pool to plan for; by default the config's.")
-    ] = None,
+    pool: PlannedPool = None,
     whole: Annotated[bool, typer.Option("--whole", help="As if nothing else ran in the pool.")] = False,
-    cluster: Annotated[
-        Path | None, typer.Option("--cluster", help="YAML: machines to plan for, instead of a pool.")
-    ] = None,
-    step_time: Annotated[
-        float | None,
-        typer.Option(
-            "--step-time",
-            min=0.001,
-            help="Seconds that a step takes (one of the searcher's time_metric); by default as earlier trials show.",
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option("--steps", min=1, help="How long a trial trains; by default the searcher's max_time."),
-    ] = None,
-    price: Annotated[
-        float | None,
-        typer.Option("--price", min=0, help="Of a slot for an hour; by default as the pool's machines cost."),
-    ] = None,
+    cluster: PlannedCluster = None,
+    step_time: StepTime = None,
+    steps: Steps = None,
+    price: Price = None,
     futures: Annotated[
         int, typer.Option("--futures", min=1, max=200, help="How often the search is played.")
     ] = 20,
