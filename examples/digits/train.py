@@ -46,6 +46,17 @@ def accuracy(model, images, labels):
     return (model(images).argmax(1) == labels).float().mean().item()
 
 
+def restored(trial, model, optimizer):
+    """Load the latest checkpoint; return the epochs that were trained until then."""
+    state = torch.load(trial.latest_checkpoint / "state.pt", weights_only=True)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    # A copy in population-based training has other values than the checkpoint.
+    for group in optimizer.param_groups:
+        group.update(lr=trial.hparams["lr"], weight_decay=trial.hparams["weight_decay"])
+    return state["epoch"]
+
+
 def main():
     torch.set_num_threads(1)
     trial = muster.trial(DEFAULTS)  # the hyperparameters of an experiment win
@@ -59,16 +70,7 @@ def main():
 
     parameters = sum(part.numel() for part in model.parameters())
 
-    epoch = 0
-    if trial.latest_checkpoint:
-        state = torch.load(trial.latest_checkpoint / "state.pt", weights_only=True)
-        model.load_state_dict(state["model"])
-        optimizer.load_state_dict(state["optimizer"])
-        for (
-            group
-        ) in optimizer.param_groups:  # A copy in population-based training has others than the checkpoint.
-            group.update(lr=hp["lr"], weight_decay=hp["weight_decay"])
-        epoch = state["epoch"]
+    epoch = restored(trial, model, optimizer) if trial.latest_checkpoint else 0
     if trial.size > 1:
         import horovod.torch as hvd  # initialised by muster.trial()
 
