@@ -55,7 +55,7 @@ def _checkpoint_of(client: "Client", reference: str) -> str:
     from muster.client.catalogue import split_version
 
     kind, colon, named = reference.partition(":")
-    if not colon:
+    if reference and not colon:
         return str(client.models.version(*split_version(reference)).checkpoint)
     if kind == "experiment":
         return str(client.checkpoints.best_of(client.experiments.get(named)).id)

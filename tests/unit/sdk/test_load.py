@@ -85,7 +85,7 @@ def test_what_is_not_as_it_was_checked_is_fetched_anew(harm: str, tmp_path: Path
     assert platform.fetched == ["c-2", "c-2"] and (again / "model.pt").read_bytes() == b"weights"
 
 
-@pytest.mark.parametrize("reference", ["digits@", "@champion", "run:7", "s3://bucket"])
+@pytest.mark.parametrize("reference", ["", "digits@", "@champion", "run:7", "s3://bucket"])
 def test_what_names_nothing_is_refused_with_how_it_is_written(reference: str, tmp_path: Path) -> None:
     with pytest.raises(Rejected, match="names no") as refused:
         Platform().load(reference, tmp_path)
