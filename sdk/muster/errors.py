@@ -145,6 +145,7 @@ def plain_fault(kind: str, message: str, context: Mapping[str, object]) -> str:
 
 _FAULTS = {
     "missing": "this is missing",
+    "value_error": "{error}",
     "extra_forbidden": "there is no such field",
     "int_type": "this must be a whole number",
     "int_parsing": "this must be a whole number",

@@ -57,6 +57,7 @@ def test_text_for_people() -> None:
         ("greater_than_equal", {"ge": 0}, "this must be at least 0"),
         ("string_too_short", {"min_length": 1}, "this must not be empty"),
         ("enum", {"expected": "'a' or 'b'"}, "this must be 'a' or 'b'"),
+        ("value_error", {"error": ValueError("{x} is odd")}, "{x} is odd"),
         ("greater_than_equal", {}, "as pydantic says"),
         ("a new kind {}", {}, "as pydantic says"),
     ],
