@@ -4,7 +4,7 @@ Neighbours: shared.bus.units opens transactions for handlers; `store.py` of each
 """
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -31,6 +31,7 @@ _NOT_SET_UP_STATES = {"28000", "28P01", "3D000"}
 """Role or database are missing, or the password is another: set up later, perhaps, but never an end to a process."""
 _LOST = (OSError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What the driver raises on a connection that is gone or was torn in the middle of an answer."""
+_WITHIN = re.compile(r"[0-9a-f,/-]*")
 _REVISION = re.compile(r'^(down_)?revision\b.*= "(.+)"$', re.MULTILINE)
 _PLACE = Path(__file__).parent
 
@@ -44,16 +45,25 @@ class Database:
         self._single = self._system.execution_options(isolation_level="AUTOCOMMIT")
 
     @asynccontextmanager
-    async def tenant(self, tenant: TenantId | UUID) -> AsyncIterator[AsyncConnection]:
-        """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error."""
-        if tenant == SITE:
+    async def tenant(
+        self, tenant: TenantId | UUID, within: Mapping[str, str] | None = None
+    ) -> AsyncIterator[AsyncConnection]:
+        """A transaction that sees one tenant's rows only; commits at the end, rolls back on an error.
+
+        Args:
+            within: what further narrows the rows, by the setting that policies of the service's tables read: hexadecimal digits and `,/-`.
+        """
+        if tenant == SITE and not within:
             async with self.system() as connection:
                 yield connection
             return
         # Its digits, in one message with the BEGIN: a statement of its own would be a round trip of every transaction.
-        async with _transaction(
-            self._tenant, f"BEGIN; SET LOCAL muster.tenant = '{tenant.hex}'"
-        ) as connection:
+        begin = f"BEGIN; SET LOCAL muster.tenant = '{tenant.hex}'"
+        for name, value in (within or {}).items():
+            if not _WITHIN.fullmatch(value):
+                raise ValueError(f"{value!r} cannot stand in a setting of a transaction")
+            begin += f"; SET LOCAL muster.{name} = '{value}'"
+        async with _transaction(self._tenant, begin) as connection:
             yield connection
 
     @asynccontextmanager

@@ -1,19 +1,20 @@
-"""From a bearer token to a caller: looked up by its keyed hash, remembered for a moment, refused the same way whatever is wrong."""
+"""From a bearer token to a caller and what they may do: looked up by its keyed hash, remembered for a moment, refused the same way whatever is wrong."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
 
 from muster.errors import Rejected
-from services.gateway.core.permissions import ROLES
+from services.gateway.core.grants import Binding, Held, add_up
+from services.gateway.core.permissions import ROLES, parse_permissions
 from services.gateway.core.tokens import hash_token, is_token
 from services.gateway.operations.call import Caller
-from services.gateway.store.access import find_token
+from services.gateway.store import access as tokens, roles
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import TenantId
 
 REMEMBERED_S = 2.0
-"""A revoked token is refused everywhere after this long at the latest."""
+"""A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
 _MOST = 4096
 
 
@@ -48,11 +49,23 @@ class Authenticator:
 
     async def _look_up(self, hashed: bytes) -> Caller:
         async with self._database.system() as connection:
-            row = await find_token(connection, hashed)
-        if row is None or row.revoked_at is not None:
-            raise unauthenticated()
+            row = await tokens.find_token(connection, hashed)
+            if row is None or row.revoked_at is not None or row.disabled_at is not None:
+                raise unauthenticated()
+            if row.account is None:
+                given = [Binding(row.role, ROLES[row.role])]
+            else:
+                given = await roles.load_given(connection, row.tenant, row.account)
+        scope = None if row.scope is None else parse_permissions(row.scope)
         return Caller(
-            TenantId(row.tenant), row.tenant_name, row.id, row.name, row.role, ROLES[row.role], row.expires_at
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            token_id=row.id,
+            name=row.account_name or row.name,
+            grants=add_up(given, scope),
+            roles=tuple(Held(one.role, one.place) for one in given),
+            user=row.account,
+            expires_at=row.expires_at,
         )
 
     def _remember(self, hashed: bytes, known: _Remembered) -> None:

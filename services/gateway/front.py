@@ -1,7 +1,8 @@
 """The one way into every operation, whatever the protocol: who, may they, how often, then the handler under a deadline."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -70,9 +71,18 @@ class Front:
     def stream(
         self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs
     ) -> AsyncIterator[Resource]:
-        """Calls a streaming operation."""
+        """Calls a streaming operation; nothing more is sent to a caller whose rights have changed."""
         handler = cast(Callable[[Call, Request], AsyncIterator[Resource]], row.handler)
-        return handler(self._call(row, caller, inputs), request)
+        return self._still_allowed(handler(self._call(row, caller, inputs), request), caller, inputs)
+
+    async def _still_allowed(
+        self, items: AsyncIterator[Resource], caller: Caller, inputs: Inputs
+    ) -> AsyncIterator[Resource]:
+        async with aclosing(cast(AsyncGenerator[Resource], items)):
+            async for item in items:
+                if await self.authenticator.caller_of(inputs.bearer) != caller:
+                    raise Transient("what you may do has changed; connect again", 0.5, "restarting")
+                yield item
 
     def _call(self, row: Operation[Any, Any], caller: Caller, inputs: Inputs) -> Call:
         key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None
@@ -84,6 +94,7 @@ class Front:
             operation=row.name,
             doors=self.doors,
             caller=caller,
+            needed=row.permission,
             idempotency_key=key,
             join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
             body=inputs.body,

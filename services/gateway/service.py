@@ -14,6 +14,7 @@ from redis.asyncio import Redis
 from services.gateway import secrets_files
 from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
+from services.gateway.core.permissions import ADMIN, OPERATOR
 from services.gateway.core.tokens import derive_key, hash_token
 from services.gateway.feed import Feed
 from services.gateway.front import Front
@@ -26,7 +27,7 @@ from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.store import access, events
+from services.gateway.store import access, events, founding
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
@@ -86,19 +87,21 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
 
 
 async def ensure_admin(database: Database, path: Path, keys: Keys, clock: Clock) -> None:
-    """The default tenant and the admin token of the file, made when they are missing."""
+    """The default tenant, and the admin token of the file as one of who keeps both the site and that tenant, made when they are missing."""
     token = secrets_files.admin_token(path)
     hashed = hash_token(keys.token, token)
-    values = {
-        "tenant": DEFAULT_TENANT,
-        "id": derived_id(DEFAULT_TENANT, "token", hashed.hex()),
-        "name": "admin",
-        "role": "admin",
-        "hash": hashed,
-        "created_at": clock.now(),
-    }
     async with database.system() as connection:
         await access.ensure_tenant(connection, DEFAULT_TENANT, "default", clock.now())
+        account = await founding.ensure_founder(connection, DEFAULT_TENANT, (ADMIN, OPERATOR), clock.now())
+        values = {
+            "tenant": DEFAULT_TENANT,
+            "id": derived_id(DEFAULT_TENANT, "token", hashed.hex()),
+            "name": founding.FOUNDER,
+            "role": ADMIN,
+            "hash": hashed,
+            "created_at": clock.now(),
+            "account": account,
+        }
         await access.ensure_token(connection, values)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -127,9 +127,11 @@ class Units:
             " SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bytea[], $6::text[])"
         )
 
-    def tenant(self, tenant: TenantId) -> AbstractAsyncContextManager[Unit]:
-        """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities)."""
-        return self._open(self._database.tenant(tenant), tenant)
+    def tenant(
+        self, tenant: TenantId, within: Mapping[str, str] | None = None
+    ) -> AbstractAsyncContextManager[Unit]:
+        """Under row-level security of one tenant (`ids.SITE`: under the system role, for the site's own entities), as `Database.tenant`."""
+        return self._open(self._database.tenant(tenant, within), tenant)
 
     def system(self) -> AbstractAsyncContextManager[Unit]:
         """Over all tenants; each emitted message names its tenant."""

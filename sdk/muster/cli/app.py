@@ -19,6 +19,7 @@ from muster.cli import (
     replay,
     reservation,
     retention,
+    role,
     search,
     sign_in,
     tables,
@@ -26,6 +27,7 @@ from muster.cli import (
     trace,
     trial,
     usage,
+    user,
 )
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command, verb
@@ -57,6 +59,10 @@ ORDER = (
     "search",
     "trace",
     "tensorboard",
+    "user",
+    "group",
+    "role",
+    "tenant",
     "login",
     "whoami",
 )
@@ -156,6 +162,10 @@ app.add_typer(pool.limits, name="limit")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")
+app.add_typer(user.users, name="user")
+app.add_typer(user.groups, name="group")
+app.add_typer(role.app, name="role")
+app.add_typer(role.tenants, name="tenant")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("search", cls=Command)(search.search)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from muster.cli.output import emit, facts, note
+from muster.cli.user import place_of
 
 
 def login(
@@ -36,7 +37,7 @@ def whoami() -> None:
         ("found in", address.source),
         ("name", me.name),
         ("tenant", me.tenant_name),
-        ("role", me.role),
+        *(("role", f"{one.role} on {place_of(one.workspace, one.project)}") for one in me.roles),
         ("token ends", me.expires_at),
     ]
     emit(me, lambda: facts(known))

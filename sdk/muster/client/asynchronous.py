@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
+from muster.client.access import Groups, Roles, Tenants, Users
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
@@ -147,6 +148,47 @@ class AsyncCluster(AsyncNoun[Cluster]):
     usage_csv = awaited(Cluster.usage_csv)
 
 
+class AsyncUsers(AsyncNoun[Users]):
+    """`Users`, awaited."""
+
+    create = awaited(Users.create)
+    list = listed(Users.list)
+    get = awaited(Users.get)
+    edit = awaited(Users.edit)
+    create_token = awaited(Users.create_token)
+
+
+class AsyncGroups(AsyncNoun[Groups]):
+    """`Groups`, awaited."""
+
+    create = awaited(Groups.create)
+    list = listed(Groups.list)
+    get = awaited(Groups.get)
+    delete = awaited(Groups.delete)
+    add = awaited(Groups.add)
+    remove = awaited(Groups.remove)
+
+
+class AsyncRoles(AsyncNoun[Roles]):
+    """`Roles`, awaited."""
+
+    list = awaited(Roles.list)
+    get = awaited(Roles.get)
+    create = awaited(Roles.create)
+    edit = awaited(Roles.edit)
+    delete = awaited(Roles.delete)
+    grant = awaited(Roles.grant)
+    bindings = listed(Roles.bindings)
+    revoke = awaited(Roles.revoke)
+
+
+class AsyncTenants(AsyncNoun[Tenants]):
+    """`Tenants`, awaited."""
+
+    create = awaited(Tenants.create)
+    list = listed(Tenants.list)
+
+
 class AsyncClient(AsyncNoun[Client]):
     """`Client`, awaited; use it in `async with`, or await `close`."""
 
@@ -163,6 +205,10 @@ class AsyncClient(AsyncNoun[Client]):
         self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
         self.models = AsyncModels(client.models, self._pool)
         self.cluster = AsyncCluster(client.cluster, self._pool)
+        self.users = AsyncUsers(client.users, self._pool)
+        self.groups = AsyncGroups(client.groups, self._pool)
+        self.roles = AsyncRoles(client.roles, self._pool)
+        self.tenants = AsyncTenants(client.tenants, self._pool)
 
     async def __aenter__(self) -> Self:
         return self

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from muster.client import models
+from muster.client.access import Groups, Roles, Tenants, Users
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
@@ -32,6 +33,10 @@ class Client:
         checkpoints: Saved states of trials.
         models: Registered models and their versions.
         cluster: Workers, pools, instances and the queue.
+        users: People and service accounts, and their tokens.
+        groups: Users who are given roles together.
+        roles: Sets of permissions, and who was given them where.
+        tenants: The tenants of a site, for who keeps it.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -42,6 +47,10 @@ class Client:
         self.checkpoints = Checkpoints(transport)
         self.models = Models(transport)
         self.cluster = Cluster(transport)
+        self.users = Users(transport)
+        self.groups = Groups(transport)
+        self.roles = Roles(transport)
+        self.tenants = Tenants(transport)
         self._transport = transport
 
     def __enter__(self) -> Self:

@@ -18,12 +18,20 @@ class Resource(BaseModel):
 
 
 class Role(StrEnum):
-    """A named set of permissions."""
+    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
 
     ADMIN = "admin"
     EDITOR = "editor"
     VIEWER = "viewer"
     OPERATOR = "operator"
+
+
+class HeldRole(Resource):
+    """A role that the caller has, and where it counts."""
+
+    role: str
+    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
+    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
 
 
 class Me(Resource):
@@ -33,9 +41,12 @@ class Me(Resource):
     tenant_name: str
     token: UUID
     name: str
-    role: Role
-    permissions: list[str]
+    role: Role = Field(
+        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+    )
+    permissions: list[str] = Field(description="What the caller may do somewhere.")
     expires_at: datetime | None = None
+    roles: list[HeldRole] = []
 
 
 class Token(Resource):
@@ -43,10 +54,14 @@ class Token(Resource):
 
     id: UUID
     name: str
-    role: Role
+    role: Role = Field(
+        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+    )
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
+    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
 
 
 class TokenPage(Resource):
@@ -675,6 +690,49 @@ class ModelPage(Resource):
     next_cursor: str | None = None
 
 
+class UserKind(StrEnum):
+    """A person, or a program with an account of its own."""
+
+    PERSON = "person"
+    SERVICE_ACCOUNT = "service_account"
+
+
+class User(Resource):
+    """A person or a program of the tenant."""
+
+    id: UUID
+    name: str
+    kind: UserKind
+    display_name: str
+    groups: list[str] = Field(description="Names of the groups that it belongs to.")
+    created_at: datetime
+    disabled_at: datetime | None = Field(default=None, description="Since then none of its tokens counts.")
+
+
+class UserPage(Resource):
+    """A page of users by name."""
+
+    items: list[User]
+    next_cursor: str | None = None
+
+
+class Group(Resource):
+    """Users who are given roles together."""
+
+    id: UUID
+    name: str
+    description: str
+    members: int
+    created_at: datetime
+
+
+class GroupPage(Resource):
+    """A page of groups by name."""
+
+    items: list[Group]
+    next_cursor: str | None = None
+
+
 class PlanBasis(StrEnum):
     """From what learning curves and times come."""
 
@@ -852,6 +910,67 @@ class RetentionRules(Resource):
     """The tenant's own rule first, then those of its workspaces by name."""
 
     items: list[RetentionRule]
+
+
+class RoleDefinition(Resource):
+    """A named set of permissions: one that every tenant has, or one that this tenant made."""
+
+    name: str
+    description: str
+    permissions: list[str]
+    built_in: bool
+    tenant_only: bool = Field(
+        description="It holds what counts on the tenant as a whole, so that it cannot be given on a workspace."
+    )
+
+
+class RolePage(Resource):
+    """All roles, those that every tenant has first."""
+
+    items: list[RoleDefinition]
+    next_cursor: str | None = None
+
+
+class RoleBinding(Resource):
+    """A role given to a user or a group."""
+
+    id: UUID
+    role: str
+    user: str | None = None
+    group: str | None = None
+    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
+    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
+    created_at: datetime
+    by: str = Field(description="Who gave it.")
+
+
+class RoleBindingPage(Resource):
+    """A page of what was given."""
+
+    items: list[RoleBinding]
+    next_cursor: str | None = None
+
+
+class Tenant(Resource):
+    """A company or department of its own: none sees anything of another."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class TenantPage(Resource):
+    """A page of tenants by name."""
+
+    items: list[Tenant]
+    next_cursor: str | None = None
+
+
+class CreatedTenant(Tenant):
+    """A tenant with the secret of its first admin, which is shown this one time; whoever takes the tenant over makes tokens of their own."""
+
+    secret: str
+    expires_at: datetime
 
 
 class SearchVerb(StrEnum):

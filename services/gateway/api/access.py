@@ -11,12 +11,20 @@ from services.gateway.api.base import Name, PageRequest, Reference, Request, Res
 
 
 class Role(StrEnum):
-    """A named set of permissions."""
+    """The roles that a token without a user can have; there are more for users, by name (`RoleDefinition`)."""
 
     ADMIN = "admin"
     EDITOR = "editor"
     VIEWER = "viewer"
     OPERATOR = "operator"
+
+
+class HeldRole(Resource):
+    """A role that the caller has, and where it counts."""
+
+    role: str
+    workspace: str | None = Field(default=None, description="None: on the tenant as a whole.")
+    project: str | None = Field(default=None, description="None: on the workspace as a whole.")
 
 
 class Me(Resource):
@@ -26,9 +34,12 @@ class Me(Resource):
     tenant_name: str
     token: UUID
     name: str
-    role: Role
-    permissions: list[str]
+    role: Role = Field(
+        description="The widest of these roles that the caller has on the tenant, or viewer; `roles` says more."
+    )
+    permissions: list[str] = Field(description="What the caller may do somewhere.")
     expires_at: datetime | None = None
+    roles: list[HeldRole] = []
 
 
 class Token(Resource):
@@ -36,10 +47,14 @@ class Token(Resource):
 
     id: UUID
     name: str
-    role: Role
+    role: Role = Field(
+        description="What it may do; of a user's token it says nothing (`viewer`), that user's roles do."
+    )
     created_at: datetime
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+    user: str | None = Field(default=None, description="Whose it is; none: it has its role itself.")
+    scope: list[str] = Field(default=[], description="It is narrowed to these permissions of its user's.")
 
 
 class TokenPage(Resource):

@@ -1,4 +1,4 @@
-"""Who may do what: permissions, and the roles that are sets of them."""
+"""What may be done, and the roles that are sets of it. Neighbour: `grants`, which knows who holds them where."""
 
 from enum import StrEnum
 
@@ -18,6 +18,11 @@ class Permission(StrEnum):
     CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
     TOKEN_MANAGE = "token.manage"
+    ACCESS_READ = "access.read"
+    ACCESS_GRANT = "access.grant"
+    ACCESS_MANAGE = "access.manage"
+    TENANT_READ = "tenant.read"
+    TENANT_MANAGE = "tenant.manage"
     SELF = "self"
 
 
@@ -28,7 +33,27 @@ class Access(StrEnum):
     JOIN_TOKEN = "join_token"
 
 
-_READ = frozenset(
+Permissions = frozenset[Permission]
+
+EXPERIMENTS = frozenset(
+    {Permission.EXPERIMENT_READ, Permission.EXPERIMENT_WRITE, Permission.CHECKPOINT_DOWNLOAD}
+)
+"""Those about an experiment and what came of it."""
+MODELS = frozenset({Permission.MODEL_READ, Permission.MODEL_WRITE, Permission.MODEL_APPROVE})
+BINDINGS = frozenset({Permission.ACCESS_READ, Permission.ACCESS_GRANT})
+SITE = frozenset(
+    {
+        Permission.CLUSTER_MANAGE,
+        Permission.WORKER_JOIN,
+        Permission.TENANT_READ,
+        Permission.TENANT_MANAGE,
+    }
+)
+"""About what belongs to no tenant. No tenant's admin has them, so none can hand them out."""
+WIDE = SITE | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE}
+"""These count on the tenant as a whole only; a role that holds one cannot be given on a workspace."""
+
+_VIEW = frozenset(
     {
         Permission.SELF,
         Permission.EXPERIMENT_READ,
@@ -37,28 +62,28 @@ _READ = frozenset(
         Permission.CLUSTER_READ,
     }
 )
-_EDIT = _READ | {
-    Permission.EXPERIMENT_WRITE,
-    Permission.CODE_WRITE,
-    Permission.MODEL_WRITE,
+_EDIT = _VIEW | {Permission.EXPERIMENT_WRITE, Permission.CODE_WRITE, Permission.MODEL_WRITE}
+_LEAD = _EDIT | {
+    Permission.MODEL_APPROVE,
+    Permission.RETENTION_MANAGE,
+    Permission.ACCESS_READ,
+    Permission.ACCESS_GRANT,
 }
 
-_SITE = frozenset({Permission.WORKER_JOIN, Permission.CLUSTER_MANAGE})
-
-ROLES: dict[str, frozenset[Permission]] = {
-    "viewer": _READ,
+ADMIN, OPERATOR = "admin", "operator"
+ROLES: dict[str, Permissions] = {
+    ADMIN: _LEAD | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE},
+    "workspace-admin": _LEAD,
     "editor": _EDIT,
-    "admin": _EDIT | {Permission.MODEL_APPROVE, Permission.TOKEN_MANAGE, Permission.RETENTION_MANAGE} | _SITE,
-    "operator": _SITE | {Permission.SELF, Permission.CLUSTER_READ},
+    "approver": _VIEW | {Permission.MODEL_APPROVE},
+    "viewer": _VIEW,
+    "auditor": frozenset({Permission.SELF, Permission.ACCESS_READ, Permission.CLUSTER_READ}),
+    OPERATOR: SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
-"""An operator sees tenants' machines and no tenant's content."""
+"""The roles that every tenant has, widest first. An operator sees tenants' machines and no tenant's content."""
 
 
-def sees_all_tenants(role: str) -> bool:
-    """True for who keeps the site: how much each tenant uses, never for what."""
-    return role == "operator"
-
-
-def may_grant(role: str, granted: str) -> bool:
-    """True when a caller of `role` may hand out `granted`: never more than it has itself."""
-    return ROLES[granted] <= ROLES[role]
+def parse_permissions(names: list[str]) -> Permissions:
+    """Those of the names that are permissions here; a newer replica may know more."""
+    known = {str(permission) for permission in Permission}
+    return frozenset(Permission(name) for name in names if name in known)

@@ -2,12 +2,14 @@
 
 import secrets
 from datetime import timedelta
+from typing import Any
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.access import (
     CreatedToken,
     CreateTokenRequest,
     Health,
+    HeldRole,
     IssueJoinTokenRequest,
     JoinToken,
     JoinWorkerRequest,
@@ -20,11 +22,14 @@ from services.gateway.api.access import (
     WorkerCredentials,
 )
 from services.gateway.api.base import Empty
-from services.gateway.core.permissions import may_grant
+from services.gateway.core.grants import Binding, add_up, nearest_role
+from services.gateway.core.permissions import ROLES
 from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.handing_out import check_covered
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
 from shared.ids import PoolName, WorkerId, new_id
 from shared.messages.workers import IssueJoin, Join
@@ -38,20 +43,21 @@ async def get_me(call: Call, request: Empty) -> Me:
         tenant_name=caller.tenant_name,
         token=caller.token_id,
         name=caller.name,
-        role=Role(caller.role),
-        permissions=sorted(caller.permissions),
+        role=Role(nearest_role(caller.grants)),
+        permissions=sorted(caller.grants.held),
+        roles=[
+            HeldRole(role=held.role, workspace=held.place.workspace, project=held.place.project)
+            for held in caller.roles
+        ],
         expires_at=caller.expires_at,
     )
 
 
 async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
     """Makes an access token and shows its secret, this one time."""
-    if not may_grant(call.caller.role, request.role):
-        raise Rejected(
-            "forbidden", f"the role {call.caller.role!r} may not hand out the role {request.role!r}", "role"
-        )
+    check_covered(call, add_up([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role")
     secret = render_token(secrets.token_bytes(RANDOM_BYTES))
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         expires_at = unit.now + timedelta(seconds=request.ttl_s)
         if call.caller.expires_at is not None:
             expires_at = min(expires_at, call.caller.expires_at)
@@ -71,13 +77,13 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
     """Lists the tenant's access tokens, newest first, without their secrets."""
     position = read_cursor(call, request, request.cursor)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         below = parse_uuid(str(position[0])) if position else None
         rows = await store.load_tokens(connection, below, request.limit + 1)
     shown = rows[: request.limit]
     more = len(rows) > request.limit
     return TokenPage(
-        items=[Token.model_validate(row._mapping) for row in shown],
+        items=[_render_token(row) for row in shown],
         next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
     )
 
@@ -85,12 +91,12 @@ async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
 async def revoke_token(call: Call, request: TokenRequest) -> Token:
     """Ends an access token; every replica refuses it within seconds."""
     token_id = parse_uuid(request.token)
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         if token_id is not None:
             await store.revoke_token(unit.connection, token_id, unit.now)
             row = await store.load_token(unit.connection, token_id)
             if row is not None:
-                return Token.model_validate(row._mapping)
+                return _render_token(row)
     raise NotFound("the token")
 
 
@@ -134,3 +140,8 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
 async def get_health(call: Call, request: Empty) -> Health:
     """Says that the gateway answers."""
     return Health(status="ok", version=call.doors.version)
+
+
+def _render_token(row: Any) -> Token:
+    told = {} if row.account is None else {"role": OF_A_USER, "scope": row.scope or []}
+    return Token.model_validate({**row._mapping, "scope": [], **told})

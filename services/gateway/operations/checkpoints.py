@@ -15,8 +15,9 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment, find_trial, parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render import render_checkpoint, render_checkpoint_whole, render_download
+from services.gateway.store import experiments as store
 from shared.ids import CheckpointId, ExperimentId, TrialId
-from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.checkpoints import CheckpointView, GetCheckpointFiles, ListCheckpoints
 from shared.messages.files import FileLink
 
 
@@ -36,16 +37,14 @@ async def list_experiment_checkpoints(
 
 async def get_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Shows one checkpoint."""
-    question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)), limit=1)
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
-    if not found.checkpoints:
-        raise NotFound("the checkpoint")
-    return render_checkpoint_whole(found.checkpoints[0])
+    view = await _load(call, checkpoint_id(request.checkpoint))
+    await _check_whose(call, view)
+    return render_checkpoint_whole(view)
 
 
 async def download_checkpoint(call: Call, request: CheckpointRequest) -> Download:
     """Says where each file of a checkpoint can be fetched, with its hash."""
-    return await download_files(call, checkpoint_id(request.checkpoint))
+    return await download_files(call, await visible_id(call, request.checkpoint))
 
 
 async def download_files(call: Call, checkpoint: UUID) -> Download:
@@ -78,6 +77,36 @@ async def _list_page(
         items=[render_checkpoint(view) for view in found.checkpoints],
         next_cursor=make_cursor(call, request, [found.next]) if found.next else None,
     )
+
+
+async def visible_id(call: Call, reference: str) -> UUID:
+    """The id that a path names. Raises NotFound where the caller may not do this with it, as where there is none."""
+    found = checkpoint_id(reference)
+    await check_visible(call, found)
+    return found
+
+
+async def check_visible(call: Call, checkpoint: UUID) -> None:
+    """Raises NotFound where its experiment is none of those with which the caller may do this. Only the registry knows whose it is,
+    and is not asked where nothing is kept from the caller."""
+    if not call.sees_all_experiments:
+        await _check_whose(call, await _load(call, checkpoint))
+
+
+async def _load(call: Call, checkpoint: UUID) -> CheckpointView:
+    question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    if not found.checkpoints:
+        raise NotFound("the checkpoint")
+    return found.checkpoints[0]
+
+
+async def _check_whose(call: Call, view: CheckpointView) -> None:
+    if call.sees_all_experiments:
+        return
+    async with call.connection() as connection:
+        if await store.load_experiment(connection, view.experiment_id) is None:
+            raise NotFound("the checkpoint")
 
 
 def checkpoint_id(reference: str) -> UUID:

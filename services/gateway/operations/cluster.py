@@ -1,6 +1,7 @@
 """Workers, instances and the queue: read. Neighbour: `draining`."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 
 from muster.errors import NotFound
 from services.gateway.api.base import PageRequest
@@ -21,10 +22,10 @@ from services.gateway.operations.render_cluster import (
     render_queue_entry,
     render_worker,
 )
-from services.gateway.store import registry
+from services.gateway.store import experiments, registry
 from shared.ids import PoolName
 from shared.messages.pools import ClusterView, GetCluster
-from shared.messages.queue import GetQueue
+from shared.messages.queue import GetQueue, QueueEntry
 from shared.messages.workers import WorkerView
 
 
@@ -73,9 +74,18 @@ async def list_queue(call: Call, request: ListQueueRequest) -> QueuePage:
     )
     page = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     return QueuePage(
-        items=[render_queue_entry(entry) for entry in page.entries],
+        items=[render_queue_entry(entry) for entry in await _visible(call, page.entries)],
         next_cursor=make_cursor(call, request, [page.next]) if page.next else None,
     )
+
+
+async def _visible(call: Call, entries: Sequence[QueueEntry]) -> Sequence[QueueEntry]:
+    """Those of experiments that the caller may see: a page may hold fewer than it has room for."""
+    if call.sees_all_experiments:
+        return entries
+    async with call.connection() as connection:
+        known = await experiments.load_names(connection, {entry.experiment_id for entry in entries})
+    return [entry for entry in entries if entry.experiment_id in known]
 
 
 async def load_worker(call: Call, name: str) -> WorkerView:

@@ -37,21 +37,21 @@ async def put_code(call: Call, request: PutCodeRequest) -> Code:
         else:
             inspect(spooled)
         await _store(call, request.sha256, size, spooled)
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         await registry.save_code(unit.connection, call.tenant, request.sha256, size, unit.now)
     return Code(sha256=request.sha256, size_bytes=size)
 
 
 async def get_code(call: Call, request: CodeRequest) -> Code:
     """Says whether a code archive is stored, so that it need not be sent again."""
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         row = await registry.load_code(connection, request.sha256)
     if row is None:
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     question = GetUploadUrl(sha256=request.sha256, size_bytes=row.size_bytes)
     target = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     if not target.known:
-        async with call.doors.database.tenant(call.tenant) as connection:
+        async with call.connection() as connection:
             await registry.forget_code(connection, request.sha256)
         raise NotFound("the code", "put its archive to /v1/code/{sha256}")
     return Code(sha256=request.sha256, size_bytes=row.size_bytes)

@@ -50,7 +50,7 @@ class Entity(Generic[R]):
 
 async def send(call: Call, command: Command) -> None:
     """Commits the command; from then on it is not lost."""
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         unit.emit(command)
 
 
@@ -115,14 +115,14 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
             code="still_working",
         )
     answer = entity.render(row)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         await remember(call, connection, answer)
     return answer
 
 
 async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
     """The command that this request sends, or sent when it came before under its key."""
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         _, position = await feed_bounds(unit.connection)
         operation_id = new_id(call.doors.clock)
         earlier = await claim(call, unit, request, operation_id, position)

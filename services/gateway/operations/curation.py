@@ -16,7 +16,7 @@ from services.gateway.api.checkpoints import (
     VerifyCheckpointsRequest,
 )
 from services.gateway.operations.call import Call
-from services.gateway.operations.checkpoints import checkpoint_id
+from services.gateway.operations.checkpoints import visible_id
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.limits import named_tenant
 from services.gateway.operations.render import render_checkpoint_whole
@@ -34,9 +34,8 @@ from shared.messages.limits import StorageLimitChanged
 
 async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpoint:
     """Changes what is said about a checkpoint, key by key."""
-    question = EditCheckpoint(
-        checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)), metadata=request.metadata
-    )
+    found = CheckpointId(await visible_id(call, request.checkpoint))
+    question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
     return render_checkpoint_whole(
         await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     )
@@ -44,7 +43,7 @@ async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpo
 
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Deletes a checkpoint; refused with the reason where it is registered or in use."""
-    question = DeleteCheckpoint(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)))
+    question = DeleteCheckpoint(checkpoint_id=CheckpointId(await visible_id(call, request.checkpoint)))
     return render_checkpoint_whole(
         await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     )
@@ -52,9 +51,8 @@ async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoin
 
 async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
     """Has a checkpoint's files read in the store and compared with what they were."""
-    return await _verify(
-        call, VerifyCheckpoints(checkpoint_id=CheckpointId(checkpoint_id(request.checkpoint)))
-    )
+    found = CheckpointId(await visible_id(call, request.checkpoint))
+    return await _verify(call, VerifyCheckpoints(checkpoint_id=found))
 
 
 async def verify_checkpoints(call: Call, request: VerifyCheckpointsRequest) -> VerificationAsked:

@@ -21,20 +21,24 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     position = await _start(call, call.last_event_id or request.after)
     if call.announce is not None:
         await call.announce(str(position))
+    is_narrowed = bool(call.within)
     kinds = [str(kind) for kind in request.kind]
     with call.doors.feed.waiting(call.tenant) as waiter:
         while True:
-            async with call.doors.database.tenant(call.tenant) as connection:
+            async with call.connection() as connection:
+                last = await store.feed_end(connection) if is_narrowed else position
                 rows = await store.load_events(connection, position, kinds, experiment, _BATCH)
             for row in rows:
                 yield render_event(row, str(row.position))
                 position = row.position
             if len(rows) < _BATCH:
+                # What is kept from the caller is passed over once, and not at each look.
+                position = max(position, last)
                 await waiter.wait(call.doors.follow_poll_s)
 
 
 async def _start(call: Call, after: str | None) -> int:
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         first, last = await store.feed_bounds(connection)
     if after is None:
         return last

@@ -25,7 +25,7 @@ REPLAY_S = 25.0
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
     """Lists the tenant's experiments, newest first."""
     position = read_cursor(call, request, request.cursor)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         rows = await store.load_listed(
             connection,
             [str(state) for state in request.state],

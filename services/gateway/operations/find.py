@@ -24,7 +24,7 @@ def parse_uuid(text: str) -> UUID | None:
 
 async def find_experiment(call: Call, reference: str) -> Row:
     """Raises NotFound."""
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         return await experiment_in(connection, reference)
 
 
@@ -42,7 +42,7 @@ async def find_trial(call: Call, reference: str) -> Row:
     pair = _TRIAL.fullmatch(reference)
     key = (int(pair[1]), int(pair[2])) if pair else parse_uuid(reference)
     if key is not None:
-        async with call.doors.database.tenant(call.tenant) as connection:
+        async with call.connection() as connection:
             row = await store.load_trial(connection, key)
         if row is not None:
             return row

@@ -6,7 +6,6 @@ from typing import Any
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.pools import Limit, LimitPage, ListLimitsRequest, SetLimitRequest
-from services.gateway.core.permissions import sees_all_tenants
 from services.gateway.operations.call import Call
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
@@ -65,7 +64,7 @@ async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
     """The tenant that is meant: only who sees all tenants may name another than their own."""
     if name is None or name == call.caller.tenant_name:
         return call.tenant, call.caller.tenant_name
-    if sees_all_tenants(call.caller.role):
+    if call.caller.keeps_site:
         async with call.doors.database.system() as connection:
             found = await access.find_tenant(connection, name)
         if found is not None:
@@ -75,9 +74,9 @@ async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
 
 async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) -> list[str]:
     """What is worth saying where no experiment of a tenant is in the workspace that is named: it may be yet to come, or be written otherwise."""
-    if workspace is None:
+    if workspace is None or tenant != call.tenant:  # What another tenant calls its workspaces is its own.
         return []
-    async with call.doors.database.tenant(tenant) as connection:
+    async with call.reading().connection() as connection:
         known = await experiments.load_workspaces(connection)
     if workspace in known:
         return []
@@ -87,8 +86,8 @@ async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) 
 
 
 async def _load(call: Call, pool: str | None) -> tuple[Sequence[Any], Mapping[TenantId, str]]:
-    if not sees_all_tenants(call.caller.role):
-        async with call.doors.database.tenant(call.tenant) as connection:
+    if not call.caller.keeps_site:
+        async with call.connection() as connection:
             return await limits.load_limits(connection, pool), {call.tenant: call.caller.tenant_name}
     async with call.doors.database.system() as connection:
         rows = await limits.load_limits(connection, pool)

@@ -1,5 +1,6 @@
 """Lines of many trials, looked for by the registry; what they are called is known here."""
 
+from muster.errors import Rejected
 from services.gateway.api.logs import LogLine, LogPage, SearchLogsRequest
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment, find_trial
@@ -10,12 +11,21 @@ from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, TrialId
 from shared.messages.logs import FoundLines, SearchLogs
 
+_MOST_EXPERIMENTS = 5000
+"""So many ids one question holds."""
+
 
 async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
     """Finds lines in the logs of many trials."""
     position = read_cursor(call, request, request.cursor)
-    experiments = [ExperimentId((await find_experiment(call, one)).id) for one in request.experiment]
+    experiments: list[ExperimentId] | None = [
+        ExperimentId((await find_experiment(call, one)).id) for one in request.experiment
+    ]
     trials = [TrialId((await find_trial(call, one)).id) for one in request.trial]
+    if not experiments and not trials:
+        experiments = await _visible(call)
+        if experiments == []:
+            return LogPage(items=[])
     question = SearchLogs(
         experiments=tuple(experiments) if experiments else None,
         trials=tuple(trials) if trials else None,
@@ -28,9 +38,25 @@ async def search_logs(call: Call, request: SearchLogsRequest) -> LogPage:
     return LogPage(items=await _lines(call, found), next_cursor=following)
 
 
+async def _visible(call: Call) -> list[ExperimentId] | None:
+    """Those that the caller may see; None for all of the tenant."""
+    if call.sees_all_experiments:
+        return None
+    async with call.connection() as connection:
+        found = await store.load_ids(connection, _MOST_EXPERIMENTS + 1)
+    if len(found) > _MOST_EXPERIMENTS:
+        raise Rejected(
+            "too_many_experiments",
+            f"you see more than {_MOST_EXPERIMENTS} experiments of your tenant, but not all",
+            "experiment",
+            "name those to look in",
+        )
+    return [ExperimentId(one) for one in found]
+
+
 async def _lines(call: Call, found: FoundLines) -> list[LogLine]:
     """A trial that is not known here yet is called by the number 0."""
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         names = await store.load_trial_numbers(connection, {line.trial_id for line in found.lines})
     lines = []
     for line in found.lines:

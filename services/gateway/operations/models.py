@@ -16,8 +16,9 @@ from services.gateway.api.models import (
     ModelRequest,
     SetModelAliasRequest,
 )
+from services.gateway.core.grants import Place
 from services.gateway.core.permissions import Permission
-from services.gateway.operations.call import Call, check_permission
+from services.gateway.operations.call import Call
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
 from services.gateway.operations.paging import make_cursor, read_cursor
@@ -34,6 +35,7 @@ _MODEL = Entity("model", models.load_model, render_model, Model)
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
     """Creates a model, to which versions can then be added."""
     workspace = request.workspace or UNCATEGORIZED
+    call.check_place(Permission.MODEL_WRITE, Place(workspace))
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         await _refuse_taken(connection, workspace, request.name)
@@ -51,7 +53,7 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
     """Lists the models by name."""
     position = read_cursor(call, request, request.cursor)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         rows = await models.load_models(
             connection,
             name_contains=request.name_contains,
@@ -70,18 +72,18 @@ async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
 
 async def get_model(call: Call, request: ModelRequest) -> Model:
     """Shows one model."""
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         return render_model(await model_in(connection, request.model))
 
 
 async def edit_model(call: Call, request: EditModelRequest) -> Model:
     """Changes what is written about a model, its tags, or who must agree to a stage."""
-    if request.approvals:
-        # Whoever may ask for a stage could otherwise have nobody asked first.
-        check_permission(call.caller, Permission.MODEL_APPROVE, names_object=False)
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
+        if request.approvals:
+            # Whoever may ask for a stage could otherwise have nobody asked first.
+            call.check_place(Permission.MODEL_APPROVE, Place(model.workspace))
         return EditModel(
             operation_id=operation_id,
             model_id=model.id,

@@ -68,11 +68,11 @@ async def remember(call: Call, connection: AsyncConnection, answer: Resource) ->
 async def forget(call: Call, operation_id: UUID) -> None:
     """The owner refused the operation: the key may be used again."""
     if call.idempotency_key is not None:
-        async with call.doors.database.tenant(call.tenant) as connection:
+        async with call.connection() as connection:
             await drop_key(connection, call.operation, call.idempotency_key, operation_id)
 
 
 def _fingerprint(call: Call, request: Request) -> bytes:
     """Who asks is part of what is asked: another person's approval is another request."""
-    asked = {"by": call.caller.name, "request": request.model_dump(mode="json")}
+    asked = {"by": str(call.caller.user or call.caller.name), "request": request.model_dump(mode="json")}
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()

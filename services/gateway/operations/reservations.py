@@ -13,7 +13,8 @@ from services.gateway.api.reservations import (
     ReservationPage,
     ReservationRequest,
 )
-from services.gateway.core.permissions import sees_all_tenants
+from services.gateway.core.grants import Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
@@ -102,12 +103,14 @@ async def _find(call: Call, name: UUID) -> ReservationView | None:
 
 async def _load(call: Call) -> tuple[ReservationView, ...]:
     """Those that the caller may see."""
-    tenant = SITE if sees_all_tenants(call.caller.role) else call.tenant
-    return (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+    tenant = SITE if call.caller.keeps_site else call.tenant
+    found = (await call.doors.bus.ask(GetReservations(), tenant, call.doors.query_timeout_s)).items
+    seen = call.caller.grants
+    return tuple(one for one in found if seen.holds(Permission.CLUSTER_READ, Place(one.workspace)))
 
 
 async def _names(call: Call, tenants: set[TenantId]) -> dict[TenantId, str]:
-    if not sees_all_tenants(call.caller.role):
+    if not call.caller.keeps_site:
         return {call.tenant: call.caller.tenant_name}
     async with call.doors.database.system() as connection:
         return dict(await access.load_tenant_names(connection, tenants))

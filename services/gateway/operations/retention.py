@@ -2,6 +2,8 @@
 
 from services.gateway.api.base import Empty
 from services.gateway.api.retention import RetentionRule, RetentionRules, SetRetentionRequest
+from services.gateway.core.grants import Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.limits import unused_workspace
 from shared.messages import retention as messages
@@ -10,11 +12,19 @@ from shared.messages import retention as messages
 async def get_retention(call: Call, request: Empty) -> RetentionRules:
     """Shows for how long the caller's tenant and its workspaces keep metrics and logs."""
     found = await call.doors.bus.ask(messages.GetRetention(), call.tenant, call.doors.query_timeout_s)
-    return RetentionRules(items=[RetentionRule.model_validate(one.model_dump()) for one in found.rules])
+    grants = call.caller.grants
+    return RetentionRules(
+        items=[
+            RetentionRule.model_validate(rule.model_dump())
+            for rule in found.rules
+            if rule.workspace is None or grants.holds(Permission.EXPERIMENT_READ, Place(rule.workspace))
+        ]
+    )
 
 
 async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRule:
     """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
+    call.check_place(Permission.RETENTION_MANAGE, Place(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
     await call.doors.bus.ask(messages.SetRetention(rule=rule), call.tenant, call.doors.query_timeout_s)
     warnings = await unused_workspace(call, call.tenant, request.workspace)

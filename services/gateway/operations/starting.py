@@ -7,6 +7,7 @@ from muster.errors import NotFound, Rejected
 from services.gateway.api.base import JsonObject
 from services.gateway.operations.call import Call
 from services.gateway.operations.checking import unless_away
+from services.gateway.operations.checkpoints import check_visible
 from services.gateway.operations.find import model_in, version_in
 from shared.ids import CheckpointId
 from shared.messages.checkpoints import ListCheckpoints
@@ -55,7 +56,7 @@ async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
     """The version as `name@number`, and its checkpoint; without a version the newest."""
     name, _, version = reference.partition("@")
     try:
-        async with call.doors.database.tenant(call.tenant) as connection:
+        async with call.reading().connection() as connection:
             model = await model_in(connection, name)
             row = await version_in(connection, model, version or "latest")
     except NotFound as error:
@@ -65,6 +66,10 @@ async def _find_version(call: Call, reference: str) -> tuple[str, UUID]:
 
 async def _check_stored(call: Call, checkpoint: UUID, place: str) -> None:
     question = ListCheckpoints(checkpoint_id=CheckpointId(checkpoint), limit=1)
+    try:
+        await check_visible(call.reading(), checkpoint)
+    except NotFound:
+        raise Rejected("checkpoint_unknown", f"there is no checkpoint {checkpoint}", place) from None
     page = await unless_away(call.doors.bus.ask(question, call.tenant, call.doors.validate_timeout_s))
     if page is None:
         return

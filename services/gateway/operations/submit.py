@@ -12,6 +12,8 @@ from muster.errors import Rejected
 from services.gateway.api.base import JsonObject
 from services.gateway.api.experiments import CreateExperimentRequest, ExperimentDetail, ForkExperimentRequest
 from services.gateway.core.documents import merge_patch
+from services.gateway.core.grants import Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.checking import (
     ask_placement,
@@ -59,7 +61,7 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
 
 async def fork_experiment(call: Call, request: ForkExperimentRequest) -> ExperimentDetail:
     """Creates an experiment with another's code and a changed config."""
-    origin = await find_experiment(call, request.experiment)
+    origin = await find_experiment(call.reading(), request.experiment)
     document = without_start(origin.config, request.overrides)
     config = await load_source(merge_patch(document, request.overrides), request.name)
     labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
@@ -70,8 +72,11 @@ async def fork_experiment(call: Call, request: ForkExperimentRequest) -> Experim
 async def _submit(
     call: Call, request: CreateExperimentRequest | ForkExperimentRequest, submission: _Submission
 ) -> ExperimentDetail:
+    config = submission.config
+    place = Place(config.workspace or UNCATEGORIZED, config.project or UNCATEGORIZED)
+    call.check_place(Permission.EXPERIMENT_WRITE, place)
     checked = await _check(call, submission)
-    async with call.doors.units.tenant(call.tenant) as unit:
+    async with call.unit() as unit:
         experiment_id = ExperimentId(new_id(call.doors.clock))
         earlier = await claim(call, unit, request, experiment_id)
         if earlier is not None:
@@ -101,7 +106,7 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
 async def _check_code(call: Call, sha256: str | None) -> None:
     if sha256 is None:
         return
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         known = await registry.load_code(connection, sha256)
     if known is not None:
         question = GetUploadUrl(sha256=sha256, size_bytes=known.size_bytes)

@@ -34,7 +34,7 @@ _PARKED = "the trial is parked without slots: it goes on when its experiment is 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
     """Lists an experiment's trials by number, or best first."""
     position = read_cursor(call, request, request.cursor)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         experiment = await experiment_in(connection, request.experiment)
         rows = await _load_trials(connection, experiment, request, position)
     shown = rows[: request.limit]
@@ -79,7 +79,7 @@ async def list_runs(call: Call, request: ListRunsRequest) -> RunPage:
     """Lists the attempts to train a trial, oldest first."""
     position = read_cursor(call, request, request.cursor)
     trial = await find_trial(call, request.trial)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         above = int(str(position[0])) if position else 0
         rows = await store.load_runs(connection, trial.id, above, request.limit + 1)
     shown = rows[: request.limit]

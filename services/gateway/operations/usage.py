@@ -2,13 +2,14 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.api.usage import Usage, UsageKey, UsageRequest, UsageRow
-from services.gateway.core.permissions import sees_all_tenants
+from services.gateway.core.grants import TENANT, Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.store import access, experiments as store
 from shared.ids import SITE, TenantId
@@ -22,7 +23,9 @@ _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL})
 async def get_usage(call: Call, request: UsageRequest) -> Usage:
     """Adds up the slot-seconds of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool."""
     by = list(dict.fromkeys(request.by))
-    is_site = sees_all_tenants(call.caller.role)
+    is_site = call.caller.keeps_site and (
+        UsageKey.TENANT in by or not call.caller.grants.holds(Permission.EXPERIMENT_READ)
+    )
     if is_site and not _OPEN_TO_OPERATORS.issuperset(by):
         raise Rejected(
             "forbidden",
@@ -30,9 +33,10 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
             "by",
             "add up by tenant, pool or both",
         )
+    sees = _sees(call, by)
     since, until = _period(call, request)
     used = await _ask(call, GetUsage(by=tuple(key.value for key in by), since=since, until=until), is_site)
-    items = await _rows(call, used)
+    items = await _rows(call, [one for one in used if sees(one.workspace)])
     return Usage(
         since=since, until=until, by=by, items=items, slot_seconds=sum(item.slot_seconds for item in items)
     )
@@ -50,6 +54,21 @@ def usage_csv(usage: Usage) -> str:
     for item in usage.items:
         table.writerow([getattr(item, column) for column in columns])
     return written.getvalue()
+
+
+def _sees(call: Call, by: list[UsageKey]) -> Callable[[str | None], bool]:
+    """Which workspaces' usage the caller may see. Raises Rejected where it would be in one sum with that of others."""
+    grants, needed = call.caller.grants, Permission.CLUSTER_READ
+    if grants.holds(needed, TENANT):
+        return lambda _: True
+    if UsageKey.WORKSPACE not in by:
+        raise Rejected(
+            "forbidden",
+            "you see what some workspaces use, not what the tenant does",
+            "by",
+            "add up by workspace too",
+        )
+    return lambda workspace: grants.holds(needed, Place(workspace))
 
 
 def _period(call: Call, request: UsageRequest) -> tuple[datetime, datetime]:
@@ -97,7 +116,7 @@ async def _rows(call: Call, used: list[Used]) -> list[UsageRow]:
             tenants |= await access.load_tenant_names(connection, foreign)
     experiments = {one.experiment for one in used if one.experiment}
     if experiments:
-        async with call.doors.database.tenant(call.tenant) as connection:
+        async with call.connection() as connection:
             numbered = await store.load_names(connection, experiments)
     return [_row(one, tenants, numbered) for one in used]
 

@@ -23,7 +23,7 @@ from services.gateway.api.versions import (
 )
 from services.gateway.core.comparing import compare
 from services.gateway.operations.call import Call
-from services.gateway.operations.checkpoints import download_files
+from services.gateway.operations.checkpoints import check_visible, download_files
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
 from services.gateway.operations.paging import make_cursor, read_cursor
@@ -46,6 +46,7 @@ _VERSION = Entity("version", models.load_version_by_id, render_version, ModelVer
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
     """Makes a saved checkpoint the next version of a model."""
+    await check_visible(call, request.checkpoint)
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
@@ -64,7 +65,7 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
     """Lists a model's versions, newest first."""
     position = read_cursor(call, request, request.cursor)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         model = await model_in(connection, request.model)
         below = int(str(position[0])) if position else None
         rows = await models.load_versions(connection, model.id, below, request.limit + 1)
@@ -138,7 +139,7 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
 
 async def find_version(call: Call, model: str, version: str) -> Any:
     """Raises NotFound."""
-    async with call.doors.database.tenant(call.tenant) as connection:
+    async with call.connection() as connection:
         return await version_in(connection, await model_in(connection, model), version)
 
 

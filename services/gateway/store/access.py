@@ -9,19 +9,37 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import tenant, token
+from services.gateway.store.tables import account, tenant, token
 from shared.ids import TenantId
 
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
-    """The token with this hash and its tenant's name."""
-    query = select(token, tenant.c.name.label("tenant_name")).join(tenant, tenant.c.id == token.c.tenant)
+    """The token with this hash, with its tenant's name and whose it is."""
+    query = (
+        select(
+            token,
+            tenant.c.name.label("tenant_name"),
+            account.c.name.label("account_name"),
+            account.c.disabled_at,
+        )
+        .join(tenant, tenant.c.id == token.c.tenant)
+        .outerjoin(account, account.c.id == token.c.account)
+    )
     return (await connection.execute(query.where(token.c.hash == hashed))).one_or_none()
 
 
-async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str, now: datetime) -> None:
+async def ensure_tenant(connection: AsyncConnection, tenant_id: UUID, name: str, now: datetime) -> bool:
+    """False where the id or the name is taken."""
     statement = upsert(tenant).values(id=tenant_id, name=name, created_at=now).on_conflict_do_nothing()
-    await connection.execute(statement)
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def load_tenants(connection: AsyncConnection, above: str | None, limit: int) -> Sequence[Row[Any]]:
+    """By name."""
+    query = select(tenant)
+    if above is not None:
+        query = query.where(tenant.c.name > above)
+    return (await connection.execute(query.order_by(tenant.c.name).limit(limit))).all()
 
 
 async def load_tenant_names(
@@ -37,7 +55,10 @@ async def find_tenant(connection: AsyncConnection, name: str) -> TenantId | None
 
 
 async def ensure_token(connection: AsyncConnection, values: dict[str, Any]) -> None:
-    await connection.execute(upsert(token).values(**values).on_conflict_do_nothing())
+    """One that is there already is from now on the account's that is given."""
+    statement = upsert(token).values(**values)
+    whose = statement.on_conflict_do_update(index_elements=["id"], set_={"account": values["account"]})
+    await connection.execute(whose)
 
 
 async def insert_token(connection: AsyncConnection, values: dict[str, Any]) -> None:
@@ -45,12 +66,12 @@ async def insert_token(connection: AsyncConnection, values: dict[str, Any]) -> N
 
 
 async def load_token(connection: AsyncConnection, token_id: UUID) -> Row[Any] | None:
-    return (await connection.execute(select(token).where(token.c.id == token_id))).one_or_none()
+    return (await connection.execute(_tokens().where(token.c.id == token_id))).one_or_none()
 
 
 async def load_tokens(connection: AsyncConnection, below: UUID | None, limit: int) -> Sequence[Row[Any]]:
     """Newest first: ids rise with time."""
-    query = select(token)
+    query = _tokens()
     if below is not None:
         query = query.where(token.c.id < below)
     return (await connection.execute(query.order_by(token.c.id.desc()).limit(limit))).all()
@@ -59,3 +80,8 @@ async def load_tokens(connection: AsyncConnection, below: UUID | None, limit: in
 async def revoke_token(connection: AsyncConnection, token_id: UUID, now: datetime) -> None:
     still = (token.c.id == token_id) & token.c.revoked_at.is_(None)
     await connection.execute(update(token).where(still).values(revoked_at=now))
+
+
+def _tokens() -> Any:
+    """Tokens with the names of those whose they are."""
+    return select(token, account.c.name.label("user")).outerjoin(account, account.c.id == token.c.account)

@@ -80,9 +80,14 @@ async def find_told(connection: AsyncConnection, after: int, kind: str, operatio
 
 async def feed_bounds(connection: AsyncConnection) -> tuple[int, int]:
     """The first position still kept, and the last given; (1, 0) for an empty feed."""
-    last = (await connection.execute(select(counter.c.events))).scalar_one_or_none() or 0
+    last = await feed_end(connection)
     first = (await connection.execute(select(func.min(event.c.position)))).scalar_one_or_none()
     return (first if first is not None else last + 1), last
+
+
+async def feed_end(connection: AsyncConnection) -> int:
+    """The last position given, whoever sees what is there."""
+    return (await connection.execute(select(counter.c.events))).scalar_one_or_none() or 0
 
 
 async def save_refusal(

@@ -83,6 +83,12 @@ async def load_names(
     return {row.id: (row.number, row.name) for row in await connection.execute(query.where(wanted))}
 
 
+async def load_ids(connection: AsyncConnection, limit: int) -> Sequence[UUID]:
+    """The newest first."""
+    query = select(experiment.c.id).order_by(experiment.c.number.desc()).limit(limit)
+    return (await connection.execute(query)).scalars().all()
+
+
 async def load_listed(
     connection: AsyncConnection,
     states: Sequence[str],

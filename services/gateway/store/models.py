@@ -1,6 +1,6 @@
 """Models and versions as the registry last said them. Deleted ones are found by nobody."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -95,6 +95,12 @@ async def load_version_by_id(connection: AsyncConnection, version_id: UUID) -> R
     return (
         await connection.execute(select(model_version).where(model_version.c.id == version_id))
     ).one_or_none()
+
+
+async def load_known_versions(connection: AsyncConnection, ids: Collection[UUID]) -> set[UUID]:
+    """Those of the ids that are versions' here."""
+    query = select(model_version.c.id).where(model_version.c.id.in_(ids))
+    return set((await connection.execute(query)).scalars())
 
 
 async def load_version(connection: AsyncConnection, model_id: UUID, number: int | None) -> Row[Any] | None:

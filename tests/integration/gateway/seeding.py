@@ -1,5 +1,6 @@
 """Things of a tenant, as the other services announce them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from services.gateway.core.tokens import derive_key, hash_token, render_token
 from shared.clock import SystemClock
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id, new_id
 from shared.messages import experiments
+from shared.messages.checkpoints import CheckpointPage, CheckpointView
 from shared.messages.models import ModelChanged, VersionChanged
 from shared.messages.runs import RunGranted
 from tests.integration.gateway.conftest import Others
@@ -67,17 +69,24 @@ def trial_changed(experiment: dict[str, Any], number: int, version: int = 1, **m
     return experiments.TrialChanged.model_validate(values | more)
 
 
-async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
-    """Announces one of each and waits until the gateway shows them."""
-    answer = await api.post("/v1/experiments", json={"config_yaml": CONFIG})
+async def seed(
+    api: httpx.AsyncClient,
+    others: Others,
+    tenant: TenantId = DEFAULT_TENANT,
+    workspace: str | None = None,
+    project: str = "detect",
+) -> Seeded:
+    """Announces one of each, in one workspace, and waits until the gateway shows them."""
+    config = CONFIG if workspace is None else f"{CONFIG}workspace: {workspace}\nproject: {project}\n"
+    answer = await api.post("/v1/experiments", json={"config_yaml": config})
     assert answer.status_code == 201, answer.text
     experiment = answer.json()
     trial = trial_changed(experiment, 1, best={"step": 5, "value": 0.3}, latest={"step": 6, "value": 0.4})
     ids = {kind: new_id(SystemClock()) for kind in ("run", "allocation", "checkpoint", "model", "version")}
     run, model, version = _made(experiment, trial, ids)
-    await others.announce("searcher", DEFAULT_TENANT, trial)
-    await others.announce("scheduler", DEFAULT_TENANT, run)
-    await others.announce("registry", DEFAULT_TENANT, model, version)
+    await others.announce("searcher", tenant, trial)
+    await others.announce("scheduler", tenant, run)
+    await others.announce("registry", tenant, model, version)
 
     async def shown() -> bool:
         paths = (f"/v1/trials/{trial.trial_id}", f"/v1/models/{model.name}/versions/1")
@@ -89,6 +98,31 @@ async def seed(api: httpx.AsyncClient, others: Others) -> Seeded:
     return Seeded(
         experiment, trial.trial_id, ids["run"], ids["checkpoint"], ids["model"], ids["version"], "ab" * 32
     )
+
+
+def checkpoints_of(seeded: Mapping[TenantId, Sequence[Seeded]]) -> Any:
+    """The registry's answer about the checkpoints of these, each told to its own tenant."""
+    views = {
+        (tenant, one.checkpoint): CheckpointView(
+            checkpoint_id=one.checkpoint,
+            trial_id=one.trial,
+            experiment_id=one.experiment["id"],
+            run_number=1,
+            step=5,
+            state="saved",
+            files=(),
+            size_bytes=3,
+            created_at=NOW,
+        )
+        for tenant, several in seeded.items()
+        for one in several
+    }
+
+    async def answer(ask: Any, query: Any) -> CheckpointPage:
+        found = views.get((ask.tenant, query.checkpoint_id))
+        return CheckpointPage(checkpoints=(found,) if found else ())
+
+    return answer
 
 
 def _made(
@@ -111,6 +145,7 @@ def _made(
         model_id=ids["model"],
         version=2,
         name=f"model-{experiment['number']}",
+        workspace=experiment["workspace"],
         description="",
         metadata={},
         versions=1,

@@ -151,7 +151,8 @@ async def test_tenants_see_and_set_their_own_and_an_operator_all(
     async with gateway.client(token) as client:
         assert [one["maximum"] for one in (await client.get("/v1/limits")).json()["items"]] == [3]
         named = await client.put("/v1/limits", json={"pool": "default", "tenant": "default"})
-        assert named.status_code == 404, "another tenant looks absent"
+        own = await client.put("/v1/limits", json={"pool": "default", "guaranteed": 9})
+        assert named.status_code == own.status_code == 403, "what a tenant may hold is not its own to say"
     async with gateway.client(viewer) as client:
         assert (await client.get("/v1/limits")).json()["items"] == []
         assert (await client.put("/v1/limits", json={"pool": "default"})).status_code == 403

@@ -53,7 +53,9 @@ def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
         assert (row.verb == "GET") == (row.idempotent is Idempotency.SAFE), row.name
     keyed = {row.name for row in OPERATIONS if row.idempotent is Idempotency.KEY}
     on_models = {row.name for row in OPERATIONS if row.path.startswith("/v1/models") and row.verb != "GET"}
-    assert keyed == {"CreateExperiment", "ForkExperiment"} | on_models
+    assert (
+        keyed == {"CreateExperiment", "ForkExperiment", "CreateUser", "CreateGroup", "CreateRole"} | on_models
+    )
 
 
 def test_every_request_refuses_unknown_fields() -> None:

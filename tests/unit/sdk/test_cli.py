@@ -203,6 +203,10 @@ def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
         "pool": "list describe set",
         "limit": "list set",
         "retention": "list set",
+        "user": "create list show disable enable token",
+        "group": "create list add remove delete",
+        "role": "list show create edit delete grant bindings revoke",
+        "tenant": "create list",
         "queue": "list explain priority weight limit move",
     }.items():
         for verb in verbs.split():

@@ -153,6 +153,12 @@ class UsageKey(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     USAGE_KEY_USER: _ClassVar[UsageKey]
     USAGE_KEY_EXPERIMENT: _ClassVar[UsageKey]
     USAGE_KEY_POOL: _ClassVar[UsageKey]
+
+class UserKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    USER_KIND_UNSPECIFIED: _ClassVar[UserKind]
+    USER_KIND_PERSON: _ClassVar[UserKind]
+    USER_KIND_SERVICE_ACCOUNT: _ClassVar[UserKind]
 CHECKPOINT_STATE_UNSPECIFIED: CheckpointState
 CHECKPOINT_STATE_UPLOADING: CheckpointState
 CHECKPOINT_STATE_SAVED: CheckpointState
@@ -245,6 +251,9 @@ USAGE_KEY_WORKSPACE: UsageKey
 USAGE_KEY_USER: UsageKey
 USAGE_KEY_EXPERIMENT: UsageKey
 USAGE_KEY_POOL: UsageKey
+USER_KIND_UNSPECIFIED: UserKind
+USER_KIND_PERSON: UserKind
+USER_KIND_SERVICE_ACCOUNT: UserKind
 
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value", "others")
@@ -419,6 +428,14 @@ class CreateExperimentRequest(_message.Message):
     labels: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class CreateGroupRequest(_message.Message):
+    __slots__ = ("name", "description")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
+
 class CreateModelRequest(_message.Message):
     __slots__ = ("name", "workspace", "description", "notes", "tags", "metadata", "approvals")
     class ApprovalsEntry(_message.Message):
@@ -480,6 +497,24 @@ class CreateReservationRequest(_message.Message):
     workspace: str
     def __init__(self, pool: _Optional[str] = ..., slots: _Optional[int] = ..., begins_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tenant: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
 
+class CreateRoleRequest(_message.Message):
+    __slots__ = ("name", "description", "permissions")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    permissions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CreateTenantRequest(_message.Message):
+    __slots__ = ("name", "ttl_s")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    ttl_s: int
+    def __init__(self, name: _Optional[str] = ..., ttl_s: _Optional[int] = ...) -> None: ...
+
 class CreateTokenRequest(_message.Message):
     __slots__ = ("name", "role", "ttl_s")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -490,14 +525,52 @@ class CreateTokenRequest(_message.Message):
     ttl_s: int
     def __init__(self, name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., ttl_s: _Optional[int] = ...) -> None: ...
 
+class CreateUserRequest(_message.Message):
+    __slots__ = ("name", "kind", "display_name")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    kind: UserKind
+    display_name: str
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[UserKind, str]] = ..., display_name: _Optional[str] = ...) -> None: ...
+
+class CreateUserTokenRequest(_message.Message):
+    __slots__ = ("user", "name", "scope", "ttl_s")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    name: str
+    scope: _containers.RepeatedScalarFieldContainer[str]
+    ttl_s: int
+    def __init__(self, user: _Optional[str] = ..., name: _Optional[str] = ..., scope: _Optional[_Iterable[str]] = ..., ttl_s: _Optional[int] = ...) -> None: ...
+
+class CreatedTenant(_message.Message):
+    __slots__ = ("id", "name", "created_at", "secret", "expires_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    created_at: _timestamp_pb2.Timestamp
+    secret: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class CreatedToken(_message.Message):
-    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at", "secret")
+    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at", "user", "scope", "secret")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
     SECRET_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
@@ -505,8 +578,10 @@ class CreatedToken(_message.Message):
     created_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
     revoked_at: _timestamp_pb2.Timestamp
+    user: str
+    scope: _containers.RepeatedScalarFieldContainer[str]
     secret: str
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., secret: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., user: _Optional[str] = ..., scope: _Optional[_Iterable[str]] = ..., secret: _Optional[str] = ...) -> None: ...
 
 class DatasetReference(_message.Message):
     __slots__ = ("name", "version", "hash")
@@ -557,6 +632,10 @@ class Difference(_message.Message):
     base: _struct_pb2.Value
     other: _struct_pb2.Value
     def __init__(self, what: _Optional[str] = ..., name: _Optional[str] = ..., base: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ..., other: _Optional[_Union[_struct_pb2.Value, _Mapping]] = ...) -> None: ...
+
+class Done(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
 class Download(_message.Message):
     __slots__ = ("checkpoint", "step", "files")
@@ -722,6 +801,16 @@ class EditPoolRequest(_message.Message):
     defragment: bool
     def __init__(self, pool: _Optional[str] = ..., order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., no_ageing: _Optional[bool] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., topology: _Optional[_Iterable[str]] = ..., no_topology: _Optional[bool] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ..., no_max_preemptions: _Optional[bool] = ..., quantum_s: _Optional[float] = ..., no_quantum: _Optional[bool] = ..., defragment: _Optional[bool] = ...) -> None: ...
 
+class EditRoleRequest(_message.Message):
+    __slots__ = ("role", "description", "permissions")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    description: str
+    permissions: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, role: _Optional[str] = ..., description: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class EditSearchRequest(_message.Message):
     __slots__ = ("experiment", "max_trials", "max_concurrent_trials", "slot_hours", "no_slot_hours", "cost", "no_cost", "deadline", "no_deadline")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -743,6 +832,16 @@ class EditSearchRequest(_message.Message):
     deadline: _timestamp_pb2.Timestamp
     no_deadline: bool
     def __init__(self, experiment: _Optional[str] = ..., max_trials: _Optional[int] = ..., max_concurrent_trials: _Optional[int] = ..., slot_hours: _Optional[float] = ..., no_slot_hours: _Optional[bool] = ..., cost: _Optional[float] = ..., no_cost: _Optional[bool] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., no_deadline: _Optional[bool] = ...) -> None: ...
+
+class EditUserRequest(_message.Message):
+    __slots__ = ("user", "display_name", "disabled")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
+    DISABLED_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    display_name: str
+    disabled: bool
+    def __init__(self, user: _Optional[str] = ..., display_name: _Optional[str] = ..., disabled: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -1187,6 +1286,56 @@ class GivenBack(_message.Message):
     by: str
     def __init__(self, run_number: _Optional[int] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., by: _Optional[str] = ...) -> None: ...
 
+class GrantRoleRequest(_message.Message):
+    __slots__ = ("role", "user", "group", "workspace", "project")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    user: str
+    group: str
+    workspace: str
+    project: str
+    def __init__(self, role: _Optional[str] = ..., user: _Optional[str] = ..., group: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ...) -> None: ...
+
+class Group(_message.Message):
+    __slots__ = ("id", "name", "description", "members", "created_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    description: str
+    members: int
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., description: _Optional[str] = ..., members: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class GroupMemberRequest(_message.Message):
+    __slots__ = ("group", "user")
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    user: str
+    def __init__(self, group: _Optional[str] = ..., user: _Optional[str] = ...) -> None: ...
+
+class GroupPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Group]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Group, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class GroupRequest(_message.Message):
+    __slots__ = ("group",)
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    group: str
+    def __init__(self, group: _Optional[str] = ...) -> None: ...
+
 class Health(_message.Message):
     __slots__ = ("status", "version")
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -1194,6 +1343,16 @@ class Health(_message.Message):
     status: str
     version: str
     def __init__(self, status: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class HeldRole(_message.Message):
+    __slots__ = ("role", "workspace", "project")
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    workspace: str
+    project: str
+    def __init__(self, role: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ...) -> None: ...
 
 class Holder(_message.Message):
     __slots__ = ("experiment_number", "trial_number", "slots", "slot_part", "since", "leaving")
@@ -1471,6 +1630,22 @@ class ListQueueRequest(_message.Message):
     pool: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
+class ListRoleBindingsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "role", "user", "group", "workspace")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    role: str
+    user: str
+    group: str
+    workspace: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., role: _Optional[str] = ..., user: _Optional[str] = ..., group: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
+
 class ListRunsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "trial")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1555,6 +1730,16 @@ class ListTrialsRequest(_message.Message):
     invalid: bool
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
 
+class ListUsersRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "group")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    group: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
+
 class ListWorkersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "pool")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1598,7 +1783,7 @@ class LogPage(_message.Message):
     def __init__(self, items: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class Me(_message.Message):
-    __slots__ = ("tenant", "tenant_name", "token", "name", "role", "permissions", "expires_at")
+    __slots__ = ("tenant", "tenant_name", "token", "name", "role", "permissions", "expires_at", "roles")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     TENANT_NAME_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -1606,6 +1791,7 @@ class Me(_message.Message):
     ROLE_FIELD_NUMBER: _ClassVar[int]
     PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
     tenant: str
     tenant_name: str
     token: str
@@ -1613,7 +1799,8 @@ class Me(_message.Message):
     role: Role
     permissions: _containers.RepeatedScalarFieldContainer[str]
     expires_at: _timestamp_pb2.Timestamp
-    def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    roles: _containers.RepeatedCompositeFieldContainer[HeldRole]
+    def __init__(self, tenant: _Optional[str] = ..., tenant_name: _Optional[str] = ..., token: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., permissions: _Optional[_Iterable[str]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., roles: _Optional[_Iterable[_Union[HeldRole, _Mapping]]] = ...) -> None: ...
 
 class Measured(_message.Message):
     __slots__ = ("step", "value", "others")
@@ -2185,6 +2372,68 @@ class RetentionRules(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[RetentionRule]
     def __init__(self, items: _Optional[_Iterable[_Union[RetentionRule, _Mapping]]] = ...) -> None: ...
 
+class RoleBinding(_message.Message):
+    __slots__ = ("id", "role", "user", "group", "workspace", "project", "created_at", "by")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    role: str
+    user: str
+    group: str
+    workspace: str
+    project: str
+    created_at: _timestamp_pb2.Timestamp
+    by: str
+    def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., user: _Optional[str] = ..., group: _Optional[str] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ...) -> None: ...
+
+class RoleBindingPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[RoleBinding]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[RoleBinding, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class RoleBindingRequest(_message.Message):
+    __slots__ = ("binding",)
+    BINDING_FIELD_NUMBER: _ClassVar[int]
+    binding: str
+    def __init__(self, binding: _Optional[str] = ...) -> None: ...
+
+class RoleDefinition(_message.Message):
+    __slots__ = ("name", "description", "permissions", "built_in", "tenant_only")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
+    BUILT_IN_FIELD_NUMBER: _ClassVar[int]
+    TENANT_ONLY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    description: str
+    permissions: _containers.RepeatedScalarFieldContainer[str]
+    built_in: bool
+    tenant_only: bool
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ..., built_in: _Optional[bool] = ..., tenant_only: _Optional[bool] = ...) -> None: ...
+
+class RolePage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[RoleDefinition]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[RoleDefinition, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class RoleRequest(_message.Message):
+    __slots__ = ("role",)
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    def __init__(self, role: _Optional[str] = ...) -> None: ...
+
 class Run(_message.Message):
     __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at", "labels")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -2486,6 +2735,24 @@ class TellSearchRequest(_message.Message):
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., operations: _Optional[_Iterable[_Union[SearchOperation, _Mapping]]] = ..., acknowledge: _Optional[int] = ..., driver: _Optional[str] = ...) -> None: ...
 
+class Tenant(_message.Message):
+    __slots__ = ("id", "name", "created_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class TenantPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Tenant]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Tenant, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
 class Tensor(_message.Message):
     __slots__ = ("name", "dtype", "shape")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -2497,20 +2764,24 @@ class Tensor(_message.Message):
     def __init__(self, name: _Optional[str] = ..., dtype: _Optional[str] = ..., shape: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Token(_message.Message):
-    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at")
+    __slots__ = ("id", "name", "role", "created_at", "expires_at", "revoked_at", "user", "scope")
     ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     REVOKED_AT_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    SCOPE_FIELD_NUMBER: _ClassVar[int]
     id: str
     name: str
     role: Role
     created_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
     revoked_at: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    user: str
+    scope: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., user: _Optional[str] = ..., scope: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TokenPage(_message.Message):
     __slots__ = ("items", "next_cursor")
@@ -2675,6 +2946,38 @@ class UsageRow(_message.Message):
     pool: str
     slot_seconds: float
     def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
+
+class User(_message.Message):
+    __slots__ = ("id", "name", "kind", "display_name", "groups", "created_at", "disabled_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    DISPLAY_NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    DISABLED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    kind: UserKind
+    display_name: str
+    groups: _containers.RepeatedScalarFieldContainer[str]
+    created_at: _timestamp_pb2.Timestamp
+    disabled_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., kind: _Optional[_Union[UserKind, str]] = ..., display_name: _Optional[str] = ..., groups: _Optional[_Iterable[str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., disabled_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class UserPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[User]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[User, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class UserRequest(_message.Message):
+    __slots__ = ("user",)
+    USER_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    def __init__(self, user: _Optional[str] = ...) -> None: ...
 
 class VerificationAsked(_message.Message):
     __slots__ = ("checkpoints", "files", "size_bytes")

@@ -505,6 +505,111 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Token.FromString,
                 _registered_method=True)
+        self.CreateUser = channel.unary_unary(
+                '/muster.v1.Muster/CreateUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.ListUsers = channel.unary_unary(
+                '/muster.v1.Muster/ListUsers',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.UserPage.FromString,
+                _registered_method=True)
+        self.GetUser = channel.unary_unary(
+                '/muster.v1.Muster/GetUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.EditUser = channel.unary_unary(
+                '/muster.v1.Muster/EditUser',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.CreateUserToken = channel.unary_unary(
+                '/muster.v1.Muster/CreateUserToken',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+                _registered_method=True)
+        self.CreateGroup = channel.unary_unary(
+                '/muster.v1.Muster/CreateGroup',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateGroupRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Group.FromString,
+                _registered_method=True)
+        self.ListGroups = channel.unary_unary(
+                '/muster.v1.Muster/ListGroups',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.GroupPage.FromString,
+                _registered_method=True)
+        self.GetGroup = channel.unary_unary(
+                '/muster.v1.Muster/GetGroup',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GroupRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Group.FromString,
+                _registered_method=True)
+        self.DeleteGroup = channel.unary_unary(
+                '/muster.v1.Muster/DeleteGroup',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GroupRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.AddGroupMember = channel.unary_unary(
+                '/muster.v1.Muster/AddGroupMember',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GroupMemberRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.RemoveGroupMember = channel.unary_unary(
+                '/muster.v1.Muster/RemoveGroupMember',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GroupMemberRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.User.FromString,
+                _registered_method=True)
+        self.CreateRole = channel.unary_unary(
+                '/muster.v1.Muster/CreateRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateRoleRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+                _registered_method=True)
+        self.ListRoles = channel.unary_unary(
+                '/muster.v1.Muster/ListRoles',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RolePage.FromString,
+                _registered_method=True)
+        self.GetRole = channel.unary_unary(
+                '/muster.v1.Muster/GetRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RoleRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+                _registered_method=True)
+        self.EditRole = channel.unary_unary(
+                '/muster.v1.Muster/EditRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditRoleRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+                _registered_method=True)
+        self.DeleteRole = channel.unary_unary(
+                '/muster.v1.Muster/DeleteRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RoleRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.GrantRole = channel.unary_unary(
+                '/muster.v1.Muster/GrantRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.GrantRoleRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleBinding.FromString,
+                _registered_method=True)
+        self.ListRoleBindings = channel.unary_unary(
+                '/muster.v1.Muster/ListRoleBindings',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListRoleBindingsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleBindingPage.FromString,
+                _registered_method=True)
+        self.RevokeRole = channel.unary_unary(
+                '/muster.v1.Muster/RevokeRole',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RoleBindingRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.RoleBinding.FromString,
+                _registered_method=True)
+        self.CreateTenant = channel.unary_unary(
+                '/muster.v1.Muster/CreateTenant',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateTenantRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
+                _registered_method=True)
+        self.ListTenants = channel.unary_unary(
+                '/muster.v1.Muster/ListTenants',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
+                _registered_method=True)
         self.IssueJoinToken = channel.unary_unary(
                 '/muster.v1.Muster/IssueJoinToken',
                 request_serializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
@@ -1278,6 +1383,174 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateUser(self, request, context):
+        """Adds a person or a program to the tenant; it may do nothing until it is given a role.
+        REST: POST /v1/users
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUsers(self, request, context):
+        """Lists the tenant's people and programs by name.
+        REST: GET /v1/users
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetUser(self, request, context):
+        """Shows one user.
+        REST: GET /v1/users/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditUser(self, request, context):
+        """Changes a user's shown name, or ends and reopens all it may do.
+        REST: PATCH /v1/users/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateUserToken(self, request, context):
+        """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope.
+        REST: POST /v1/users/{user}/tokens
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateGroup(self, request, context):
+        """Makes a group of users without members.
+        REST: POST /v1/groups
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListGroups(self, request, context):
+        """Lists the tenant's groups by name.
+        REST: GET /v1/groups
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetGroup(self, request, context):
+        """Shows one group; `ListUsers` lists its members.
+        REST: GET /v1/groups/{group}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteGroup(self, request, context):
+        """Takes a group away with all that was given to it; its members stay.
+        REST: DELETE /v1/groups/{group}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def AddGroupMember(self, request, context):
+        """Puts a user into a group: it may do what the group may.
+        REST: PUT /v1/groups/{group}/members/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveGroupMember(self, request, context):
+        """Takes a user out of a group.
+        REST: DELETE /v1/groups/{group}/members/{user}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateRole(self, request, context):
+        """Makes a role of permissions; the caller has all of them.
+        REST: POST /v1/roles
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRoles(self, request, context):
+        """Lists the roles that can be given, those that every tenant has first.
+        REST: GET /v1/roles
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetRole(self, request, context):
+        """Shows one role with its permissions.
+        REST: GET /v1/roles/{role}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditRole(self, request, context):
+        """Changes a role that the tenant made, for all who have it.
+        REST: PATCH /v1/roles/{role}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteRole(self, request, context):
+        """Takes a role away that the tenant made and nobody has.
+        REST: DELETE /v1/roles/{role}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GrantRole(self, request, context):
+        """Gives a role to a user or a group, on the tenant, a workspace or a project; the same again changes nothing.
+        REST: POST /v1/role-bindings
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListRoleBindings(self, request, context):
+        """Lists who was given which role where, as far as the caller may see who has access.
+        REST: GET /v1/role-bindings
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeRole(self, request, context):
+        """Takes back what was given.
+        REST: DELETE /v1/role-bindings/{binding}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateTenant(self, request, context):
+        """Makes a tenant with one admin, and shows that admin's token, this one time.
+        REST: POST /v1/tenants
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTenants(self, request, context):
+        """Lists the tenants of the site by name.
+        REST: GET /v1/tenants
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def IssueJoinToken(self, request, context):
         """Makes a one-time token with which one machine can join a pool.
         REST: POST /v1/join-tokens
@@ -1774,6 +2047,111 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.RevokeToken,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TokenRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Token.SerializeToString,
+            ),
+            'CreateUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'ListUsers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUsers,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListUsersRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.UserPage.SerializeToString,
+            ),
+            'GetUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'EditUser': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditUser,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditUserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'CreateUserToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateUserToken,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
+            ),
+            'CreateGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateGroup,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateGroupRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Group.SerializeToString,
+            ),
+            'ListGroups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGroups,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.GroupPage.SerializeToString,
+            ),
+            'GetGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetGroup,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GroupRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Group.SerializeToString,
+            ),
+            'DeleteGroup': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteGroup,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GroupRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'AddGroupMember': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddGroupMember,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GroupMemberRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'RemoveGroupMember': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveGroupMember,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GroupMemberRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.User.SerializeToString,
+            ),
+            'CreateRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateRoleRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.SerializeToString,
+            ),
+            'ListRoles': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRoles,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RolePage.SerializeToString,
+            ),
+            'GetRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RoleRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.SerializeToString,
+            ),
+            'EditRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditRoleRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleDefinition.SerializeToString,
+            ),
+            'DeleteRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RoleRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'GrantRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.GrantRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.GrantRoleRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleBinding.SerializeToString,
+            ),
+            'ListRoleBindings': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRoleBindings,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListRoleBindingsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleBindingPage.SerializeToString,
+            ),
+            'RevokeRole': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeRole,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RoleBindingRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.RoleBinding.SerializeToString,
+            ),
+            'CreateTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTenant,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTenantRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.SerializeToString,
+            ),
+            'ListTenants': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTenants,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TenantPage.SerializeToString,
             ),
             'IssueJoinToken': grpc.unary_unary_rpc_method_handler(
                     servicer.IssueJoinToken,
@@ -4330,6 +4708,573 @@ class Muster:
             '/muster.v1.Muster/RevokeToken',
             muster_dot_v1_dot_muster__pb2.TokenRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Token.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateUser',
+            muster_dot_v1_dot_muster__pb2.CreateUserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUsers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListUsers',
+            muster_dot_v1_dot_muster__pb2.ListUsersRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.UserPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetUser',
+            muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditUser(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditUser',
+            muster_dot_v1_dot_muster__pb2.EditUserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateUserToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateUserToken',
+            muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateGroup',
+            muster_dot_v1_dot_muster__pb2.CreateGroupRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Group.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGroups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListGroups',
+            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.GroupPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetGroup',
+            muster_dot_v1_dot_muster__pb2.GroupRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Group.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteGroup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteGroup',
+            muster_dot_v1_dot_muster__pb2.GroupRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddGroupMember(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/AddGroupMember',
+            muster_dot_v1_dot_muster__pb2.GroupMemberRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveGroupMember(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RemoveGroupMember',
+            muster_dot_v1_dot_muster__pb2.GroupMemberRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.User.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateRole',
+            muster_dot_v1_dot_muster__pb2.CreateRoleRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRoles(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListRoles',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RolePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetRole',
+            muster_dot_v1_dot_muster__pb2.RoleRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditRole',
+            muster_dot_v1_dot_muster__pb2.EditRoleRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleDefinition.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteRole',
+            muster_dot_v1_dot_muster__pb2.RoleRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GrantRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GrantRole',
+            muster_dot_v1_dot_muster__pb2.GrantRoleRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleBinding.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRoleBindings(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListRoleBindings',
+            muster_dot_v1_dot_muster__pb2.ListRoleBindingsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleBindingPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeRole(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RevokeRole',
+            muster_dot_v1_dot_muster__pb2.RoleBindingRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.RoleBinding.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateTenant',
+            muster_dot_v1_dot_muster__pb2.CreateTenantRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTenants(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTenants',
+            muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
             options,
             channel_credentials,
             insecure,
