@@ -86,15 +86,15 @@ def train_inside(
 
 def _others_s(bench: Platform) -> float:
     """Processor time of servers, services, daemons and warm parents, so far."""
-    return sum(_own_s(process) for process in _processes(bench))
+    return sum(_own_s(process) for process in processes_of(bench))
 
 
 def _ranks_s(bench: Platform) -> float:
     """Processor time of the ranks that have ended, so far: what the warm parents' ended children have used."""
-    return sum(_ended_children_s(process) for process in _processes(bench) if _is_warm_parent(process))
+    return sum(_ended_children_s(process) for process in processes_of(bench) if _is_warm_parent(process))
 
 
-def _processes(bench: Platform) -> list[psutil.Process]:
+def processes_of(bench: Platform) -> list[psutil.Process]:
     """Every process of this platform, but for ranks: what runs under its folder or was started from it, and what these have started."""
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter():
