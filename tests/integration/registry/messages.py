@@ -4,11 +4,25 @@ from datetime import timedelta
 from typing import Any
 
 from shared.ids import AllocationId, PoolName, new_id
-from shared.messages.experiments import ExperimentChanged, TrialChanged, TrialWanted
+from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
 from shared.messages.reports import Report, Validation
 from shared.messages.runs import RunEnded, RunGranted, RunOutcome
 from shared.messages.specs import Member, Signal, TrialSpec, Wanted
 from tests.integration.registry.platform import CLOCK, Run
+
+
+def submitted(run: Run, workspace: str = "vision", **config: Any) -> SubmissionCommitted:
+    return SubmissionCommitted(
+        experiment_id=run.experiment,
+        number=31,
+        name="digits search",
+        workspace=workspace,
+        project="p",
+        owner="ada",
+        config=config,
+        code_hash="c" * 64,
+        submitted_at=CLOCK.now(),
+    )
 
 
 def granted(run: Run) -> RunGranted:

@@ -12,7 +12,7 @@ from shared.messages.logs import FoundLine, FoundLines, GetLogs, LogPage, Search
 from shared.messages.retention import RetentionRule, SetRetention
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings
-from tests.integration.registry.messages import finished_trial
+from tests.integration.registry.messages import finished_trial, submitted
 from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Registry, Run
 from tests.support.waiting import eventually
 
@@ -120,12 +120,13 @@ async def test_lines_go_by_what_experiment_workspace_and_tenant_say(
         "UPDATE registry.log_chunks SET day = $2 WHERE trial = $1", going.trial, ten_days_ago.date()
     )
     for run, workspace, days in (
-        (kept, "vision", 30), (ruled, "speech", 30), (own, "vision", 9), (going, "speech", None), (elsewhere, None, None),
-    ):  # fmt: skip
-        await around.rows(
-            "INSERT INTO registry.experiments (id, tenant, workspace, log_retention_days) VALUES ($1, $2, $3, $4)",
-            run.experiment, run.tenant, workspace, days,
-        )  # fmt: skip
+        (kept, "vision", 30),
+        (ruled, "speech", 30),
+        (own, "vision", 9),
+        (going, "speech", -1),
+    ):
+        policy = {"log_retention_days": days}
+        await around.publish("gateway", submitted(run, workspace, retention_policy=policy))
     await eventually(lambda: are_gone(around, own))
     assert await read_all_lines(around, own) == []
     assert [len(await read_all_lines(around, run)) for run in (ruled, going)] == [100, 1]

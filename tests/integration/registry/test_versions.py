@@ -7,7 +7,6 @@ import pytest
 from muster.errors import NotFound
 from shared.ids import CheckpointId, ModelId, VersionId, new_id
 from shared.messages.base import Command
-from shared.messages.experiments import SubmissionCommitted
 from shared.messages.lineage import GetLineageGraph, LineageGraph, NodeKind
 from shared.messages.models import (
     CreateModel,
@@ -21,7 +20,7 @@ from shared.messages.models import (
     SetAlias,
     SetStage,
 )
-from tests.integration.registry.messages import validation, wanted
+from tests.integration.registry.messages import submitted, validation, wanted
 from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
 from tests.integration.registry.uploads import save
 from tests.support.waiting import eventually
@@ -71,18 +70,7 @@ class Catalogue:
 async def trained(around: Platform, *, data: Any = None, start: CheckpointId | None = None) -> Run:
     """A run of a trial whose experiment was submitted with that data."""
     run = around.scheduler.grant(code_hash=CODE, start_checkpoint=start)
-    submitted = SubmissionCommitted(
-        experiment_id=run.experiment,
-        number=31,
-        name="digits search",
-        workspace="vision",
-        project="p",
-        owner="ada",
-        config={"data": data or {}},
-        code_hash=CODE,
-        submitted_at=CLOCK.now(),
-    )
-    await around.publish("gateway", submitted)
+    await around.publish("gateway", submitted(run, data=data or {}))
     await around.publish("searcher", wanted(run, code_hash=CODE, start_checkpoint=start))
     await around.reports(run, 1, [validation(1, 10, loss=0.25)])
 
