@@ -1,27 +1,57 @@
-"""Trials side by side, and their metrics in bulk: `python examples/registry/trials.py 31` (with pyarrow for the last part)."""
+"""Trials side by side, and what an experiment has in bulk: `python examples/registry/trials.py 31` (with pyarrow for the last part).
+
+`FOLDER` behind the number keeps the files: `duckdb -c "SELECT * FROM 'FOLDER/points/*.parquet' JOIN 'FOLDER/trials/*.parquet' USING (trial)"`.
+"""
 
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from muster.client import connect
+from muster.client import Client, connect
+
+FINISHED = "state in (completed, stopped) and best is not absent"
 
 
-def main(experiment: str) -> None:
-    """Print the best trials, those that a filter chooses, and how many points each metric has."""
-    with connect() as client:
-        print("names:", ", ".join(client.trials.columns_of(experiment)))
-        for row in client.trials.best(experiment, 3):
-            print("best:", row.number, row.values)
-        for row in client.trials.table(
-            experiment, filter="state = completed and best is not absent", sort="best"
-        ):
-            print("completed:", row.number, row.values)
-        try:
-            import pyarrow as pa
-        except ImportError:
-            return
-        parts = [pa.ipc.open_stream(part).read_all() for part in client.exports.arrow(experiment)]
-        print(pa.concat_tables(parts).group_by(["group", "name"]).aggregate([("value", "count")]).to_pylist())
+def show_trials(client: Client, experiment: str) -> None:
+    """Print the names that there are, the best trials, and those that a filter chooses."""
+    print("names:", ", ".join(client.trials.columns_of(experiment)))
+    for row in client.trials.best(experiment, 3):
+        print("best:", row.number, row.values)
+    for row in client.trials.table(
+        experiment, filter=FINISHED, sort="best,-number", columns=["best", "runs"]
+    ):
+        print("finished:", row.number, row.values)
+
+
+def fetch(client: Client, experiment: str, folder: Path) -> None:
+    """Keep all points, and the table of all trials with every hyperparameter and the last value of every metric."""
+    points = client.exports.metrics(experiment, folder / "points")
+    trials = client.exports.table(experiment, folder / "trials", sort="best")
+    print(f"fetched: {points.rows} points, {trials.rows} trials")
+
+
+def show_files(folder: Path) -> None:
+    """Print how many points each metric has, and the trials as they were written."""
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        return
+    points, trials = (pq.read_table(folder / name) for name in ("points", "trials"))
+    for row in points.group_by(["group", "name"]).aggregate([("value", "count")]).to_pylist():
+        print("metric:", row["group"], row["name"], row["value_count"])
+    print("columns:", ", ".join(f"{field.name} {field.type}" for field in trials.schema))
+    joined = points.join(trials.select(["trial", "best"]), "trial")
+    print("joined:", joined.num_rows)
+
+
+def main(experiment: str, folder: str | None = None) -> None:
+    """Show an experiment's trials, and fetch what it has in bulk."""
+    with connect() as client, TemporaryDirectory() as passing:
+        kept = Path(folder or passing)
+        show_trials(client, experiment)
+        fetch(client, experiment, kept)
+        show_files(kept)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -1,5 +1,8 @@
 """The examples of every family of searches, all at once on one platform."""
 
+import subprocess
+import sys
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -45,6 +48,7 @@ def test_every_family_is_shown_and_ends_as_its_page_says(platform: Platform) -> 
     assert trials["warm"][0].hyperparameters == {"epochs": 9, "lr": 0.01, "optimizer": "adam", "width": 64}
     check_copies(trials["population"])
     check_budget(ended["budget"])
+    check_trials_are_shown_and_fetched(platform, ended["grid"])
     front = platform.client.experiments.front(ended["objectives"].number).all()
     assert front and all(each.metrics["latency_ms"] <= 40 for each in front)
 
@@ -63,6 +67,26 @@ def check_copies(trials: list[Trial]) -> None:
     points: dict[int, dict[str, Any]] = {trial.number: trial.hyperparameters for trial in trials}
     assert all(points[copy.number]["width"] == points[copy.source or 0]["width"] for copy in copies)
     assert all(copy.start_checkpoint is not None for copy in copies)
+
+
+def check_trials_are_shown_and_fetched(platform: Platform, grid: ExperimentDetail) -> None:
+    """The registry's example, as its first line says."""
+    told = subprocess.run(
+        [sys.executable, str(ROOT / "examples/registry/trials.py"), str(grid.number)],
+        env=platform.environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    by_word: dict[str, list[str]] = defaultdict(list)
+    for line in told.stdout.splitlines():
+        word, _, rest = line.partition(": ")
+        by_word[word].append(rest)
+    assert "hparams.lr" in by_word["names"][0]
+    assert (len(by_word["best"]), len(by_word["finished"])) == (3, MADE["grid"])
+    [fetched] = by_word["fetched"]
+    points = int(fetched.split()[0])
+    assert fetched.endswith(f"{MADE['grid']} trials") and by_word["joined"] == [str(points)]
+    assert sum(int(line.split()[-1]) for line in by_word["metric"]) == points
+    assert "hparams.width int64" in by_word["columns"][0]
 
 
 def check_budget(ended: ExperimentDetail) -> None:
