@@ -17,12 +17,13 @@ from shared.driver import Driver
 LOOSE_CHUNKS = 64
 """So many small chunks of a series are joined while its day lasts; once it is over, two are."""
 AT_ONCE = 25
-"""Series of one transaction: some megabytes in memory, and locks for a tenth of a second that nobody else wants."""
+"""Series of one transaction, as far as they have not too many points: locks for a tenth of a second that nobody else wants."""
 FOUND_AT_ONCE = 5_000
 _DAY = timedelta(days=1)
 _ALWAYS = date(1970, 1, 1)
 
-Work = Callable[[Driver, Sequence[DaySeries]], Awaitable[None]]
+Work = Callable[[Driver, Sequence[DaySeries]], Awaitable[bool]]
+"""Does some of it; True when the same should be done again for the rest, in another transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Packing:
     async def retain(self) -> None:
         """Delete the points that their experiment keeps no longer, and thin those of which it keeps a part. Summaries stay."""
         today = self.clock.now().date()
-        await self._all(partial(packing.load_outdated, today=today), packing.delete_chunks)
+        await self._all(partial(packing.load_outdated, today=today), _drop)
         await self._all(partial(packing.load_detailed, today=today, site_days=self.detail_days), _thin)
 
     async def _all(self, find: Callable[..., Awaitable[list[DaySeries]]], work: Work) -> None:
@@ -63,21 +64,30 @@ class Packing:
                 found = await find(Driver.of(unit.connection), most=FOUND_AT_ONCE)
             is_more = len(found) == FOUND_AT_ONCE
             for at in range(0, len(found), AT_ONCE):
-                async with self.units.system() as unit:
-                    driver = Driver.of(unit.connection)
-                    await packing.take_turn(driver)
-                    await work(driver, found[at : at + AT_ONCE])
+                is_rest = True
+                while is_rest:
+                    async with self.units.system() as unit:
+                        driver = Driver.of(unit.connection)
+                        await packing.take_turn(driver)
+                        is_rest = await work(driver, found[at : at + AT_ONCE])
 
 
-async def _pack(driver: Driver, places: Sequence[DaySeries]) -> None:
+async def _pack(driver: Driver, places: Sequence[DaySeries]) -> bool:
     taken = await packing.take_loose(driver, places)
     # In a thread: compressing holds up neither reports nor queries.
     await packing.save_packed(driver, await asyncio.to_thread(_packed, taken))
+    return False
 
 
-async def _thin(driver: Driver, places: Sequence[DaySeries]) -> None:
+async def _thin(driver: Driver, places: Sequence[DaySeries]) -> bool:
     taken = await packing.take_detailed(driver, places)
     await packing.save_packed(driver, await asyncio.to_thread(_thinned, taken))
+    return bool(taken)
+
+
+async def _drop(driver: Driver, places: Sequence[DaySeries]) -> bool:
+    await packing.delete_chunks(driver, places)
+    return False
 
 
 def _packed(taken: Sequence[TakenChunk]) -> list[PackedChunk]:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import ClassVar, TypeVar, cast
+from typing import ClassVar, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
@@ -28,6 +28,11 @@ class Section(BaseModel):
 
     refused: ClassVar[Mapping[str, str]] = {}
     ignored: ClassVar[Mapping[str, object]] = {}
+
+    @classmethod
+    def of_accepted(cls, given: object) -> Self:
+        """Read this section of a config that was accepted before: no rule judges it. Raises pydantic's `ValidationError` where it is none."""
+        return cls.model_validate(given or {}, context=ACCEPTED)
 
     @model_validator(mode="before")
     @classmethod

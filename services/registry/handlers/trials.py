@@ -141,10 +141,10 @@ def _facts(message: RunState, tenant: TenantId) -> AllocationFacts:
 
 
 def _policy(config: dict[str, JsonValue]) -> dict[str, int | None]:
-    """The counts of `checkpoint_storage` and the days of `retention_policy`, as the config's schema reads them."""
+    """The counts of `checkpoint_storage` and the days of `retention_policy`, as the config's schema reads them, whatever rules came since (decision 0094)."""
     try:
-        counts = CheckpointStorage.model_validate(config.get("checkpoint_storage") or {})
-        days = RetentionPolicy.model_validate(config.get("retention_policy") or {})
+        counts = CheckpointStorage.of_accepted(config.get("checkpoint_storage"))
+        days = RetentionPolicy.of_accepted(config.get("retention_policy"))
     except ValidationError as error:
         raise Broken(f"a committed config has a policy that its schema refuses: {error}") from error
     return {

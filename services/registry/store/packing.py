@@ -9,6 +9,8 @@ from services.registry.core.chunks import MOST_POINTS
 from services.registry.store.retention import DETAIL_DAYS, METRIC_DAYS, RULES
 from shared.driver import Driver, Row
 
+POINTS_AT_ONCE = 500_000
+"""Of one transaction: half a second of work, and some twenty megabytes in memory."""
 _TURN = 7_240_512
 """Advisory lock: one transaction works on chunks at a time, and the next finds done what it did."""
 
@@ -68,14 +70,13 @@ async def load_outdated(driver: Driver, today: date, most: int) -> list[DaySerie
 
 
 async def take_loose(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
-    """Take the chunks that are not full out of the table."""
-    rows = await driver.fetch(_TAKE + "AND c.count < $3 RETURNING c.*", *_columns(places), MOST_POINTS)
-    return [_taken(row) for row in rows]
+    """Take chunks that are not full out of the table, of at most `POINTS_AT_ONCE`: the rest is found again."""
+    return await _take(driver, places, "AND k.count < $4", MOST_POINTS)
 
 
 async def take_detailed(driver: Driver, places: Sequence[DaySeries]) -> list[TakenChunk]:
-    """Take the chunks that have all their points out of the table."""
-    return [_taken(row) for row in await driver.fetch(_TAKE + "RETURNING c.*", *_columns(places))]
+    """Take chunks that have all their points out of the table, of at most `POINTS_AT_ONCE`; none when there are no more."""
+    return await _take(driver, places, "")
 
 
 async def delete_chunks(driver: Driver, places: Sequence[DaySeries]) -> None:
@@ -103,6 +104,13 @@ async def save_packed(driver: Driver, chunks: Sequence[PackedChunk]) -> None:
         await driver.fetch(_SAVE, *[list(column) for column in zip(*rows, strict=True)])
 
 
+async def _take(
+    driver: Driver, places: Sequence[DaySeries], condition: str, *more: object
+) -> list[TakenChunk]:
+    rows = await driver.fetch(_TAKE.format(condition=condition), *_columns(places), POINTS_AT_ONCE, *more)
+    return [_taken(row) for row in rows]
+
+
 def _taken(row: Row) -> TakenChunk:
     return TakenChunk(DaySeries(row["day"], row["series"]), row["tenant"], row["body"])
 
@@ -120,7 +128,18 @@ _DELETE = """
 DELETE FROM registry.point_chunks c USING unnest($1::date[], $2::bigint[]) AS w(day, series)
 WHERE c.day = w.day AND c.series = w.series
 """
-_TAKE = _DELETE + "AND NOT c.is_thinned "
+# Nothing else moves rows of this table, so that a row's place names it until the end of the statement.
+_TAKE = """
+DELETE FROM registry.point_chunks c USING (
+    SELECT k.day, k.series, k.tableoid, k.ctid, k.count,
+           sum(k.count) OVER (ORDER BY k.day, k.series, k.first_step, k.tableoid, k.ctid) AS up_to_here
+    FROM unnest($1::date[], $2::bigint[]) AS w(day, series)
+    JOIN registry.point_chunks k ON k.day = w.day AND k.series = w.series
+    WHERE NOT k.is_thinned {condition}
+) t
+WHERE c.day = t.day AND c.series = t.series AND c.tableoid = t.tableoid AND c.ctid = t.ctid AND t.up_to_here - t.count < $3
+RETURNING c.*
+"""
 _RULED = f"""
 SELECT DISTINCT c.day, c.series FROM registry.point_chunks c
 JOIN registry.series s ON s.id = c.series

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from muster.errors import Rejected
-from services.registry.core.chunks import Columns, to_plain
+from services.registry.core.chunks import Columns, to_packed, to_plain
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.metrics import GetSeries, GetSummaries
 from shared.messages.retention import GetRetention, RetentionRule, SetRetention
@@ -17,6 +17,8 @@ from tests.support.waiting import eventually
 
 OLD = CLOCK.now().date() - timedelta(days=20)
 TENANT = TenantId(derived_id(DEFAULT_TENANT, "ruled"))
+CHUNKS = 200
+"""More points than are thinned together."""
 POINTS = [(step, step, step, 5.0 if step == 777 else 1.0) for step in range(1, 3_001)]
 
 
@@ -74,6 +76,35 @@ async def test_a_rule_takes_the_place_of_the_one_before_and_is_its_tenant_s_alon
         with pytest.raises(Rejected, match="at most 1000 rules"):
             await around.ask(SetRetention(rule=RetentionRule(workspace="w0", metric_detail_days=1)), TENANT)
         assert len((await around.ask(GetRetention(), TENANT)).rules) == 1_000
+
+
+async def test_a_day_of_very_many_points_is_thinned_in_pieces(around: Platform) -> None:
+    run = around.scheduler.grant()
+    chunk = Columns.of(POINTS)
+    day = OLD - timedelta(days=1)
+    async with around.registry():
+        await around.reports(run, 1, [report(3_001, loss=2.0)])
+    server = around.servers.postgres
+    connection = await asyncpg.connect(server.url("postgres", server.password, around.database.name))
+    await around.make_day("point_chunks", day)
+    await connection.execute(
+        "INSERT INTO registry.point_chunks (day, tenant, series, count, first_step, last_step, body)"
+        " SELECT $2, tenant, id, $3, $4, $5, $6 FROM registry.series, generate_series(1, $7) WHERE run = $1",
+        *(run.id, day, len(chunk), *chunk.span, to_packed(chunk), CHUNKS),
+    )
+    await connection.execute("UPDATE registry.runs SET first_day = $2 WHERE id = $1", run.id, day)
+    await connection.close()
+    settings = {"MUSTER_REGISTRY__DETAIL_POINTS_DAYS": "15", "MUSTER_REGISTRY__RETAIN_EVERY_S": "0.2"}
+    whole = "SELECT count(*) FROM registry.point_chunks WHERE day = $1 AND NOT is_thinned"
+    async with around.registry(**settings):
+
+        async def is_thinned() -> bool:
+            return await around.count(whole, day) == 0
+
+        await eventually(is_thinned)
+        assert 512 < await around.points(run) <= CHUNKS * len(chunk) / 16
+        chart = (await around.ask(GetSeries(trial_id=run.trial))).series[0]
+        assert max(point.value for point in chart.points) == 5.0
 
 
 async def _has_few(around: Platform, run: Run, most: int) -> bool:

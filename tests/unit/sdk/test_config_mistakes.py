@@ -1,8 +1,10 @@
 """Each mistake in a config is refused with its place and what to do."""
 
 import pytest
+from pydantic import ValidationError
 
 from muster.config import load_accepted, load_config
+from muster.config.sections import RetentionPolicy
 from tests.unit.sdk.configs import GOOD, refused
 
 
@@ -131,6 +133,13 @@ def test_a_config_that_was_accepted_is_read_whatever_rules_came_later() -> None:
     accepted = load_accepted(now_refused)
     assert accepted.searcher == load_config(GOOD).searcher.model_copy(update={"widen_to": 8})
     assert load_accepted(accepted.to_json()) == accepted
+
+
+def test_a_section_that_was_accepted_is_read_whatever_rules_came_later() -> None:
+    kept = RetentionPolicy.of_accepted({"metric_retention_days": 0})
+    assert kept.metric_retention_days == 0 and RetentionPolicy.of_accepted(None) == RetentionPolicy()
+    with pytest.raises(ValidationError):
+        RetentionPolicy.of_accepted({"metric_retention_days": "many"})
 
 
 @pytest.mark.parametrize(
