@@ -10,7 +10,6 @@ from typing import Any
 from muster import wire
 from shared.clock import Clock
 from shared.ids import CheckpointId, WorkerId, derived_id
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
 from shared.messages.specs import PolicyMatch
 from worker.core.policies import Policies
 from worker.core.run import LocalRun
@@ -27,13 +26,15 @@ from worker.launch.description import spec_of
 from worker.launch.machine import Machine
 from worker.line import Line
 from worker.logs import LogTail, TailEvents
+from worker.media.packing import Folders
+from worker.media.sending import MediaNeeds, MediaSender
 from worker.outputs import outputs_of
 from worker.phases import Phases
 from worker.places import Places, RunPlaces
 from worker.profiling import Eyes, Profile, Subject, open_profile
 from worker.ranks.seats import Seats
 from worker.ranks.session import RankSession, SessionEvents
-from worker.sending import REQUEST_S, log_sender, report_sender, trace_of
+from worker.sending import RegistryLine, log_sender, report_sender, trace_of
 from worker.sources import Source
 from worker.store import KeptRun
 from worker.watch import Watch, open_watch
@@ -71,6 +72,7 @@ class RunContext:
     log_source: Source
     tail: LogTail
     uploads: Uploads
+    media: MediaSender
     watch: Watch
     profile: Profile | None
     phases: Phases
@@ -98,7 +100,8 @@ class RunContext:
     def is_drained(self) -> bool:
         """Whether the registry has all that was written here."""
         sources = (self.report_source, self.log_source, *([self.profile.source] if self.profile else ()))
-        return self.tail.is_done and self.uploads.is_drained and all(one.is_drained for one in sources)
+        parts = (*sources, self.uploads, self.media)
+        return self.tail.is_done and all(one.is_drained for one in parts)
 
     @property
     def subject(self) -> Subject:
@@ -150,7 +153,9 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
     log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
     needs = UploadNeeds(tools.transfer.put, ears.on_upload_due, ears.on_settled)
-    uploads = Uploads(places.uploads, _Registry(tools), needs)
+    registry = RegistryLine(tools.line)
+    uploads = Uploads(places.uploads, registry, needs)
+    kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)
     ears.context = context = RunContext(
         kept=kept,
         places=places,
@@ -162,6 +167,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
         log_source=log_source,
         tail=_open_tail(kept.run, places, logs, tools.clock, ears.tail_events(log_source)),
         uploads=uploads,
+        media=MediaSender(kept.run.run_id, _media_of(places), places.media, registry, kept_media),
         watch=open_watch(places.watch, spec_of(kept.allocation), tools.machine.kind, tools.processes),
         profile=open_profile(kept, places, tools.line, Eyes(tools.processes, tools.gpus, tools.clock)),
         phases=Phases(kept.run.run_id, trace_of(kept), tools.clock),
@@ -169,6 +175,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     context.start(report_source.run(), "reports")
     context.start(log_source.run(), "logs")
     context.start(uploads.run(), "uploads")
+    context.start(context.media.run(), "media")
     if context.profile:
         context.start(context.profile.source.run(), "profile")
     return context
@@ -264,18 +271,9 @@ class _Ears:
         self.events.on_disk_fault(self.context, error)
 
 
-class _Registry:
-    """The registry, as uploads ask it."""
-
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
-
-    async def announce(self, upload: Upload) -> UploadLinks:
-        return await self._tools.line.request(upload, timeout_s=REQUEST_S)
-
-    async def commit(self, commit: CommitCheckpoint) -> Committed:
-        # Verifying reads every object: a large checkpoint takes its time.
-        return await self._tools.line.request(commit, timeout_s=6 * REQUEST_S)
+def _media_of(places: RunPlaces) -> Folders:
+    """Where media are: `SummaryWriter()` writes below the working directory where nobody names another."""
+    return Folders(places.spool, ((places.tensorboard, ""), (places.code / "runs", "runs/")))
 
 
 def _open_session(run: LocalRun, reports: Journal, ears: _Ears, announced: int) -> RankSession:

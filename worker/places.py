@@ -57,6 +57,21 @@ class RunPlaces:
         return self.root / "watch"
 
     @property
+    def spool(self) -> Path:
+        """Where ranks put what they log beside numbers."""
+        return self.root / "spool"
+
+    @property
+    def tensorboard(self) -> Path:
+        """Where their code is told to write event files."""
+        return self.root / "tensorboard"
+
+    @property
+    def media(self) -> Path:
+        """The record of what of both was sent, and the pack under way."""
+        return self.root / "media"
+
+    @property
     def journals(self) -> Path:
         return self.root / "journal"
 
@@ -70,7 +85,8 @@ class RunPlaces:
 
     def make(self) -> None:
         """Make what ranks write into: also the file for what a rank could not send, which it may not make there itself."""
-        for path in (self.code, self.home, self.checkpoints, self.uploads, self.logs, self.watch):
+        ranks = (self.code, self.home, self.checkpoints, self.logs, self.watch, self.spool, self.tensorboard)
+        for path in (*ranks, self.uploads):
             path.mkdir(parents=True, exist_ok=True)
         self.unsent.touch()
 

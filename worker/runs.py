@@ -92,6 +92,7 @@ class Runs:
                 self._supervisor.enter(context, kept.environment)
             if kept.run.is_over:
                 context.tail.end(last_words(kept))
+                context.media.finish()
             if kept.forgotten:
                 self._drain(context)
                 continue

@@ -272,6 +272,7 @@ class Supervisor:
         context.session.finish(context.places.unsent)
         context.session.close()
         context.tail.end(last_words(context.kept))
+        context.media.finish()
         if context.profile:
             context.profile.finish(context.subject)
         context.report_source.wake(urgent=True)

@@ -1,4 +1,5 @@
-"""Experiments' metrics as a folder that TensorBoard reads: a subfolder for each trial, scalars by group and name, hyperparameters beside them.
+"""Experiments as a folder that TensorBoard reads: a subfolder for each trial, scalars and media by group and name, hyperparameters beside
+them; the event files that a trial's script wrote itself stand below it as they are.
 
 Needs `tensorboard` (the extra `muster[tensorboard]`); neither TensorFlow nor torch.
 """
@@ -12,16 +13,22 @@ from pydantic import JsonValue
 from muster._missing import missing
 from muster.client import models
 from muster.client.client import Client
+from muster.client.media import path_of, write_piece
 from muster.client.transport import Reference
 
 POINTS = 5_000
 """Of one metric in one answer; a longer one is thinned so that it keeps its shape."""
+
+OWN_KINDS = ("image", "table", "text", "histogram")
+"""What is written as events of ours; `events` are files of the script's own."""
 
 try:
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
     from tensorboard.plugins.hparams import metadata, plugin_data_pb2
     from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
+    from muster._tensorboard_media import event_of
 except ImportError as error:
     raise missing("tensorboard", error) from error
 
@@ -35,10 +42,11 @@ class Logdir:
         self._folder = folder
         self._writers: dict[str, EventFileWriter] = {}
         self._written: dict[tuple[str, str, str], int] = {}
+        self._stored: dict[str, str] = {}
         self._done: set[str] = set()
 
     def update(self) -> int:
-        """Write every point behind those that are written, and return how many there were.
+        """Write every point and piece of media behind those that are written, and return how many there were.
 
         Raises:
             NotFound: There is no such experiment.
@@ -71,9 +79,24 @@ class Logdir:
                 self._writer(trial, name).add_event(_scalar(series, point))
                 self._written[place] = point.step
                 written += 1
+        written += self._write_media(trial, name)
         # Its last points may come behind its end; a further look that finds none says that they are there.
-        if trial.final and not written and name in self._writers:
+        if trial.final and not written and (name in self._writers or name in self._stored):
             self._done.add(name)
+        return written
+
+    def _write_media(self, trial: models.Trial, name: str) -> int:
+        """What was stored behind the last piece that is written."""
+        written = 0
+        for item, content in self._client.media.read(
+            self._client.media.list(name, after=self._stored.get(name))
+        ):
+            if item.kind in OWN_KINDS:
+                self._writer(trial, name).add_event(event_of(item, content))
+            else:
+                write_piece(self._folder / name / path_of(item), item.step, content)
+            self._stored[name] = item.id
+            written += 1
         return written
 
     def _writer(self, trial: models.Trial, name: str) -> EventFileWriter:

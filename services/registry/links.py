@@ -104,6 +104,11 @@ def log_key(tenant: UUID, trial: UUID, id: UUID) -> str:
     return f"tenants/{tenant}/logs/{trial}/{id}"
 
 
+def media_key(tenant: UUID, trial: UUID, pack: UUID) -> str:
+    """Where a pack of what a trial logged lies; nobody else is ever given a URL that writes there."""
+    return f"tenants/{tenant}/media/{trial}/{pack}"
+
+
 def incoming_key(tenant: UUID, kind: str, sha256: str, size_bytes: int) -> str:
     """Where an artifact is sent before it is verified."""
     return f"{INCOMING}{tenant}/{kind}-{sha256}-{size_bytes}"

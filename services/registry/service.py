@@ -16,6 +16,8 @@ from services.registry.links import INCOMING, Links
 from services.registry.live import Hints
 from services.registry.log_packer import LogPacker
 from services.registry.log_reader import LogReader
+from services.registry.media import Media
+from services.registry.media_retention import MediaRetention
 from services.registry.packing import Packing
 from services.registry.queries import Queries
 from services.registry.reports import Reports
@@ -77,6 +79,7 @@ async def compose(settings: Settings, process: Process) -> None:
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)
     commits = Commits(units, facts, links, binding, verifier)
+    media = Media(units, facts, links, objects)
     log_reader = LogReader(units, objects)
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
@@ -88,8 +91,9 @@ async def compose(settings: Settings, process: Process) -> None:
     of_trials = Exports(ExportTable, Trials(units), objects, links, clock, turns)
     upkeep = _upkeep(wanted, units, retention, objects, clock)
     packing = Packing(units, clock, wanted.detail_points_days)
+    media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
     log_packer = _log_packer(wanted, units, objects, log_reader, clock)
-    parts = (reports, requests, commits, queries, uploads, curation, of_points, of_trials)
+    parts = (reports, requests, commits, media, queries, uploads, curation, of_points, of_trials)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for close in (
         of_points.close,
@@ -106,7 +110,7 @@ async def compose(settings: Settings, process: Process) -> None:
     process.start("bucket", lambda: _prepare_store(process, objects, binding))
     process.start("partitions", partitions.run)
     for name, (does, every) in _loops(
-        wanted, upkeep, packing, log_packer, scrub, partial(exports.sweep, objects, clock)
+        wanted, upkeep, packing, media_retention, log_packer, scrub, partial(exports.sweep, objects, clock)
     ).items():
         process.start(name, partial(repeat, does, every))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
@@ -171,6 +175,7 @@ def _loops(
     wanted: RegistrySettings,
     upkeep: Upkeep,
     packing: Packing,
+    media: MediaRetention,
     log_packer: LogPacker,
     scrub: Scrub,
     sweep_exports: Work,
@@ -180,6 +185,7 @@ def _loops(
         "pack": (packing.pack, timedelta(seconds=wanted.pack_every_s)),
         "pack_old": (packing.pack_old, SWEEP_EVERY),
         "retain": (packing.retain, timedelta(seconds=wanted.retain_every_s)),
+        "retain_media": (media.retain, timedelta(seconds=wanted.retain_every_s)),
         "settle": (upkeep.settle, timedelta(seconds=wanted.settle_every_s)),
         "collect": (upkeep.collect, timedelta(seconds=wanted.collect_every_s)),
         "delete": (upkeep.delete, timedelta(seconds=wanted.collect_every_s)),

@@ -28,6 +28,7 @@ ALLOWED = {
     "services/searcher/loops.py": "tells progress and ends overdue trials of all tenants",
     "services/registry/packing.py": "joins chunks of points of all tenants, and reads none",
     "services/registry/log_packer.py": "packs and drops the lines of all tenants",
+    "services/registry/media_retention.py": "lets media of all tenants go, and reads none",
     "services/registry/scrub.py": "takes the next object to be read, whosever it is; each is then handled as its tenant",
     "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",

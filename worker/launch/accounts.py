@@ -26,6 +26,8 @@ class Account:
             places.checkpoints,
             places.logs,
             places.watch,
+            places.spool,
+            places.tensorboard,
             places.latest,
             places.unsent,
         ):

@@ -49,5 +49,7 @@ def write_trial_file(
         checkpoint_period_unit=spec.checkpoint_period_unit,
         best=latest.best if latest else None,
         profiling=dict(spec.profiling),
+        media=str(places.spool),
+        tensorboard=str(places.tensorboard),
     )
     places.trial_file.write_text(wire.trial_file_text(description))

@@ -86,7 +86,8 @@ def _network(allocation: DesiredAllocation, run: LocalRun, machine: Machine) -> 
 
 
 def _own_part(places: RunPlaces, machine: Machine) -> dict[str, str]:
-    return {"PATH": machine.path, "HOME": str(places.home), "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+    system = {"PATH": machine.path, "HOME": str(places.home), "LANG": "C.UTF-8", "PYTHONUNBUFFERED": "1"}
+    return {**system, wire.ENV_TENSORBOARD: str(places.tensorboard)}
 
 
 def _users_part(variables: Mapping[str, str]) -> dict[str, str]:

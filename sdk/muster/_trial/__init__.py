@@ -17,6 +17,7 @@ from muster._trial.channel import Channel
 from muster._trial.checkpoints import Checkpoints
 from muster._trial.joining import join_gang
 from muster._trial.losses import Losses
+from muster._trial.media import Media, MediaMethods
 from muster._trial.optimizations import gather_passes, read_told
 from muster._trial.pulse import Heart
 from muster._trial.settings import Surroundings, load_surroundings
@@ -55,7 +56,7 @@ def trial(defaults: Mapping[str, Json] | None = None) -> "Trial":
     return _current
 
 
-class Trial:
+class Trial(MediaMethods):
     """What user code sees of its trial.
 
     Attributes:
@@ -99,6 +100,7 @@ class Trial:
         self._counts = channel or self._console
         own_channel = partial(Channel, description, surroundings.trial_path, surroundings.token)
         self._checkpoints = Checkpoints(description, gang, channel, self._console, own_channel)
+        self._media = Media(description)
         self._verdicts = Verdicts(channel)
         self._stopping = False
 

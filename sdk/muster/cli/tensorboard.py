@@ -49,7 +49,7 @@ def tensorboard(
         files = Logdir(client, experiments, folder)
         stack.callback(files.close)
         written = files.update()
-        note("{} points of {} are in {}", written, ", ".join(experiments), folder)
+        note("{} points and media of {} are in {}", written, ", ".join(experiments), folder)
         if once:
             return
         with _serving(folder, host, port) as process:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muster.cli import tables
+from muster.cli import media, tables
 from muster.cli.frame import noun, verb
 from muster.cli.logs import add_logs
 from muster.cli.options import (
@@ -57,6 +57,7 @@ def list_(
     emit(found, lambda: table(trial_columns(found), rows, "no trials yet"))
 
 
+app.add_typer(media.app, name="media")
 verb(app, "columns")(tables.columns)
 verb(app, "compare")(tables.compare)
 

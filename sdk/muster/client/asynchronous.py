@@ -18,6 +18,7 @@ from muster.client.client import Client, connect
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
+from muster.client.media import Media
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -78,6 +79,15 @@ class AsyncExports(AsyncNoun[Exports]):
     table = awaited(Exports.table)
     arrow = streamed(Exports.arrow)
     table_arrow = streamed(Exports.table_arrow)
+
+
+class AsyncMedia(AsyncNoun[Media]):
+    """`Media`, awaited."""
+
+    list = listed(Media.list)
+    names = listed(Media.names)
+    read = streamed(Media.read)
+    download = awaited(Media.download)
 
 
 class AsyncCheckpoints(AsyncNoun[Checkpoints]):
@@ -202,6 +212,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.experiments = AsyncExperiments(client.experiments, self._pool)
         self.trials = AsyncTrials(client.trials, self._pool)
         self.exports = AsyncExports(client.exports, self._pool)
+        self.media = AsyncMedia(client.media, self._pool)
         self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
         self.models = AsyncModels(client.models, self._pool)
         self.cluster = AsyncCluster(client.cluster, self._pool)

@@ -11,6 +11,7 @@ from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
+from muster.client.media import Media
 from muster.client.paging import Items, LineFilter, log_query, pages
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
@@ -30,6 +31,7 @@ class Client:
         experiments: Create, follow, steer and list experiments.
         trials: Trials with their runs, metrics and logs.
         exports: Metrics in bulk, as Arrow and Parquet.
+        media: Images, tables, texts and histograms of trials, and their event files.
         checkpoints: Saved states of trials.
         models: Registered models and their versions.
         cluster: Workers, pools, instances and the queue.
@@ -44,6 +46,7 @@ class Client:
         self.experiments = Experiments(transport)
         self.trials = Trials(transport)
         self.exports = Exports(transport)
+        self.media = Media(transport)
         self.checkpoints = Checkpoints(transport)
         self.models = Models(transport)
         self.cluster = Cluster(transport)

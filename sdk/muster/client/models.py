@@ -649,6 +649,62 @@ class LogLevel(StrEnum):
     ERROR = "error"
 
 
+class MediaKind(StrEnum):
+    """`events`: pieces of the event files that a script writes for TensorBoard."""
+
+    IMAGE = "image"
+    TABLE = "table"
+    TEXT = "text"
+    HISTOGRAM = "histogram"
+    EVENTS = "events"
+
+
+class MediaItem(Resource):
+    """One image, table, text or histogram of a trial, or a piece of an event file; its bytes are `size_bytes` of `url` from `offset` on."""
+
+    id: str
+    kind: MediaKind
+    group: str
+    name: str = Field(description="Of `events`, the file's path.")
+    step: int = Field(description="Of `events`, at which byte of the file the piece begins.")
+    run: int
+    time: datetime
+    content_type: str
+    size_bytes: int
+    sha256: str
+    url: str = Field(
+        description="Read it with `Range: bytes=offset-(offset + size_bytes - 1)`; good for a while."
+    )
+    offset: int
+    about: JsonObject = Field(default={}, description="An image's size and caption, a table's rows.")
+
+
+class MediaPage(Resource):
+    """A page of media in the order in which they were stored."""
+
+    items: list[MediaItem]
+    next_cursor: str | None = None
+
+
+class MediaName(Resource):
+    """All media of one kind, group and name."""
+
+    kind: MediaKind
+    group: str
+    name: str
+    count: int
+    size_bytes: int
+    first_step: int
+    last_step: int
+
+
+class MediaNamePage(Resource):
+    """A page of names, by kind, group and name."""
+
+    items: list[MediaName]
+    next_cursor: str | None = None
+
+
 class ModelStage(StrEnum):
     """How far a version has come; nothing goes into production that was not in staging."""
 

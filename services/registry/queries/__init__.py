@@ -1,10 +1,11 @@
-"""What other services ask: metrics, logs, checkpoints, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
+"""What other services ask: metrics, media, logs, checkpoints, lineage and retention, one file an entity. Places for artifacts: `uploads`."""
 
 from services.registry.links import Links
 from services.registry.log_reader import LogReader
 from services.registry.queries.checkpoints import CheckpointQueries
 from services.registry.queries.lineage import LineageQueries
 from services.registry.queries.logs import LogQueries
+from services.registry.queries.media import MediaQueries
 from services.registry.queries.metrics import MetricQueries
 from services.registry.queries.retention import RetentionQueries
 from services.registry.queries.tables import TableQueries
@@ -20,6 +21,7 @@ class Queries:
             MetricQueries(units),
             TableQueries(units),
             LogQueries(units, logs),
+            MediaQueries(units, links),
             CheckpointQueries(units, links),
             LineageQueries(units),
             RetentionQueries(units),

@@ -33,6 +33,7 @@ from shared.messages.exports import ExportMetrics, ExportTable
 from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
+from shared.messages.media import GetMedia, GetMediaNames
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
@@ -136,6 +137,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetLogs,
         SearchLogs,
         GetSummaries,
+        GetMedia,
+        GetMediaNames,
         ListCheckpoints,
         GetCheckpointFiles,
         GetLineageGraph,

@@ -16,6 +16,7 @@ from shared.ids import DEFAULT_TENANT
 from shared.messages import experiments
 from shared.messages.checkpoints import FileLinks, GetCheckpointFiles
 from shared.messages.files import Confirmed, ConfirmUpload, FileLink, GetUploadUrl, UploadTarget
+from shared.messages.media import GetMedia, GetMediaNames, MediaName, MediaNamePage, MediaPage, MediaView
 from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
 from shared.messages.models import CreateModel, CreateVersion, ModelChanged
 from tests.integration.gateway.conftest import Gateway, Others
@@ -233,3 +234,30 @@ async def test_the_best_trials_come_first(api: httpx.AsyncClient, others: Others
             break
         params["cursor"] = page["next_cursor"]
     assert numbers == [2, 5, 4, 1, 3]
+
+
+async def test_media_are_listed_with_where_their_bytes_are(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    view = MediaView(
+        id="1.0", kind="image", group="training", name="samples", step=3, run_number=1, time_ms=0,
+        content_type="image/png", size_bytes=4, sha256="a" * 64, url="http://store/pack", offset=8,
+        about={"caption": "one"},
+    )  # fmt: skip
+    others.say(GetMedia, lambda ask, query: MediaPage(media=(view,), next=None if query.after else "1.0"))
+    name = MediaName(
+        kind="image", group="training", name="samples", count=1, size_bytes=4, first_step=3, last_step=3
+    )
+    others.say(GetMediaNames, MediaNamePage(names=(name,)))
+    path = f"/v1/trials/{seeded.experiment['number']}.1/media"
+    first = (await api.get(path, params={"kind": "image", "first_step": 3})).json()
+    assert first["items"][0] | {"time": ""} == view.model_dump(exclude={"run_number", "time_ms"}) | {
+        "run": 1,
+        "time": "",
+    }
+    query = others.asked[-1][1]
+    assert (query.kinds, query.first_step, query.after) == (("image",), 3, None)
+    cursor = {"kind": "image", "first_step": 3, "cursor": first["next_cursor"]}
+    assert (await api.get(path, params=cursor)).json()["next_cursor"] is None
+    assert (await api.get(f"{path}/names")).json()["items"] == [name.model_dump()]
+    assert (await api.get(path, params={"kind": "sound"})).status_code == 400

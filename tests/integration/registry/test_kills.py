@@ -14,6 +14,7 @@ from shared.messages.reports import Report, Validation
 from tests.integration.registry.messages import granted, report, validation, wanted
 from tests.integration.registry.platform import CLOCK, Platform, Run
 from tests.integration.registry.test_exports import fetched
+from tests.integration.registry.test_media import keep, listed, read
 from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 
@@ -126,6 +127,13 @@ async def test_killed_between_verification_and_commit_a_checkpoint_is_saved_once
         await send(links.files, FILES)
         assert (await around.commit(run, checkpoint)).state == "saved"
     assert len(await around.emitted("checkpoint.saved", checkpoint_id=checkpoint)) == 1
+
+
+async def test_killed_between_copy_and_commit_a_pack_of_media_counts_once(around: Platform) -> None:
+    run = around.scheduler.grant()
+    async with restarted_when_dead(around, "registry.after_media_put:1:kill"):
+        await keep(around, run, ("text", "notes", 1, b"survives"))
+        assert [await read(one) for one in await listed(around, run)] == [b"survives"]
 
 
 async def test_replicas_share_the_work_and_double_nothing(around: Platform) -> None:

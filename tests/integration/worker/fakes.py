@@ -25,6 +25,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.experiments import Verdict
 from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode
+from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
 from shared.messages.workers import Credentials, Renew
@@ -62,6 +63,10 @@ class FakePlatform:
         self.incomplete: list[str] = []
         self.no_room: str | None = None
         self.headers: dict[str, str] = {}
+        self.media: dict[UUID, list[tuple[bytes, tuple[MediaItem, ...]]]] = defaultdict(list)
+        self.media_sent: dict[UUID, SendMedia] = {}
+        self.media_kept: set[UUID] = set()
+        self.media_refused: str | None = None
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -85,6 +90,8 @@ class FakePlatform:
                     Restore: self._on_restore,
                     Upload: self._on_upload,
                     CommitCheckpoint: self._on_commit,
+                    SendMedia: self._on_send_media,
+                    CommitMedia: self._on_commit_media,
                 },
             ),
             (self.scheduler, "scheduler", {ObservedSet: self._on_observed, Renew: self._on_renew}),
@@ -267,6 +274,24 @@ class FakePlatform:
             whole = {"files": tuple(sorted(files, key=lambda entry: entry.path))}
             self.saved.append(upload.model_copy(update=whole))
         return Committed(state="saved")
+
+    async def _on_send_media(self, ask: Ask, request: SendMedia) -> MediaTarget:
+        if self.away:
+            raise Transient("the registry is away in this test", retry_after_s=0.2)
+        self.media_sent[request.pack_id] = request
+        if request.pack_id in self.media_kept:
+            return MediaTarget()
+        return MediaTarget(url=f"{self.store.url}/media/{request.pack_id}", refused=self.media_refused)
+
+    async def _on_commit_media(self, ask: Ask, request: CommitMedia) -> MediaKept:
+        sent = self.media_sent[request.pack_id]
+        body = self.store.objects.get(f"media/{request.pack_id}", b"")
+        if hashlib.sha256(body).hexdigest() != sent.sha256 or len(body) != sent.size_bytes:
+            return MediaKept(is_missing=True)
+        if request.pack_id not in self.media_kept:
+            self.media_kept.add(request.pack_id)
+            self.media[request.run_id].append((body, request.items))
+        return MediaKept()
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
         url = f"{self.store.url}/{key_of(upload.checkpoint_id, entry)}"

@@ -74,6 +74,15 @@ class LogStream(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LOG_STREAM_STDERR: _ClassVar[LogStream]
     LOG_STREAM_PLATFORM: _ClassVar[LogStream]
 
+class MediaKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    MEDIA_KIND_UNSPECIFIED: _ClassVar[MediaKind]
+    MEDIA_KIND_IMAGE: _ClassVar[MediaKind]
+    MEDIA_KIND_TABLE: _ClassVar[MediaKind]
+    MEDIA_KIND_TEXT: _ClassVar[MediaKind]
+    MEDIA_KIND_HISTOGRAM: _ClassVar[MediaKind]
+    MEDIA_KIND_EVENTS: _ClassVar[MediaKind]
+
 class ModelStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     MODEL_STAGE_UNSPECIFIED: _ClassVar[ModelStage]
@@ -201,6 +210,12 @@ LOG_STREAM_UNSPECIFIED: LogStream
 LOG_STREAM_STDOUT: LogStream
 LOG_STREAM_STDERR: LogStream
 LOG_STREAM_PLATFORM: LogStream
+MEDIA_KIND_UNSPECIFIED: MediaKind
+MEDIA_KIND_IMAGE: MediaKind
+MEDIA_KIND_TABLE: MediaKind
+MEDIA_KIND_TEXT: MediaKind
+MEDIA_KIND_HISTOGRAM: MediaKind
+MEDIA_KIND_EVENTS: MediaKind
 MODEL_STAGE_UNSPECIFIED: ModelStage
 MODEL_STAGE_NONE: ModelStage
 MODEL_STAGE_CANDIDATE: ModelStage
@@ -1714,6 +1729,38 @@ class ListTrialLogsRequest(_message.Message):
     trial: str
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ...) -> None: ...
 
+class ListTrialMediaNamesRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "trial")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    trial: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
+
+class ListTrialMediaRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "trial", "kind", "group", "name", "first_step", "last_step", "after")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    trial: str
+    kind: _containers.RepeatedScalarFieldContainer[MediaKind]
+    group: str
+    name: _containers.RepeatedScalarFieldContainer[str]
+    first_step: int
+    last_step: int
+    after: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[MediaKind, str]]] = ..., group: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ..., after: _Optional[str] = ...) -> None: ...
+
 class ListTrialsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment", "state", "order", "invalid")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1818,6 +1865,70 @@ class Measured(_message.Message):
     value: float
     others: _containers.ScalarMap[str, float]
     def __init__(self, step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class MediaItem(_message.Message):
+    __slots__ = ("id", "kind", "group", "name", "step", "run", "time", "content_type", "size_bytes", "sha256", "url", "offset", "about")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_TYPE_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHA256_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    OFFSET_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    kind: MediaKind
+    group: str
+    name: str
+    step: int
+    run: int
+    time: _timestamp_pb2.Timestamp
+    content_type: str
+    size_bytes: int
+    sha256: str
+    url: str
+    offset: int
+    about: _struct_pb2.Struct
+    def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[MediaKind, str]] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., run: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., content_type: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., url: _Optional[str] = ..., offset: _Optional[int] = ..., about: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class MediaName(_message.Message):
+    __slots__ = ("kind", "group", "name", "count", "size_bytes", "first_step", "last_step")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    LAST_STEP_FIELD_NUMBER: _ClassVar[int]
+    kind: MediaKind
+    group: str
+    name: str
+    count: int
+    size_bytes: int
+    first_step: int
+    last_step: int
+    def __init__(self, kind: _Optional[_Union[MediaKind, str]] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ...) -> None: ...
+
+class MediaNamePage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MediaName]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[MediaName, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class MediaPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MediaItem]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[MediaItem, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class MetricPoint(_message.Message):
     __slots__ = ("step", "time", "run", "value")

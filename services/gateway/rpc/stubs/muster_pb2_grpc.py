@@ -225,6 +225,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SearchLogsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.LogPage.FromString,
                 _registered_method=True)
+        self.ListTrialMedia = channel.unary_unary(
+                '/muster.v1.Muster/ListTrialMedia',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MediaPage.FromString,
+                _registered_method=True)
+        self.ListTrialMediaNames = channel.unary_unary(
+                '/muster.v1.Muster/ListTrialMediaNames',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MediaNamePage.FromString,
+                _registered_method=True)
         self.ListTrialCheckpoints = channel.unary_unary(
                 '/muster.v1.Muster/ListTrialCheckpoints',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListTrialCheckpointsRequest.SerializeToString,
@@ -930,6 +940,22 @@ class MusterServicer:
     def SearchLogs(self, request, context):
         """Finds lines in the logs of many trials.
         REST: GET /v1/logs
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTrialMedia(self, request, context):
+        """Lists what a trial logged beside numbers, in the order of storing, with URLs that read it.
+        REST: GET /v1/trials/{trial}/media
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTrialMediaNames(self, request, context):
+        """Lists the names under which a trial logged media, with how many and how large they are.
+        REST: GET /v1/trials/{trial}/media/names
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1767,6 +1793,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.SearchLogs,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SearchLogsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.LogPage.SerializeToString,
+            ),
+            'ListTrialMedia': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTrialMedia,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MediaPage.SerializeToString,
+            ),
+            'ListTrialMediaNames': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTrialMediaNames,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MediaNamePage.SerializeToString,
             ),
             'ListTrialCheckpoints': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTrialCheckpoints,
@@ -3196,6 +3232,60 @@ class Muster:
             '/muster.v1.Muster/SearchLogs',
             muster_dot_v1_dot_muster__pb2.SearchLogsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.LogPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTrialMedia(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTrialMedia',
+            muster_dot_v1_dot_muster__pb2.ListTrialMediaRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MediaPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTrialMediaNames(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTrialMediaNames',
+            muster_dot_v1_dot_muster__pb2.ListTrialMediaNamesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MediaNamePage.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,136 @@
+"""Histograms: counts in bins of equal width, or in the bins that the script has counted itself, and the moments of all values."""
+
+import itertools
+import json
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from muster._media.content import Content
+from muster.errors import Rejected
+
+BINS = 64
+MAX_BINS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """`edges`: one more than `counts`; None: of equal width from `least` to `greatest`. `others`: values that are not finite."""
+
+    counts: list[int]
+    least: float
+    greatest: float
+    sum: float
+    sum_squares: float
+    others: int = 0
+    edges: list[float] | None = None
+
+
+def histogram_of(values: object, bins: int = BINS) -> Content:
+    """Count values: a tensor (on its own device), an array, numbers, or (counts, edges) as `numpy.histogram` returns them.
+
+    Raises:
+        Rejected: There are none of these, or more bins than are kept.
+    """
+    if not 0 < bins <= MAX_BINS:
+        raise Rejected("bins_invalid", f"a histogram has 1 to {MAX_BINS} bins, not {bins!r}", place="bins")
+    if isinstance(values, tuple) and len(values) == 2 and _is_counted(values):
+        counted = _take_over(values[0], values[1])
+    elif hasattr(values, "detach"):
+        counted = _count_tensor(values, bins)
+    elif hasattr(values, "dtype"):
+        counted = _count_array(values, bins)
+    else:
+        counted = _count_numbers(values, bins)
+    facts = {name: _bounded(value) for name, value in asdict(counted).items() if value is not None}
+    body = json.dumps(facts, separators=(",", ":"), allow_nan=False).encode()
+    return Content("application/json", body, {"count": sum(counted.counts)})
+
+
+def _count_tensor(tensor: Any, bins: int) -> _Counted:
+    """As `_count_numbers`; only the counts leave the device."""
+    flat = tensor.detach().reshape(-1).float()
+    finite = flat[flat.isfinite()]
+    others = flat.numel() - finite.numel()
+    if not finite.numel():
+        return _Counted([0], 0.0, 0.0, 0.0, 0.0, others)
+    least, greatest = float(finite.min()), float(finite.max())
+    if least == greatest:
+        count = finite.numel()
+        return _Counted([count], least, greatest, least * count, least * least * count, others)
+    counts = [int(count) for count in finite.histc(bins, least, greatest).tolist()]
+    double = finite.double()
+    return _Counted(counts, least, greatest, float(double.sum()), float(double.square().sum()), others)
+
+
+def _count_array(array: Any, bins: int) -> _Counted:
+    import numpy as np
+
+    try:
+        flat = np.asarray(array).reshape(-1).astype(np.float64)
+    except (TypeError, ValueError):
+        raise _not_numbers(array) from None
+    finite = flat[np.isfinite(flat)]
+    if not finite.size or finite.min() == finite.max() or float(finite.max()) > sys.float_info.max / 2:
+        return _count_numbers(flat.tolist(), bins)
+    counts, edges = np.histogram(finite, bins)
+    with np.errstate(over="ignore"):
+        total, squares = float(finite.sum()), float(np.square(finite).sum())
+    return _Counted(
+        counts.tolist(), float(edges[0]), float(edges[-1]), total, squares, int(flat.size - finite.size)
+    )
+
+
+def _count_numbers(values: Any, bins: int) -> _Counted:
+    try:
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise _not_numbers(values) from None
+    finite = [number for number in numbers if math.isfinite(number)]
+    others = len(numbers) - len(finite)
+    if not finite:
+        return _Counted([0], 0.0, 0.0, 0.0, 0.0, others)
+    least, greatest = min(finite), max(finite)
+    total, squares = math.fsum(finite), math.fsum(number * number for number in finite)
+    if least == greatest:
+        return _Counted([len(finite)], least, greatest, total, squares, others)
+    counts = [0] * bins
+    width = greatest / bins - least / bins
+    for number in finite:
+        counts[min(bins - 1, int(number / width - least / width))] += 1
+    return _Counted(counts, least, greatest, total, squares, others)
+
+
+def _bounded(value: Any) -> Any:
+    """JSON has no infinity: a sum that overflows is as large as a number can be."""
+    return max(-sys.float_info.max, min(value, sys.float_info.max)) if isinstance(value, float) else value
+
+
+def _not_numbers(values: object) -> Rejected:
+    return Rejected(
+        "histogram_invalid",
+        f"a histogram is made of numbers, not of {type(values).__name__} {str(values)[:60]!r}",
+        place="values",
+    )
+
+
+def _is_counted(values: tuple[Any, Any]) -> bool:
+    return all(hasattr(one, "__len__") for one in values) and len(values[1]) == len(values[0]) + 1
+
+
+def _take_over(counts: Sequence[Any], edges: Sequence[Any]) -> _Counted:
+    numbers, places = [int(count) for count in counts], [float(edge) for edge in edges]
+    if not 0 < len(numbers) <= MAX_BINS or min(numbers) < 0 or not all(map(math.isfinite, places)):
+        raise Rejected(
+            "bins_invalid",
+            f"counted bins are 1 to {MAX_BINS} counts of at least 0, with finite edges",
+            place="values",
+        )
+    if any(later < earlier for earlier, later in itertools.pairwise(places)):
+        raise Rejected("bins_invalid", "the edges of bins rise", place="values")
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(places)]
+    total = math.fsum(count * middle for count, middle in zip(numbers, middles, strict=True))
+    squares = math.fsum(count * middle * middle for count, middle in zip(numbers, middles, strict=True))
+    return _Counted(numbers, places[0], places[-1], total, squares, edges=places)

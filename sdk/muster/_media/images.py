@@ -1,0 +1,145 @@
+"""Images as PNG, or as the file they are already: PIL's, arrays of numpy (H×W, H×W×C), tensors of torch (H×W, C×H×W), figures, paths and bytes."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+from muster._media.content import Content, bounded
+from muster.errors import Rejected
+from muster.wire import Json
+
+MAX_PIXELS = 64 * 1024 * 1024
+_HINT = "log a smaller one, or as JPEG: give its bytes"
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+_PNG_COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
+"""PNG's colour type by the number of channels: grey, with alpha, RGB, with alpha."""
+_SPEED = 1
+"""Of zlib: the training waits for it."""
+
+
+def image_of(image: object, caption: str = "") -> Content:
+    """Return an image as a file. Floats are taken as 0 to 1 and clipped, booleans as black and white, whole numbers as 0 to 255.
+
+    Raises:
+        Rejected: It is none of what is taken, or too large.
+    """
+    about: dict[str, Json] = {"caption": caption[:1000]} if caption else {}
+    if isinstance(image, str | Path):
+        content = _of_file(_read(Path(image)), about)
+    elif isinstance(image, bytes | bytearray | memoryview):
+        content = _of_file(bytes(image), about)
+    elif hasattr(image, "savefig"):  # a figure of matplotlib
+        content = _of_file(_saved(image.savefig), about)
+    elif hasattr(image, "save") and hasattr(image, "mode"):  # PIL's
+        content = _of_file(_saved(image.save), about)
+    else:
+        content = _of_array(image, about)
+    return bounded(content, "the image", _HINT)
+
+
+def _of_file(body: bytes, about: dict[str, Json]) -> Content:
+    for signature, content_type in _SIGNATURES:
+        if body.startswith(signature) and (signature != b"RIFF" or body[8:12] == b"WEBP"):
+            if content_type == "image/png" and len(body) >= 24:
+                about["width"], about["height"] = struct.unpack(">II", body[16:24])
+            return Content(content_type, body, about)
+    raise Rejected(
+        "image_invalid",
+        "these bytes are no PNG, JPEG, GIF or WebP file",
+        place="image",
+        hint="give an array of shape (height, width, channels) for plain pixels",
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise Rejected(
+            "image_unreadable",
+            f"{path} cannot be read: {error.strerror or error}",
+            place="image",
+            hint="a text that is no path is logged by log_text",
+        ) from error
+
+
+def _saved(save: Any) -> bytes:
+    written = io.BytesIO()
+    save(written, format="png")
+    return written.getvalue()
+
+
+def _of_array(image: Any, about: dict[str, Json]) -> Content:
+    if hasattr(image, "detach"):
+        image = _rows_first(image.detach().cpu())
+    try:
+        height, width, channels = _shape(image.shape)
+        pixels = _pixels(image)
+    except (AttributeError, TypeError):
+        raise Rejected(
+            "image_invalid",
+            f"an image is PIL's, an array, a tensor, a figure, or the path or bytes of a file, not {type(image).__name__}",
+            place="image",
+        ) from None
+    about["width"], about["height"] = width, height
+    return Content("image/png", _png(pixels, width, height, channels), about)
+
+
+def _rows_first(tensor: Any) -> Any:
+    """An array of H×W×C: torch keeps channels first."""
+    if str(tensor.dtype) == "torch.bfloat16":
+        tensor = tensor.float()
+    if tensor.dim() == 3 and tensor.shape[0] in _PNG_COLOURS:
+        tensor = tensor.permute(1, 2, 0)
+    return tensor.numpy()
+
+
+def _shape(shape: Any) -> tuple[int, int, int]:
+    sizes = tuple(int(size) for size in shape)
+    if len(sizes) == 2:
+        sizes = (*sizes, 1)
+    if len(sizes) != 3 or sizes[2] not in _PNG_COLOURS or not 0 < sizes[0] * sizes[1] <= MAX_PIXELS:
+        raise Rejected(
+            "image_shape",
+            f"an image of shape {tuple(shape)} cannot be shown: it is (height, width) or (height, width, channels) with "
+            "1 to 4 channels, of torch (channels, height, width)",
+            place="image",
+            hint="of a batch, log one by one, or a grid (torchvision.utils.make_grid)",
+        )
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _pixels(array: Any) -> bytes:
+    import numpy as np
+
+    if array.dtype.kind == "f":
+        array = (
+            np.nan_to_num(array.astype(np.float32), nan=0.0, posinf=1.0, neginf=0.0).clip(0, 1) * 255 + 0.5
+        )
+    elif array.dtype.kind == "b":
+        array = array * 255
+    elif array.dtype.kind in "iu":
+        array = array.clip(0, 255)
+    else:
+        raise TypeError(array.dtype)
+    return bytes(np.ascontiguousarray(array.astype(np.uint8)).tobytes())
+
+
+def _png(pixels: bytes, width: int, height: int, channels: int) -> bytes:
+    """PNG (ISO/IEC 15948) of 8 bits a channel, each row unfiltered."""
+    row = width * channels
+    lines = b"".join(b"\x00" + pixels[at : at + row] for at in range(0, len(pixels), row))
+    head = struct.pack(">IIBBBBB", width, height, 8, _PNG_COLOURS[channels], 0, 0, 0)
+    chunks = (b"IHDR", head), (b"IDAT", zlib.compress(lines, _SPEED)), (b"IEND", b"")
+    return _SIGNATURES[0][0] + b"".join(_chunk(name, body) for name, body in chunks)
+
+
+def _chunk(name: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

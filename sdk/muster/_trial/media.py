@@ -1,0 +1,177 @@
+"""What a trial logs beside numbers: `Trial`'s methods for it, and the spool from which the worker sends it while training goes on."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from muster import _clock, wire
+from muster._media import Content, histogram_of, image_of, table_of, text_of
+from muster._media.content import EXTENSIONS
+from muster._trial.values import check_step
+from muster.errors import Rejected
+
+MAX_NAME_BYTES = 256
+FULL_AGAIN_S = 5.0
+
+
+class Media:
+    """Where media goes: the trial's spool, or without a platform files below ./media. Safe for threads.
+
+    What the disk or the spool has no room for is dropped, which is said once: training goes on.
+    """
+
+    def __init__(self, description: wire.TrialFile) -> None:
+        self.tensorboard = Path(description.tensorboard)
+        self._folder = description.media
+        self._is_alone = not description.socket
+        self._lock = threading.Lock()
+        self._file = -1
+        self._pid = 0
+        self._file_bytes = 0
+        self._looks_again_at = 0.0
+
+    def add(self, kind: str, step: int, name: str, group: str, content: Content) -> None:
+        """Keep it; when this returns, the end of this process loses nothing of it."""
+        _check_name("name", name)
+        _check_name("group", group)
+        if self._is_alone:
+            _write_alone(kind, step, name, group, content)
+        elif self._folder:
+            size = len(content.body)
+            head = wire.MediaHead(
+                kind, group, name, step, _clock.now_ms(), content.content_type, size, content.about
+            )
+            with self._lock:
+                self._append(wire.encode_head(head), content.body)
+
+    def _append(self, head: bytes, body: bytes) -> None:
+        size = len(head) + len(body)
+        try:
+            if not self._has_file_for(size):
+                return
+            if os.writev(self._file, (head, body)) == size:
+                self._file_bytes += size
+                return
+            os.ftruncate(self._file, self._file_bytes)  # a full disk takes a part without an error
+            self._drop("the disk is full")
+        except OSError as error:
+            self._drop(error.strerror or str(error))
+
+    def _has_file_for(self, size: int) -> bool:
+        """Whether there is a file of this process to append to; a new one where the last is long enough."""
+        if self._pid == os.getpid() and 0 < self._file_bytes + size <= wire.SPOOL_FILE_BYTES:
+            return True
+        if time.monotonic() < self._looks_again_at:
+            return False
+        waiting = sum(entry.stat().st_size for entry in os.scandir(self._folder))
+        if waiting + size > wire.SPOOL_BYTES:
+            self._drop(f"{waiting >> 20} MiB wait to be sent")
+            return False
+        if self._file >= 0 and self._pid == os.getpid():
+            os.close(self._file)
+        self._pid, self._file_bytes = os.getpid(), 0
+        name = f"{time.time_ns():020d}-{self._pid}{wire.SPOOL_SUFFIX}"
+        self._file = os.open(
+            Path(self._folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
+        )
+        return True
+
+    def _drop(self, reason: str) -> None:
+        now = time.monotonic()
+        if now >= self._looks_again_at:
+            print(f"muster: warning: logged media was dropped: {reason}", file=sys.stderr, flush=True)
+        self._looks_again_at = now + FULL_AGAIN_S
+
+
+class MediaMethods:
+    """`Trial`'s methods that log what is no number. Only rank 0's count; each returns when it is safe from a crash, and is sent by the worker."""
+
+    rank: int
+    _media: Media
+
+    @property
+    def tensorboard_dir(self) -> Path:
+        """The folder for event files, as `SummaryWriter(trial.tensorboard_dir)` writes them: sent as they grow, from every rank.
+
+        The variable MUSTER_TENSORBOARD_DIR names it too. Without a platform it is ./runs.
+        """
+        return self._media.tensorboard
+
+    def log_image(
+        self, step: int, name: str, image: object, *, caption: str = "", group: str = "training"
+    ) -> None:
+        """Log an image at `step`.
+
+        Args:
+            image: PIL's, a figure of matplotlib, an array (height, width) or (height, width, channels), a tensor of torch (channels,
+                height, width), or the path or bytes of a PNG, JPEG, GIF or WebP file. Floats are 0 to 1, whole numbers 0 to 255.
+
+        Raises:
+            Rejected: It is none of these, or has more than 16 MiB as a file.
+        """
+        if self.rank == 0:
+            self._media.add("image", check_step(step), name, group, image_of(image, caption))
+
+    def log_table(
+        self,
+        step: int,
+        name: str,
+        table: object,
+        columns: Sequence[str] | None = None,
+        *,
+        group: str = "training",
+    ) -> None:
+        """Log a table at `step`: a data frame, a dict of lists, a list of dicts, or rows with the names of their `columns`.
+
+        Raises:
+            Rejected: It is none of these, its rows differ in length, or it has more than 100,000 rows or 16 MiB.
+        """
+        if self.rank == 0:
+            self._media.add("table", check_step(step), name, group, table_of(table, columns))
+
+    def log_text(self, step: int, name: str, text: str, *, group: str = "training") -> None:
+        """Log a text at `step`, of at most 16 MiB; where it is shown, it is read as markdown.
+
+        Raises:
+            Rejected: It is no text, or too long.
+        """
+        if self.rank == 0:
+            self._media.add("text", check_step(step), name, group, text_of(text))
+
+    def log_histogram(
+        self, step: int, name: str, values: object, *, bins: int = 64, group: str = "training"
+    ) -> None:
+        """Log how values are distributed at `step`: some hundred bytes, whatever their number.
+
+        Args:
+            values: A tensor, which is counted on its own device, an array, numbers, or (counts, edges) as `numpy.histogram` returns
+                them. What is not finite is counted apart.
+            bins: Of equal width from the least value to the greatest.
+
+        Raises:
+            Rejected: These are no numbers, or more than 1,024 bins.
+        """
+        if self.rank == 0:
+            self._media.add("histogram", check_step(step), name, group, histogram_of(values, bins))
+
+
+def _check_name(place: str, name: object) -> None:
+    if not isinstance(name, str) or not name.strip() or len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
+        raise Rejected(
+            "media_name",
+            f"a name is a text of 1 to {MAX_NAME_BYTES} bytes, not {str(name)[:60]!r}",
+            place=place,
+        )
+    if not name.isprintable():
+        raise Rejected("media_name", f"{name[:60]!r} has characters that cannot be shown", place=place)
+
+
+def _write_alone(kind: str, step: int, name: str, group: str, content: Content) -> None:
+    safe = "".join(letter if letter.isalnum() or letter in "._- " else "_" for letter in name)
+    path = Path("media", group.replace("/", "_"), f"{safe}-{step}.{EXTENSIONS[content.content_type]}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.body)
+    print(f"[muster] {kind:<10} step {step}  {path}", flush=True)

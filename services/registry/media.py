@@ -1,0 +1,123 @@
+"""Media on their way in: packs sent to signed URLs, read back, and only then catalogued.
+
+Intent first (`sending`), then the object, then one transaction in which the pack is numbered, its pieces are listed and its bytes
+counted. What nobody commits goes with its intent (`media_retention`).
+"""
+
+import hashlib
+from uuid import UUID
+
+from services.registry import fences
+from services.registry.core.media import choose_kept, refuse_pack
+from services.registry.core.quota import refuse_growth
+from services.registry.facts import Facts
+from services.registry.links import Links, incoming_key, media_key
+from services.registry.store import media, storage
+from services.registry.store.media import Pack
+from shared import faults
+from shared.bus import Ask, Unit, Units
+from shared.bus.responder import Answer, Question
+from shared.driver import Driver
+from shared.errors import Conflict, NotFound, Rejected
+from shared.ids import TenantId, WorkerId, derived_id
+from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
+from shared.messages.runs import AllocationFacts
+from shared.objects import Digest, ObjectStore, read_all
+
+AFTER_PUT = faults.register("registry.after_media_put")
+
+
+class Media:
+    """Answers `wrq.v1.<worker>.send_media` and `.commit_media`."""
+
+    def __init__(self, units: Units, facts: Facts, links: Links, objects: ObjectStore) -> None:
+        self._units = units
+        self._facts = facts
+        self._links = links
+        self._objects = objects
+
+    def answers(self) -> dict[Question, Answer]:
+        """What a responder is given."""
+        return {SendMedia: self.on_send, CommitMedia: self.on_commit}
+
+    async def on_send(self, ask: Ask, query: SendMedia) -> MediaTarget:
+        """Sign one PUT for a pack, unless it is kept already or there is no room; repeatable."""
+        if refusal := refuse_pack(query.size_bytes, query.sha256):
+            raise Rejected(refusal.code, refusal.reason)
+        facts = await self._facts.of(query.run_id, ask.worker)
+        async with self._units.tenant(TenantId(facts.tenant)) as unit:
+            await fences.locked_run(unit, facts)
+            stored = await storage.load_stored(unit.connection, facts.tenant)
+            if full := refuse_growth(stored.used_bytes, query.size_bytes, stored.maximum_bytes):
+                return MediaTarget(refused=full.reason)
+            pack_id = _pack_id(ask.worker, query)
+            pack = await media.begin_pack(
+                Driver.of(unit.connection), pack_id, facts, query.size_bytes, query.sha256, unit.now
+            )
+        if pack is None or (pack.run, pack.sha256) != (facts.run_id, query.sha256):
+            raise Conflict("media_taken", f"pack {query.pack_id} is another one of this worker's")
+        if pack.state == "kept":
+            return MediaTarget()
+        signed = self._links.write(_incoming(pack), Digest(pack.size_bytes, pack.sha256))
+        return MediaTarget(url=signed.url)
+
+    async def on_commit(self, ask: Ask, query: CommitMedia) -> MediaKept:
+        """Keep a pack when what was sent is what was said; what of its pieces is not taken is left out."""
+        facts = await self._facts.of(query.run_id, ask.worker)
+        pack_id, tenant = _pack_id(ask.worker, query), TenantId(facts.tenant)
+        async with self._units.tenant(tenant) as unit:
+            pack = await media.load_pack(Driver.of(unit.connection), pack_id)
+        if pack is None or pack.run != facts.run_id or pack.state in ("deleting", "given_up"):
+            return MediaKept(is_missing=True)
+        kept, refusal = choose_kept(query.items, pack.size_bytes)
+        refused = refusal.reason if refusal else None
+        if pack.state == "kept":
+            return MediaKept(refused=refused)
+        if not await self._take(pack):
+            return MediaKept(is_missing=True)
+        faults.point(AFTER_PUT)
+        async with self._units.tenant(tenant) as unit:
+            answer = await self._keep(unit, facts, pack, kept, refused)
+        await self._objects.delete(_incoming(pack))
+        return answer
+
+    async def _take(self, pack: Pack) -> bool:
+        """Whether the upload is what was announced: then a copy lies where no signed URL writes."""
+        try:
+            content = await read_all(self._objects, _incoming(pack), pack.size_bytes)
+        except (NotFound, Rejected):
+            return False
+        if hashlib.sha256(content).hexdigest() != pack.sha256:
+            return False
+        await self._objects.put(media_key(pack.tenant, pack.trial, pack.id), content)
+        return True
+
+    async def _keep(
+        self,
+        unit: Unit,
+        facts: AllocationFacts,
+        read: Pack,
+        kept: list[tuple[int, MediaItem]],
+        refused: str | None,
+    ) -> MediaKept:
+        """Judge under the locks: another replica may have kept or given it up meanwhile."""
+        driver = Driver.of(unit.connection)
+        await fences.locked_run(unit, facts)
+        pack = await media.load_pack(driver, read.id)
+        if pack is None or pack.state != "sending":
+            return MediaKept(is_missing=pack is None or pack.state != "kept", refused=refused)
+        stored = await storage.lock_stored(unit.connection, pack.tenant)
+        if full := refuse_growth(stored.used_bytes, pack.size_bytes, stored.maximum_bytes):
+            return MediaKept(refused=full.reason)
+        await media.keep_pack(driver, pack, kept)
+        await storage.add_used(unit.connection, pack.tenant, pack.size_bytes)
+        return MediaKept(refused=refused)
+
+
+def _pack_id(worker: WorkerId | None, query: SendMedia | CommitMedia) -> UUID:
+    """Its id here: no worker can name another's pack, nor another run's."""
+    return derived_id(query.run_id, "media", str(worker), str(query.pack_id))
+
+
+def _incoming(pack: Pack) -> str:
+    return incoming_key(pack.tenant, f"media-{pack.id}", pack.sha256, pack.size_bytes)
