@@ -76,3 +76,20 @@ def uses_system_role(source: str) -> bool:
 def _is_getattr_of_it(call: ast.Call) -> bool:
     named = isinstance(call.func, ast.Name) and call.func.id == "getattr" and len(call.args) > 1
     return named and isinstance(call.args[1], ast.Constant) and call.args[1].value in WAYS
+
+
+PAST_THE_CALL = {
+    "services/gateway/operations/call.py": "opens them, with what the caller sees",
+    "services/gateway/operations/commands.py": "waits for what a command made of a thing that was found before",
+    "services/gateway/operations/curation.py": "a tenant's bytes are bounded by who keeps the site",
+}
+
+
+def test_operations_see_what_their_caller_may_see_and_nothing_past_it() -> None:
+    """A transaction opened otherwise than by `Call.connection` or `Call.unit` is not narrowed to the caller's workspaces (decision 0128)."""
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "services/gateway/operations").rglob("*.py")
+        if any(way in path.read_text() for way in ("database.tenant(", "units.tenant("))
+    }
+    assert found == set(PAST_THE_CALL)
