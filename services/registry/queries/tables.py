@@ -14,8 +14,8 @@ from services.registry.core.tables.columns import (
     Metric,
     Search,
     Stat,
+    metric_name,
     name_of,
-    quoted,
     unknown,
 )
 from services.registry.core.tables.filters import (
@@ -134,11 +134,7 @@ async def _refuse_unknown(driver: Driver, experiment: UUID, columns: Iterable[Co
         prefix = f"{'metrics' if isinstance(column, Metric) else 'hparams'}."
         known = [name for name in await _known(driver, experiment) if name.startswith(prefix)]
         if known:
-            name = (
-                name_of(column).removesuffix(f".{column.stat}")
-                if isinstance(column, Metric)
-                else name_of(column)
-            )
+            name = metric_name(*column.key) if isinstance(column, Metric) else name_of(column)
             raise unknown(name, known[:COMPARED], what, place)
 
 
@@ -149,7 +145,7 @@ async def _known(driver: Driver, experiment: UUID) -> list[str]:
         *FACTS,
         "best",
         *(name_of(Hyperparameter(path)) for path in paths),
-        *(f"metrics.{quoted(group)}.{'.'.join(map(quoted, name.split('.')))}" for group, name in metrics),
+        *(metric_name(*key) for key in metrics),
     ]
 
 

@@ -1,12 +1,22 @@
 """The language of tables: what filters mean, what they refuse and where, and that nothing of a user's ends up in SQL."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from muster.errors import Rejected
-from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Search, Stat, name_of
+from services.registry.core.tables.columns import (
+    Column,
+    Fact,
+    Hyperparameter,
+    Metric,
+    Search,
+    Stat,
+    metric_name,
+    name_of,
+)
 from services.registry.core.tables.filters import (
     Absent,
     All,
@@ -119,8 +129,8 @@ def test_a_sort_by_best_puts_the_best_first() -> None:
     )
 
 
-_PARTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8)
-_NAMES = _PARTS.filter(lambda name: all(name.split(".")))
+_PARTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8)
+_NAMES = st.one_of(_PARTS, st.sampled_from(["../../etc/passwd", "a..b", ".", "loss.max", "last"]))
 _COLUMNS = st.one_of(
     st.builds(Hyperparameter, st.lists(_PARTS, min_size=1, max_size=3).map(tuple)),
     st.builds(Metric, _PARTS, _NAMES, st.sampled_from([stat for stat in Stat if stat is not Stat.BEST])),
@@ -130,6 +140,9 @@ _COLUMNS = st.one_of(
 @given(_COLUMNS)
 def test_a_shown_name_can_be_given_again(column: Column) -> None:
     assert read_column_name(name_of(column), Search()) == column
+    if isinstance(column, Metric):
+        listed = read_column_name(metric_name(*column.key), Search())
+        assert listed == replace(column, stat=Stat.LAST), "a name without a stat means its last value"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40), _COLUMNS)

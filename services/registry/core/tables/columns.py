@@ -146,7 +146,14 @@ def name_of(column: Column) -> str:
         case Hyperparameter(path):
             return ".".join(("hparams", *map(quoted, path)))
         case Metric(group, name, stat):
-            return f"metrics.{quoted(group)}.{'.'.join(map(quoted, name.split('.')))}.{stat}"
+            return f"{metric_name(group, name)}.{stat}"
+
+
+def metric_name(group: str, name: str) -> str:
+    """A metric's name without a stat, as it can be given again: one with dots that part nothing, or that ends like a stat, in quotes as a whole."""
+    parts = name.split(".")
+    is_one = not all(parts) or parts[-1] in list(Stat)
+    return ".".join((METRICS, quoted(group), *([quoted(name)] if is_one else map(quoted, parts))))
 
 
 def quoted(part: str) -> str:

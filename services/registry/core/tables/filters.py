@@ -225,7 +225,7 @@ class _Reader:
 
     def _part(self) -> str:
         token = self._token
-        if token.sort not in ("word", "text") or not token.text:
+        if token.sort not in ("word", "text"):
             raise self._fault("expected a name, such as hparams.lr or metrics.validation.loss.min")
         return self._take().text
 
