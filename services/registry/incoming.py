@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 
 from services.registry.core.chunks import Point
 from services.registry.core.logs.lines import Line
-from services.registry.core.names import METRICS_PER_REPORT, Refusal, refuse_metric_name, refuse_report
+from services.registry.core.names import (
+    METRICS_PER_REPORT,
+    VALIDATION_GROUP,
+    Refusal,
+    refuse_metric_name,
+    refuse_report,
+)
 from services.registry.store.reports import Sent
 from shared.ids import WorkerId
 from shared.messages.reports import LogBatch, LogLine, ProfileBatch, Report, ReportBatch, Validation
 from shared.messages.runs import AllocationFacts
 
-VALIDATION_GROUP = "validation"
 LINE_CHARACTERS = 64 * 1024
 _OF_RANK_0 = "only its validations count; this machine may have lost its part in the run."
 _BIGGEST = 2**63 - 1

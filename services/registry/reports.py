@@ -13,7 +13,7 @@ from services.registry.combiner import Combiner
 from services.registry.core.chunks import Columns, Point, roll_up_of, split, to_packed, to_plain
 from services.registry.core.logs.lines import Line
 from services.registry.core.marks import FIRST_RECORD
-from services.registry.core.names import Refusal, refuse_new_series
+from services.registry.core.names import Refusal, choose_new_series
 from services.registry.core.summary import summarise
 from services.registry.core.supersede import is_current
 from services.registry.facts import Facts
@@ -189,10 +189,10 @@ class Reports:
             new = [key for key in batch.points if key not in known[run]]
             if not new:
                 continue
-            if refusal := refuse_new_series(len(known[run]), len(new)):
+            begun, refusal = choose_new_series(known[run], new)
+            if refusal:
                 batch.refusals.append(refusal)
-                continue
-            wanted |= {SeriesKey(run, group, name): batch.facts for group, name in new}
+            wanted |= {SeriesKey(run, group, name): batch.facts for group, name in begun}
         return wanted
 
     async def _keep_series(self, known: dict[UUID, dict[tuple[str, str], int]]) -> None:

@@ -1,7 +1,7 @@
 """What may be called how: metrics, models, files of a manifest. Each refusal has a stable code and a reason."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,6 +10,10 @@ from shared.messages.models import Stage
 METRIC_NAME_BYTES = 256
 METRICS_PER_REPORT = 1_000
 SERIES_PER_RUN = 10_000
+VALIDATION_GROUP = "validation"
+"""Of what is validated."""
+SeriesName = tuple[str, str]
+"""Group and name."""
 MODEL_NAME_CHARACTERS = 128
 PATH_BYTES = 1024
 FILES_PER_MANIFEST = 1_000
@@ -66,13 +70,23 @@ def refuse_report(names: int) -> Refusal | None:
     )
 
 
-def refuse_new_series(known: int, new: int) -> Refusal | None:
-    """Return why a run may not begin further series; None when it may."""
-    if known + new <= SERIES_PER_RUN:
-        return None
-    return Refusal(
+def choose_new_series(
+    known: Collection[SeriesName], new: Sequence[SeriesName]
+) -> tuple[Sequence[SeriesName], Refusal | None]:
+    """Return which series a run may begin, and why not the others: the first ones, as many as there is room for.
+
+    Validations, by which searches go, have room of their own: a flood of other names takes none of it.
+    """
+    begun: list[SeriesName] = []
+    for is_validation in (True, False):
+        held = sum((group == VALIDATION_GROUP) is is_validation for group, _ in known)
+        wanted = [name for name in new if (name[0] == VALIDATION_GROUP) is is_validation]
+        begun += wanted[: max(0, SERIES_PER_RUN - held)]
+    if len(begun) == len(new):
+        return begun, None
+    return begun, Refusal(
         "series_too_many",
-        f"The run would have {known + new} metric names; at most {SERIES_PER_RUN} are kept. "
+        f"The run would have {len(known) + len(new)} metric names; at most {SERIES_PER_RUN} are kept, and as many of validations. "
         "Use few names and many steps.",
     )
 

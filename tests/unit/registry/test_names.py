@@ -6,12 +6,12 @@ from hypothesis import given, strategies as st
 from services.registry.core.names import (
     METRICS_PER_REPORT,
     SERIES_PER_RUN,
+    choose_new_series,
     model_key,
     refuse_alias,
     refuse_manifest,
     refuse_metric_name,
     refuse_model_name,
-    refuse_new_series,
     refuse_path,
     refuse_report,
 )
@@ -65,8 +65,19 @@ def test_a_million_names_are_refused_with_the_limit_in_the_reason() -> None:
     assert refuse_report(METRICS_PER_REPORT) is None
     refusal = refuse_report(1_000_000)
     assert refusal is not None and str(METRICS_PER_REPORT) in refusal.reason
-    assert refuse_new_series(SERIES_PER_RUN - 1, 1) is None
-    assert refuse_new_series(SERIES_PER_RUN, 1) is not None
+
+
+def test_of_too_many_names_the_first_are_kept_and_those_of_validations() -> None:
+    known = [("training", f"k{number}") for number in range(SERIES_PER_RUN - 1)]
+    flood = [("training", f"m{number}") for number in range(3)]
+    validated = [("validation", "loss"), ("validation", "accuracy")]
+    begun, refusal = choose_new_series(known, [*flood, *validated])
+    assert set(begun) == {flood[0], *validated}
+    assert refusal is not None and refusal.code == "series_too_many" and str(SERIES_PER_RUN) in refusal.reason
+    assert choose_new_series(known, [flood[0]]) == ([flood[0]], None)
+    full = [("validation", f"v{number}") for number in range(SERIES_PER_RUN)]
+    assert choose_new_series(full, validated)[0] == []
+    assert choose_new_series(full, flood) == (flood, None)
 
 
 @pytest.mark.parametrize("path", ["model.pt", "weights/layer 1.bin", "a/b/c", "…/x", ".hidden"])
