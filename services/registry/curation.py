@@ -76,6 +76,9 @@ class Curation:
     async def on_verify(self, ask: Ask, query: VerifyCheckpoints) -> VerificationAsked:
         """Put files before all others that are read; the outcome is `verified_at`, or the state `corrupt` with its event."""
         async with self._units.tenant(ask.tenant) as unit:
+            if query.is_waiting and query.experiment_id is not None:
+                files, size_bytes = await objects.load_waiting(unit.connection, query.experiment_id)
+                return VerificationAsked(checkpoints=0, files=files, size_bytes=size_bytes)
             if query.checkpoint_id is not None:
                 found = await _locked(unit, query.checkpoint_id)
                 _refuse_unsaved(found)

@@ -175,10 +175,14 @@ class VerificationAsked(BaseModel):
 
 
 class VerifyCheckpoints(Query[VerificationAsked], owner="registry", name="verify_checkpoints"):
-    """Have the files of one saved checkpoint, or of all of an experiment, read and compared; `verified_at` or state `corrupt` tells the outcome."""
+    """Have the files of one saved checkpoint, or of all of an experiment, read and compared; `verified_at` or state `corrupt` tells the outcome.
+
+    `is_waiting`: ask for nothing, only say how much of what was asked for an experiment is still to be read.
+    """
 
     checkpoint_id: CheckpointId | None = None
     experiment_id: ExperimentId | None = None
+    is_waiting: bool = False
 
 
 class DeleteCheckpoint(Query[CheckpointView], owner="registry", name="delete_checkpoint"):

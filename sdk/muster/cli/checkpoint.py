@@ -130,7 +130,7 @@ def verify(
             else client.checkpoints.verify_all(experiment or "")
         )
         with busy(f"reading {size(asked.size_bytes)}"):
-            read = _read(client, before, checkpoint, experiment) if asked.files else []
+            read = _read(client, before, experiment) if asked.files else []
     corrupt = [one for one in read if one.state == "corrupt"]
     emit(read, lambda: note("{} of {} checkpoints are what they were", len(read) - len(corrupt), len(read)))
     if corrupt:
@@ -197,15 +197,18 @@ def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> 
     return list(client.checkpoints.of_experiment(experiment or ""))
 
 
-def _read(
-    client: "Client", before: "list[Checkpoint]", checkpoint: str | None, experiment: str | None
-) -> "list[Checkpoint]":
-    """The checkpoints once each was read, or is no longer saved."""
-    since = {one.id: one.verified_at for one in before}
+def _read(client: "Client", before: "list[Checkpoint]", experiment: str | None) -> "list[Checkpoint]":
+    """The checkpoints once each was read, or is no longer saved. Those of an experiment are many: they are listed once, at the end."""
+    if experiment is not None:
+        while client.checkpoints.verifying(experiment).files:
+            time.sleep(POLL_S)
+        ids = {one.id for one in before}
+        return [one for one in client.checkpoints.of_experiment(experiment) if one.id in ids]
+    [asked] = before
     while True:
-        found = [one for one in _named(client, checkpoint, experiment) if one.id in since]
-        if all(one.state != "saved" or one.verified_at not in (None, since[one.id]) for one in found):
-            return found
+        found = client.checkpoints.get(asked.id)
+        if found.state != "saved" or found.verified_at not in (None, asked.verified_at):
+            return [found]
         time.sleep(POLL_S)
 
 
@@ -229,7 +232,9 @@ def _show(found: "Checkpoint") -> None:
 
 
 def _report(found: "Collected") -> None:
-    rows = ((one.step, size(one.size_bytes), one.trial, one.id) for one in found.checkpoints)
+    rows = (
+        (one.step, size(one.size_bytes), one.trial_number or one.trial, one.id) for one in found.checkpoints
+    )
     table((">step", ">size", "trial", "id"), rows, "nothing goes")
     if found.count > len(found.checkpoints):
         note("… and {} smaller ones", found.count - len(found.checkpoints))

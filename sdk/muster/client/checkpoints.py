@@ -82,6 +82,11 @@ class Checkpoints:
         path = f"/v1/experiments/{segment(experiment)}/checkpoints/verify"
         return self._transport.post(models.VerificationAsked, path)
 
+    def verifying(self, experiment: Reference) -> models.VerificationAsked:
+        """Return how much of what `verify_all` asked for is still to be read."""
+        path = f"/v1/experiments/{segment(experiment)}/checkpoints/verify"
+        return self._transport.post(models.VerificationAsked, path, {"waiting": True})
+
     def collect(
         self,
         experiment: Reference,

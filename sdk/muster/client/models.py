@@ -175,6 +175,7 @@ class CollectedCheckpoint(Resource):
 
     id: UUID
     trial: UUID
+    trial_number: int | None = Field(default=None, description="Within its experiment.")
     step: int
     size_bytes: int
 

@@ -95,6 +95,10 @@ class VerifyCheckpointsRequest(Request):
     """All saved checkpoints of one experiment."""
 
     experiment: Reference
+    waiting: bool = Field(
+        default=False,
+        description="Ask for nothing: only say how much of what was asked for is still to be read.",
+    )
 
 
 class VerificationAsked(Resource):
@@ -131,6 +135,7 @@ class CollectedCheckpoint(Resource):
 
     id: UUID
     trial: UUID
+    trial_number: int | None = Field(default=None, description="Within its experiment.")
     step: int
     size_bytes: int
 

@@ -21,6 +21,7 @@ from services.gateway.operations.find import find_experiment
 from services.gateway.operations.limits import named_tenant
 from services.gateway.operations.render import render_checkpoint_whole
 from services.gateway.store import limits
+from services.gateway.store.experiments import load_trial_numbers
 from shared.ids import CheckpointId, ExperimentId
 from shared.messages.checkpoints import (
     CollectCheckpoints,
@@ -58,7 +59,10 @@ async def verify_checkpoint(call: Call, request: CheckpointRequest) -> Verificat
 async def verify_checkpoints(call: Call, request: VerifyCheckpointsRequest) -> VerificationAsked:
     """Has the files of all saved checkpoints of an experiment read and compared."""
     experiment = await find_experiment(call, request.experiment)
-    return await _verify(call, VerifyCheckpoints(experiment_id=ExperimentId(experiment.id)))
+    return await _verify(
+        call,
+        VerifyCheckpoints(experiment_id=ExperimentId(experiment.id), is_waiting=request.waiting),
+    )
 
 
 async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) -> Collected:
@@ -68,6 +72,8 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
+    async with call.doors.database.tenant(call.tenant) as connection:
+        names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
         policy=RetentionPolicy.model_validate(found.policy, from_attributes=True),
         dry_run=found.dry_run,
@@ -76,7 +82,11 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
         freed_bytes=found.freed_bytes,
         checkpoints=[
             CollectedCheckpoint(
-                id=one.checkpoint_id, trial=one.trial_id, step=one.step, size_bytes=one.size_bytes
+                id=one.checkpoint_id,
+                trial=one.trial_id,
+                trial_number=names[one.trial_id][1] if one.trial_id in names else None,
+                step=one.step,
+                size_bytes=one.size_bytes,
             )
             for one in found.checkpoints
         ],

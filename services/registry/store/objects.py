@@ -101,6 +101,12 @@ async def ask_to_verify(
     return int(row.number), int(row.size_bytes)
 
 
+async def load_waiting(connection: AsyncConnection, experiment: UUID) -> tuple[int, int]:
+    """Return number and bytes of what was asked for and not read yet, of the experiment's saved checkpoints."""
+    row = (await connection.execute(_WAITING, {"experiment": experiment})).one()
+    return int(row.number), int(row.size_bytes)
+
+
 async def load_verified(connection: AsyncConnection, wanted: Sequence[UUID]) -> dict[UUID, datetime]:
     """Return since when each of these checkpoints is known to be whole: when the first read of its objects was read.
 
@@ -180,6 +186,12 @@ _ASK = text(
     " (SELECT f.key FROM registry.checkpoint_files f WHERE f.checkpoint = ANY(CAST(:wanted AS uuid[])))"
     " RETURNING o.size_bytes)"
     " SELECT count(*) AS number, coalesce(sum(size_bytes), 0) AS size_bytes FROM asked"
+)
+_WAITING = text(
+    "SELECT count(*) AS number, coalesce(sum(o.size_bytes), 0) AS size_bytes FROM registry.objects o"
+    " WHERE o.asked_at IS NOT NULL AND o.state = 'kept' AND EXISTS (SELECT 1 FROM registry.checkpoint_files f"
+    " JOIN registry.checkpoints c ON c.id = f.checkpoint"
+    " WHERE f.key = o.key AND c.experiment = :experiment AND c.state = 'saved')"
 )
 _VERIFIED = text(
     "SELECT f.checkpoint, CASE WHEN count(o.verified_at) = count(*) AND count(o.asked_at) = 0"

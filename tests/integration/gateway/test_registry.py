@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import grpc.aio
 import httpx
@@ -12,9 +13,16 @@ import pytest
 from aiohttp import web
 
 from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
-from shared.ids import DEFAULT_TENANT
+from shared.ids import DEFAULT_TENANT, CheckpointId, TrialId
 from shared.messages import experiments
-from shared.messages.checkpoints import FileLinks, GetCheckpointFiles
+from shared.messages.checkpoints import (
+    CollectCheckpoints,
+    Collected,
+    CollectedCheckpoint,
+    FileLinks,
+    GetCheckpointFiles,
+    RetentionPolicy,
+)
 from shared.messages.files import Confirmed, ConfirmUpload, FileLink, GetUploadUrl, UploadTarget
 from shared.messages.media import GetMedia, GetMediaNames, MediaName, MediaNamePage, MediaPage, MediaView
 from shared.messages.metrics import CompareTrials, GetSeries, Point, Series, SeriesPage, SeriesPages
@@ -183,6 +191,27 @@ async def test_versions_are_found_by_number_alias_and_latest(
     download = (await api.get(f"/v1/models/{seeded.model}/versions/1/files")).json()
     assert download["checkpoint"] == str(seeded.checkpoint)
     assert [one["path"] for one in download["files"]] == ["model.pt", "moments.pt"]
+
+
+async def test_what_a_collection_takes_is_told_with_the_numbers_that_people_know(
+    api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    going = CollectedCheckpoint(
+        checkpoint_id=CheckpointId(seeded.checkpoint), trial_id=TrialId(seeded.trial), step=5, size_bytes=3
+    )
+    unknown = going.model_copy(update={"trial_id": TrialId(UUID(int=7))})
+    policy = RetentionPolicy(save_experiment_best=0, save_trial_best=1, save_trial_latest=1)
+    collected = Collected(
+        policy=policy, dry_run=True, count=2, size_bytes=6, freed_bytes=3, checkpoints=(going, unknown)
+    )
+    others.say(CollectCheckpoints, collected)
+    path = f"/v1/experiments/{seeded.experiment['number']}/checkpoints/collect"
+    told = (await api.post(path, json={"dry_run": True})).json()["checkpoints"]
+    number = (await api.get(f"/v1/trials/{seeded.trial}")).json()["number"]
+    assert [(one["trial"], one.get("trial_number")) for one in told] == [
+        (str(seeded.trial), number),
+        (str(UUID(int=7)), None),
+    ]
 
 
 async def test_trials_are_listed_by_where_they_stand(api: httpx.AsyncClient, others: Others) -> None:

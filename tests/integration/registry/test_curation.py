@@ -159,6 +159,16 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
         return now is not None and now > before
 
     await eventually(is_read)
+    waiting = VerifyCheckpoints(experiment_id=run.experiment, is_waiting=True)
+    key = "(SELECT key FROM registry.checkpoint_files WHERE checkpoint = $1 AND path = 'model.pt')"
+    later = f"UPDATE registry.objects SET asked_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
+
+    async def is_done() -> bool:
+        return (await around.ask(waiting)).files == 0
+
+    await eventually(is_done)
+    await around.rows(later, saved[0])
+    assert ((await around.ask(waiting)).files, (await around.ask(waiting)).size_bytes) == (1, 700)
     assert (await around.restore(around.scheduler.grant(run))).checkpoint_id == saved[1]
     with pytest.raises(Conflict):
         await around.ask(VerifyCheckpoints(checkpoint_id=saved[2]))

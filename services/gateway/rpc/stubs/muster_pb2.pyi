@@ -408,16 +408,18 @@ class Collected(_message.Message):
     def __init__(self, policy: _Optional[_Union[RetentionPolicy, _Mapping]] = ..., dry_run: _Optional[bool] = ..., count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., freed_bytes: _Optional[int] = ..., checkpoints: _Optional[_Iterable[_Union[CollectedCheckpoint, _Mapping]]] = ..., kept: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class CollectedCheckpoint(_message.Message):
-    __slots__ = ("id", "trial", "step", "size_bytes")
+    __slots__ = ("id", "trial", "trial_number", "step", "size_bytes")
     ID_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_NUMBER_FIELD_NUMBER: _ClassVar[int]
     STEP_FIELD_NUMBER: _ClassVar[int]
     SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
     id: str
     trial: str
+    trial_number: int
     step: int
     size_bytes: int
-    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., step: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
 class CompareModelVersionsRequest(_message.Message):
     __slots__ = ("model", "base", "other")
@@ -3101,10 +3103,12 @@ class VerificationAsked(_message.Message):
     def __init__(self, checkpoints: _Optional[int] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
 
 class VerifyCheckpointsRequest(_message.Message):
-    __slots__ = ("experiment",)
+    __slots__ = ("experiment", "waiting")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
     experiment: str
-    def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+    waiting: bool
+    def __init__(self, experiment: _Optional[str] = ..., waiting: _Optional[bool] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ("after", "kind", "experiment")
