@@ -1,4 +1,8 @@
-"""The example with two metrics and a limit, from its config to its front."""
+"""The example with two metrics and a limit, from its config to its front and to what it saved."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -7,7 +11,9 @@ from tests.e2e.platform import ROOT, Platform
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 
-def test_small_networks_that_recognise_digits_are_shown_as_a_front(platform: Platform) -> None:
+def test_small_networks_that_recognise_digits_are_shown_as_a_front(
+    platform: Platform, tmp_path: Path
+) -> None:
     config = ROOT / "examples/digits/small.yaml"
     quick = ("searcher.max_trials=6", "hyperparameters.epochs=1", "searcher.sampler.startup_trials=3")
     overrides = [word for each in quick for word in ("--config", each)]
@@ -52,3 +58,11 @@ def test_small_networks_that_recognise_digits_are_shown_as_a_front(platform: Pla
     assert told.code == 0 and f"{number}.{first.number}" in told.out
     refused = platform.muster("trial", "list", number, "--filter", "1=1; DROP TABLE registry.trials")
     assert refused.code != 0 and "at character 4" in refused.err
+
+    saved = [sys.executable, str(ROOT / "examples/registry/checkpoints.py"), number]
+    looked = subprocess.run(
+        saved, env=platform.environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert looked.returncode == 0, looked.stderr
+    assert "saved" in looked.stdout and "with the best alone:" in looked.stdout
+    assert any(path.is_file() for path in (tmp_path / f"best-{number}").rglob("*"))
