@@ -164,7 +164,7 @@ async def test_verification_finds_what_is_corrupt_and_says_when_the_rest_was_rea
     later = f"UPDATE registry.objects SET asked_at = now(), claimed_until = now() + interval '1 h' WHERE key = {key}"
 
     async def is_done() -> bool:
-        return (await around.ask(waiting)).files == 0
+        return bool((await around.ask(waiting)).files == 0)
 
     await eventually(is_done)
     await around.rows(later, saved[0])
