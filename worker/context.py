@@ -152,7 +152,7 @@ def open_context(kept: KeptRun, tools: Tools, events: ContextEvents) -> RunConte
     reports, logs = Journal(places.journal("reports")), Journal(places.journal("logs"))
     report_source = Source(reports, report_sender(kept, tools.line), ears.on_refused)
     log_source = Source(logs, log_sender(kept, tools.line), lambda text: None)
-    needs = UploadNeeds(tools.transfer.put, ears.on_upload_due, ears.on_settled)
+    needs = UploadNeeds(tools.transfer.put, tools.transfer.put_part, ears.on_upload_due, ears.on_settled)
     registry = RegistryLine(tools.line)
     uploads = Uploads(places.uploads, registry, needs)
     kept_media = MediaNeeds(tools.transfer.put, tools.clock, ears.on_refused)

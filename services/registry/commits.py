@@ -89,7 +89,7 @@ class Commits:
                     entry.path,
                     ask.worker,
                     known.get((entry.sha256, entry.size_bytes))
-                    or _place(checkpoint, ask.worker, entry, is_bound=is_bound),
+                    or self._place(checkpoint, ask.worker, entry, is_bound=is_bound),
                     entry.size_bytes,
                     entry.sha256,
                 )
@@ -124,9 +124,14 @@ class Commits:
         async with self._units.tenant(tenant) as unit:
             committed = await self._end_commit(unit, facts, begun, taken)
             kept = {file.key for file in (await manifests.load_files(unit.connection, [begun.id]))[begun.id]}
-        brought = {file.key for file in (*_awaited(begun, files), *taken.files)}
-        self._verifier.drop(brought - kept)
+        self._verifier.drop_upload((*_awaited(begun, files), *taken.files), kept)
         return committed
+
+    def _place(self, checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
+        """Where a file goes: at once to where it stays, if the store holds its sender to its content. One in parts is joined first."""
+        if is_bound and entry.size_bytes <= self._links.part_bytes:
+            return bound_key(checkpoint.tenant, checkpoint.id, entry)
+        return upload_key(checkpoint.tenant, checkpoint.id, worker, entry)
 
     async def _begin_commit(
         self, unit: Unit, facts: AllocationFacts, ask: Ask, query: CommitCheckpoint
@@ -216,13 +221,6 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
         if not await checkpoints.insert_checkpoint(unit.connection, row):
             break
     raise Conflict("checkpoint_taken", f"run {facts.run_id} has another checkpoint of number {query.number}")
-
-
-def _place(checkpoint: Checkpoint, worker: WorkerId, entry: FileEntry, *, is_bound: bool) -> str:
-    """Where a file goes: at once to where it stays, if the store holds its sender to its content."""
-    if is_bound:
-        return bound_key(checkpoint.tenant, checkpoint.id, entry)
-    return upload_key(checkpoint.tenant, checkpoint.id, worker, entry)
 
 
 def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:

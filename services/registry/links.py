@@ -8,7 +8,7 @@ from uuid import UUID
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.ids import derived_id
-from shared.messages.files import FileEntry, FileLink
+from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.objects import Digest, ObjectStore, SignedPut
 
 LINKS_BYTES = 384 * 1024
@@ -23,6 +23,7 @@ class Links:
 
     objects: ObjectStore
     life: timedelta
+    part_bytes: int
 
     def read(self, key: str) -> str:
         """A URL that reads one object."""
@@ -51,10 +52,37 @@ class Links:
         return tuple(found), None
 
     def write_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
-        """The files of a manifest, each with a request that writes it."""
-        return tuple(
-            _link(file, self.write(file.key, Digest(file.size_bytes, file.sha256))) for file in files
-        )
+        """The files of a manifest, each with a request that writes it, or one for each of its parts."""
+        return tuple(self._write_file(file) for file in files)
+
+    def _write_file(self, file: File) -> FileLink:
+        link = _link(file, self.write(file.key, Digest(file.size_bytes, file.sha256)))
+        parts = plan_parts(file.key, file.size_bytes, self.part_bytes)
+        if len(parts) == 1:
+            return link
+        urls = [self.objects.presign_put(part.key, self.life) for part in parts]
+        said = [
+            PartLink(first=part.first, size_bytes=part.size_bytes, url=url)
+            for part, url in zip(parts, urls, strict=True)
+        ]
+        return link.model_copy(update={"parts": tuple(said)})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a file, and where it is sent."""
+
+    key: str
+    first: int
+    size_bytes: int
+
+
+def plan_parts(key: str, size_bytes: int, part_bytes: int) -> tuple[Part, ...]:
+    """What a file is sent in, in order: itself, or below `incoming/` parts of one size, but for the last."""
+    if not is_upload(key) or size_bytes <= part_bytes:
+        return (Part(key, 0, size_bytes),)
+    firsts = range(0, size_bytes, part_bytes)
+    return tuple(Part(f"{key}-{first}", first, min(part_bytes, size_bytes - first)) for first in firsts)
 
 
 def upload_key(tenant: UUID, checkpoint: UUID, worker: str, entry: FileEntry) -> str:

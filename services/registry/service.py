@@ -72,9 +72,9 @@ async def compose(settings: Settings, process: Process) -> None:
 
     relay = Relay(bus, database, NAME, clock)
     units = Units(database, relay, NAME, clock)
-    links = Links(objects, timedelta(seconds=wanted.link_life_s))
+    links = Links(objects, timedelta(seconds=wanted.link_life_s), wanted.part_bytes)
     facts, hints = AskedFacts(bus, clock), Hints(bus)
-    verifier = Verifier(objects, clock, wanted.hash_up_to_bytes)
+    verifier = Verifier(objects, clock, wanted.hash_up_to_bytes, wanted.part_bytes)
     binding = Binding(objects, settings.s3.bucket, INCOMING, clock, is_wanted=wanted.bind_uploads)
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)

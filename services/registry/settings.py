@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from shared.objects import LEAST_PART_BYTES
 from shared.settings import PostgresSettings, S3Settings, Section, ServiceSettings
 
 
@@ -12,6 +13,7 @@ class RegistrySettings(Section):
         link_life_s: how long a signed URL is good.
         bind_uploads: sign uploads for their content, if the store proves to hold senders to it; false: always copy and read back.
         hash_up_to_bytes: of what is read back, larger files are verified by size alone; None reads all of them.
+        part_bytes: larger files of a checkpoint are sent in parts of this size (S3 takes up to 5 GiB in one request).
         code_bytes: the largest archive of code that is taken.
         collect_after_s: how long an experiment's checkpoints stay untouched after its end.
         collect_dry: say what collection would delete, and delete nothing.
@@ -33,6 +35,7 @@ class RegistrySettings(Section):
     link_life_s: int = Field(900, ge=10, le=86_400)
     bind_uploads: bool = True
     hash_up_to_bytes: int | None = Field(None, ge=0)
+    part_bytes: int = Field(1024**3, ge=LEAST_PART_BYTES, le=5 * 1024**3)
     code_bytes: int = Field(128 * 1024 * 1024, ge=1)
     collect_after_s: float = Field(60.0, ge=0)
     collect_every_s: float = Field(5.0, gt=0)

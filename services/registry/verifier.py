@@ -6,7 +6,7 @@ A long reading outlives the request that asked for it: the next one finds its re
 
 import asyncio
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from uuid import UUID
@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from services.registry.core.checkpoint import describe_mismatch
-from services.registry.links import is_awaited, is_upload, kept_key
+from services.registry.links import is_awaited, is_upload, kept_key, plan_parts
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from shared.clock import Clock
@@ -50,12 +50,16 @@ class Verifier:
 
     Args:
         hash_up_to_bytes: larger files are compared by size alone; None reads all of them.
+        part_bytes: larger files come in parts of this size.
     """
 
-    def __init__(self, objects: ObjectStore, clock: Clock, hash_up_to_bytes: int | None) -> None:
+    def __init__(
+        self, objects: ObjectStore, clock: Clock, hash_up_to_bytes: int | None, part_bytes: int
+    ) -> None:
         self._objects = objects
         self._clock = clock
         self._hash_up_to_bytes = hash_up_to_bytes
+        self._part_bytes = part_bytes
         self._free = asyncio.Semaphore(AT_ONCE)
         self._running: dict[Attempt, asyncio.Task[Taken]] = {}
         self._reading: dict[str, asyncio.Task[Digest | None]] = {}
@@ -83,6 +87,10 @@ class Verifier:
     def is_taking(self, checkpoint: Checkpoint) -> bool:
         """Whether copies of this upload are being made or are there already: `take` then makes no others."""
         return (checkpoint.id, checkpoint.version) in self._running
+
+    def drop_upload(self, brought: Iterable[File], kept: Container[str]) -> None:
+        """Delete what was sent or copied, in parts or not, and is not what counts."""
+        self.drop({key for file in brought if file.key not in kept for key in self._parts(file)})
 
     def drop(self, keys: Iterable[str]) -> None:
         """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
@@ -159,6 +167,9 @@ class Verifier:
             except Rejected:
                 return f"{file.path}: more than {file.size_bytes} bytes in the store"
 
+    def _parts(self, file: File) -> list[str]:
+        return [part.key for part in plan_parts(file.key, file.size_bytes, self._part_bytes)]
+
     async def _carry(self, file: File, copy: File) -> tuple[int, str]:
         """A small file is read here once, and what was read is what is kept."""
         content = await read_all(self._objects, file.key, file.size_bytes)
@@ -167,10 +178,12 @@ class Verifier:
 
     async def _have_copied(self, file: File, copy: File) -> tuple[int, str] | None:
         """A large one is copied by the store; its size first, so that nobody makes it copy more than was announced."""
-        sent = await self._objects.stat(file.key)
-        if sent is None or sent.size_bytes != file.size_bytes:
-            return (sent.size_bytes, file.sha256) if sent else None
-        await self._objects.copy(file.key, copy.key)
+        parts = self._parts(file)
+        stats = [await self._objects.stat(part) for part in parts]
+        sizes = [stat.size_bytes for stat in stats if stat is not None]
+        if len(sizes) < len(parts) or sum(sizes) != file.size_bytes:
+            return (sum(sizes), file.sha256) if sizes else None
+        await self._objects.join(parts, copy.key)
         if self._hash_up_to_bytes is not None and file.size_bytes > self._hash_up_to_bytes:
             stat = await self._objects.stat(copy.key)
             return (stat.size_bytes, file.sha256) if stat else None

@@ -53,7 +53,8 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures.
 
     Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
-    committed with the last part. `takes_headers`: the worker sends the headers that a link names.
+    committed with the last part. `takes_headers`: the worker sends the headers that a link names, and
+    a large file in the parts that it names.
     """
 
     run_id: RunId

@@ -16,11 +16,23 @@ class FileEntry(Record):
     sha256: str
 
 
+class PartLink(Record):
+    """Where a stretch of a file is sent, by itself."""
+
+    first: int
+    size_bytes: int
+    url: str
+
+
 class FileLink(FileEntry):
-    """A file with a URL signed for one method and a short life; a request without these `headers` is refused."""
+    """A file with a URL signed for one method and a short life; a request without these `headers` is refused.
+
+    A file with `parts` is too large for one request: each is sent to its own URL, and nothing to the file's.
+    """
 
     url: str
     headers: dict[str, str] = Field(default_factory=dict)
+    parts: tuple[PartLink, ...] = ()
 
 
 class CodeLink(BaseModel):

@@ -64,6 +64,9 @@ class DirectoryObjects:
     async def copy(self, source: str, target: str) -> None:
         await self.put(target, self._read(source))
 
+    async def join(self, sources: Sequence[str], target: str) -> None:
+        await self.put(target, b"".join(map(self._read, sources)))
+
     async def delete(self, key: str) -> None:
         self._file(key).unlink(missing_ok=True)
 

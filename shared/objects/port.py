@@ -7,6 +7,9 @@ from typing import Protocol
 
 from muster.errors import Rejected
 
+LEAST_PART_BYTES = 5 * 1024 * 1024
+"""S3's own bound for what is joined."""
+
 
 @dataclass(frozen=True, slots=True)
 class ObjectStat:
@@ -66,6 +69,12 @@ class ObjectStore(Protocol):
 
     async def copy(self, source: str, target: str) -> None:
         """Copy an object within the bucket, by the server; raises `NotFound` without a source."""
+
+    async def join(self, sources: Sequence[str], target: str) -> None:
+        """Make one object of several in this order, by the server; raises `NotFound` without one of them.
+
+        Each but the last has at least `LEAST_PART_BYTES`.
+        """
 
     async def delete(self, key: str) -> None:
         """Remove the object; no error without one."""

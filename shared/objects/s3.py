@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import urllib3
 from minio import Minio
-from minio.commonconfig import CopySource
+from minio.commonconfig import ComposeSource, CopySource
 from minio.datatypes import Object
 from minio.deleteobjects import DeleteObject
 from minio.error import InvalidResponseError, MinioException, S3Error, ServerError
@@ -165,6 +165,10 @@ class S3Objects:
     async def copy(self, source: str, target: str) -> None:
         origin = CopySource(self._bucket, source)
         await self._run(lambda: self._client.copy_object(self._bucket, target, origin))
+
+    async def join(self, sources: Sequence[str], target: str) -> None:
+        origins = [ComposeSource(self._bucket, source) for source in sources]
+        await self._run(lambda: self._client.compose_object(self._bucket, target, origins), self._readers)
 
     async def delete(self, key: str) -> None:
         try:

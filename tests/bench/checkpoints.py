@@ -1,8 +1,7 @@
 """Checkpoints in the registry: 1 GiB in 8 files from a worker's disk to `saved`, and ten thousand of them deleted by the rule.
 
 Nothing trains beside it (that is `checkpoint`): the worker's own code hashes the files, sends them to the signed URLs and asks for the
-commit, for which the registry has the store copy each file, reads the copies back and hashes them (decision 0013). `throughput_ratio` has all
-of that in its time, `sent_ratio` only what the worker does until all is sent. The raw store's time is that of the same bytes sent by a plain
+commit, for which the registry asks the store, which verified each file as it came (decision 0117). `throughput_ratio` has all of that in its time, `sent_ratio` only what the worker does until all is sent. The raw store's time is that of the same bytes sent by a plain
 S3 client, four files at once. Deletion counts from the request to collect until the store holds none of the files and every
 `checkpoint.deleted` stands in the outbox; the day that unused files stay is left out by `unused_for_s`.
 
@@ -155,8 +154,9 @@ async def _save(around: Platform, folder: Path, number: int) -> Round:
         (directory / f"part-{index}.bin").write_bytes(content)
     asked, settled = Asked(around), asyncio.get_running_loop().create_future()
     async with new_session() as session:
+        transfer = Transfer(session)
         uploads = Uploads(
-            records, asked, UploadEvents(Transfer(session).put, lambda: None, settled.set_result)
+            records, asked, UploadEvents(transfer.put, transfer.put_part, lambda: None, settled.set_result)
         )
         began = time.perf_counter()
         uploads.add(

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from muster.errors import NotFound, Rejected
-from shared.objects import Digest, ObjectStore, SignedPut, read_all
+from shared.objects import LEAST_PART_BYTES, Digest, ObjectStore, SignedPut, read_all
 from shared.objects.binding import binds_content
 
 MINUTE = timedelta(minutes=1)
@@ -102,6 +102,18 @@ class ObjectStoreContract:
         await store.copy("a/source", "b/target")
         await store.delete("a/source")
         assert await read_all(store, "b/target", 10) == b"copied"
+
+    async def test_parts_are_joined_in_the_order_that_is_given(self, store: ObjectStore) -> None:
+        first, last = b"1" * LEAST_PART_BYTES, b"the rest"
+        await store.put("join/b", first)
+        await store.put("join/a", last)
+        for sources, content in ((["join/b", "join/a"], first + last), (["join/a"], last)):
+            await store.join(sources, "join/whole")
+            assert await store.digest("join/whole") == Digest(
+                len(content), hashlib.sha256(content).hexdigest()
+            )
+        with pytest.raises(NotFound):
+            await store.join(["join/b", "join/none"], "join/whole")
 
     async def test_a_copy_stays_what_it_was_when_a_url_writes_its_source_again(
         self, store: ObjectStore

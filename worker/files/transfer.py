@@ -2,14 +2,14 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 import aiohttp
 
 from muster.errors import Rejected, Transient
-from shared.messages.files import FileLink
+from shared.messages.files import FileLink, PartLink
 
 FILES_AT_ONCE = 4
 """Of one checkpoint, either way; each holds a chunk or two in memory."""
@@ -44,11 +44,20 @@ class Transfer:
 
     async def put(self, link: FileLink, source: Path) -> None:
         """Send a file. Raises as `get`; `content_refused` where the store will not have these bytes there."""
-        headers = {"Content-Length": str(link.size_bytes), **link.headers}
+        await self._put(link.url, link.headers, _read(source, 0, link.size_bytes), link.size_bytes)
+
+    async def put_part(self, part: PartLink, source: Path) -> None:
+        """Send a stretch of a file. Raises as `get`."""
+        await self._put(part.url, {}, _read(source, part.first, part.size_bytes), part.size_bytes)
+
+    async def _put(
+        self, url: str, headers: Mapping[str, str], content: AsyncIterator[bytes], size_bytes: int
+    ) -> None:
+        whole = {"Content-Length": str(size_bytes), **headers}
         try:
-            async with self._session.put(link.url, data=_read(source), headers=headers) as answer:
-                if answer.status == 400 and link.headers:
-                    raise Rejected("content_refused", f"{link.path} is not what was announced")
+            async with self._session.put(url, data=content, headers=whole) as answer:
+                if answer.status == 400 and headers:
+                    raise Rejected("content_refused", "the store takes only what was announced")
                 _check(answer, "upload")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Transient(f"an upload broke off: {error!r}") from error
@@ -67,9 +76,12 @@ def hash_file(path: Path) -> tuple[str, int]:
         return digest.hexdigest(), source.tell()
 
 
-async def _read(source: Path) -> AsyncIterator[bytes]:
+async def _read(source: Path, first: int, size_bytes: int) -> AsyncIterator[bytes]:
     with source.open("rb") as opened:
-        while chunk := await asyncio.to_thread(opened.read, CHUNK):
+        opened.seek(first)
+        left = size_bytes
+        while left and (chunk := await asyncio.to_thread(opened.read, min(CHUNK, left))):
+            left -= len(chunk)
             yield chunk
 
 

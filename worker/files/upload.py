@@ -18,7 +18,7 @@ from shared import faults
 from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
 from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
-from shared.messages.files import FileEntry, FileLink
+from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.outages import Outages
 from worker.files.restore import check_path
 from worker.files.transfer import FILES_AT_ONCE, hash_file
@@ -62,6 +62,7 @@ class UploadEvents:
     """What an upload needs besides: PUTs, a flush of the reports before it, and somebody to tell."""
 
     put: Callable[[FileLink, Path], Awaitable[None]]
+    put_part: Callable[[PartLink, Path], Awaitable[None]]
     flush: Callable[[], None]
     on_settled: Callable[[Announced], None]
 
@@ -75,7 +76,8 @@ class Uploads:
         self._events = events
         self._filled = asyncio.Event()
         self._outages = Outages()
-        self._sent: set[str] = set()
+        self._sent: set[tuple[str, int | None]] = set()
+        """Paths with None, and parts of files with their first byte."""
         records = [
             Announced.model_validate_json(path.read_text()) for path in sorted(directory.glob("*.json"))
         ]
@@ -148,7 +150,7 @@ class Uploads:
         links = await self._registry.announce(request)
         if links.state in _ENDED:
             return links
-        await self._put_all(record, [link for link in links.files if link.path not in self._sent])
+        await self._put_all(record, [link for link in links.files if (link.path, None) not in self._sent])
         faults.point(AFTER_PUT)
         self._events.flush()
         committed = await self._commit(record)
@@ -168,7 +170,12 @@ class Uploads:
     async def _put(self, record: Announced, link: FileLink) -> None:
         check_path(link.path)
         try:
-            await self._events.put(link, record.directory / link.path)
+            for part in link.parts:
+                if (link.path, part.first) not in self._sent:
+                    await self._events.put_part(part, record.directory / link.path)
+                    self._sent.add((link.path, part.first))
+            if not link.parts:
+                await self._events.put(link, record.directory / link.path)
         except Rejected as error:
             if (
                 error.code == "content_refused"
@@ -176,7 +183,7 @@ class Uploads:
                 _log.warning("the store refused a file", path=link.path, reason=str(error))
                 return
             raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
-        self._sent.add(link.path)
+        self._sent.add((link.path, None))
 
     async def _commit(self, record: Announced) -> Committed:
         commit = CommitCheckpoint(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
+from shared.objects import LEAST_PART_BYTES
 from tests.integration.registry.platform import Platform, Registry, platform
 from tests.integration.servers import Servers, TestDatabase
 
@@ -22,6 +23,7 @@ async def registry(around: Platform) -> AsyncIterator[Registry]:
     """One replica that runs through the module, quick in its upkeep."""
     async with around.registry(
         MUSTER_REGISTRY__COLLECT_AFTER_S="0",
+        MUSTER_REGISTRY__PART_BYTES=str(LEAST_PART_BYTES),
         MUSTER_REGISTRY__PACK_EVERY_S="0.2",
         MUSTER_REGISTRY__COLLECT_EVERY_S="0.2",
         MUSTER_REGISTRY__SETTLE_EVERY_S="0.2",

@@ -19,6 +19,7 @@ from shared.messages.checkpoints import (
 )
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
+from shared.objects import LEAST_PART_BYTES
 from tests.integration.registry.messages import ended, granted, report, wanted
 from tests.integration.registry.platform import CLOCK, Platform
 from tests.integration.registry.uploads import (
@@ -27,6 +28,7 @@ from tests.integration.registry.uploads import (
     fetch,
     fresh,
     happened,
+    listed,
     manifest,
     save,
     send,
@@ -111,6 +113,24 @@ async def test_what_was_committed_cannot_be_overwritten_by_whoever_holds_its_url
     assert (await around.commit(run, checkpoint)).state == "saved"
     restored = await around.restore(around.scheduler.grant(run))
     assert {link.path: await fetch(link.url) for link in restored.files} == files
+
+
+async def test_a_file_that_is_too_large_for_one_request_goes_in_parts_and_comes_in_one(
+    around: Platform,
+) -> None:
+    run, checkpoint = around.scheduler.grant(), CheckpointId(new_id(CLOCK))
+    files = {"large.bin": os.urandom(LEAST_PART_BYTES + 700), "small.bin": os.urandom(700)}
+    links = await around.upload(run, checkpoint, 1, 10, manifest(files))
+    assert {link.path: len(link.parts) for link in links.files} == {"large.bin": 2, "small.bin": 0}
+    await send(links.files, files)
+    assert (await around.commit(run, checkpoint)).state == "saved"
+    restored = await around.restore(around.scheduler.grant(run))
+    assert {link.path: await fetch(link.url) for link in restored.files} == files
+
+    async def is_tidy() -> bool:
+        return not await listed(around, f"incoming/{run.tenant}/{checkpoint}/")
+
+    await eventually(is_tidy)
 
 
 @BOTH_WAYS

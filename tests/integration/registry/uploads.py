@@ -36,14 +36,18 @@ async def send(links: tuple[FileLink, ...], files: dict[str, bytes]) -> None:
 
 
 async def tried(links: tuple[FileLink, ...], files: dict[str, bytes]) -> list[int]:
-    """The store's answers to these files."""
-    return [
-        (
-            await asyncio.to_thread(
-                HTTP.request, "PUT", link.url, body=files[link.path], headers=link.headers
-            )
-        ).status
+    """The store's answers to these files, or to their parts."""
+    requests = [
+        (url, headers, files[link.path][first:][:size_bytes])
         for link in links
+        for url, headers, first, size_bytes in (
+            [(part.url, {}, part.first, part.size_bytes) for part in link.parts]
+            or [(link.url, link.headers, 0, None)]
+        )
+    ]
+    return [
+        (await asyncio.to_thread(HTTP.request, "PUT", url, body=body, headers=headers)).status
+        for url, headers, body in requests
     ]
 
 

@@ -24,7 +24,7 @@ from shared.messages.checkpoints import (
     UploadLinks,
 )
 from shared.messages.experiments import Verdict
-from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode
+from shared.messages.files import CodeLink, FileEntry, FileLink, GetCode, PartLink
 from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget, SendMedia
 from shared.messages.reports import LogBatch, Mark, ProfileBatch, ReportBatch, Validation
 from shared.messages.specs import Member, Signal, TrialSpec
@@ -67,6 +67,7 @@ class FakePlatform:
         self.media_sent: dict[UUID, SendMedia] = {}
         self.media_kept: set[UUID] = set()
         self.media_refused: str | None = None
+        self.part_bytes = 2**30
         self.verdicts: dict[tuple[UUID, int], str] = {}
         self.verdict_delay_s = 0.0
         self._closers: list[Any] = []
@@ -262,6 +263,7 @@ class FakePlatform:
         if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
             return Committed(state="uploading", retry_after_s=0.05)
         for entry in upload.files:
+            self._join(upload, entry)
             content = self.store.objects.get(key_of(upload.checkpoint_id, entry), b"")
             if hashlib.sha256(content).hexdigest() != entry.sha256:
                 self.incomplete.append(entry.path)
@@ -295,7 +297,23 @@ class FakePlatform:
 
     def _link(self, upload: Upload, entry: FileEntry) -> FileLink:
         url = f"{self.store.url}/{key_of(upload.checkpoint_id, entry)}"
-        return FileLink(**entry.model_dump(), url=url, headers=self.headers)
+        firsts = range(0, entry.size_bytes, self.part_bytes) if entry.size_bytes > self.part_bytes else ()
+        parts = [
+            PartLink(
+                first=first, size_bytes=min(self.part_bytes, entry.size_bytes - first), url=f"{url}-{first}"
+            )
+            for first in firsts
+        ]
+        return FileLink(**entry.model_dump(), url=url, headers=self.headers, parts=tuple(parts))
+
+    def _join(self, upload: Upload, entry: FileEntry) -> None:
+        """What came in parts lies under the file's own key, if all of them came."""
+        key = key_of(upload.checkpoint_id, entry)
+        firsts = range(0, entry.size_bytes, self.part_bytes)
+        if key not in self.store.objects and len(firsts) > 1:
+            self.store.objects[key] = b"".join(
+                self.store.objects.get(f"{key}-{first}", b"") for first in firsts
+            )
 
     async def _on_join(self, request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != "Bearer right":

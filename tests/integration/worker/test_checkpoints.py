@@ -94,6 +94,20 @@ async def test_a_store_that_fails_once_gets_again_only_what_it_did_not_take(
     assert sent.count(("PUT", "frozen")) <= 2, "again only where the failure came before its answer"
 
 
+async def test_a_large_file_goes_in_parts_and_what_failed_of_it_alone_is_sent_again(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    """Thirteen thousand bytes in parts of five thousand; the last fails once, when the others are there."""
+    platform.saved.clear()
+    platform.part_bytes = 5000
+    platform.store.puts_refused.add("frozen-10000")
+    first = await _train(platform, "w1", tmp_path, 1, "in parts")
+    sent = platform.store.transfers_of(platform.saved_of(first)[0].checkpoint_id)
+    counts = [sent.count(("PUT", f"frozen-{part}")) for part in (0, 5000, 10000)]
+    assert counts == [1, 1, 2] and ("PUT", "frozen") not in sent
+    platform.part_bytes = 2**30
+
+
 async def test_what_the_store_refuses_for_its_content_is_told_by_the_commit(
     platform: FakePlatform, worker: Daemon, tmp_path: Path
 ) -> None:

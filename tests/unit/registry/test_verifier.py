@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from services.registry.core.checkpoint import State
-from services.registry.links import INCOMING
+from services.registry.links import INCOMING, plan_parts
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from services.registry.upkeep import INCOMING_FOR, sweep_incoming
@@ -20,6 +20,7 @@ from shared.objects import read_all
 from shared.objects.directory import DirectoryObjects
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PART_BYTES = 2 * CARRIED_BYTES
 SMALL, LARGE = b"small", b"L" * (CARRIED_BYTES + 1)
 CHECKPOINT = Checkpoint(
     UUID(int=1), UUID(int=2), UUID(int=3), UUID(int=4), UUID(int=5), 1, 1, 1, 10, State.committing,
@@ -58,7 +59,7 @@ async def test_what_is_kept_is_what_was_judged(content: bytes, tmp_path: Path) -
     objects = Hostile(tmp_path, SystemClock())
     sent = file(content)
     await objects.put(sent.key, content)
-    taken = await Verifier(objects, SystemClock(), None).take(CHECKPOINT, [sent], 5)
+    taken = await Verifier(objects, SystemClock(), None, PART_BYTES).take(CHECKPOINT, [sent], 5)
     (kept,) = taken.files
     assert taken.mismatch is None and not kept.key.startswith(INCOMING)
     assert kept == replace(sent, key=kept.key)
@@ -72,11 +73,33 @@ async def test_what_does_not_fit_leaves_no_copy(content: bytes, wrong: bytes | N
     sent = file(content)
     if wrong is not None:
         await objects.put(sent.key, wrong)
-    verifier = Verifier(objects, SystemClock(), None)
+    verifier = Verifier(objects, SystemClock(), None, PART_BYTES)
     taken = await verifier.take(CHECKPOINT, [sent], 5)
     await verifier.close()
     assert taken.files == () and (taken.mismatch or "").startswith("a.bin: ")
     assert await keys(objects) == ([] if wrong is None else [sent.key])
+
+
+async def test_what_came_in_parts_is_joined_in_their_order_and_judged_whole(tmp_path: Path) -> None:
+    objects = DirectoryObjects(tmp_path, SystemClock())
+    content = bytes(range(250)) * (PART_BYTES * 5 // 2 // 250) + b"the end, which is shorter"
+    sent = file(content)
+    parts = plan_parts(sent.key, sent.size_bytes, PART_BYTES)
+    assert [part.size_bytes for part in parts][:2] == [PART_BYTES, PART_BYTES] and len(parts) > 2
+    verifier = Verifier(objects, SystemClock(), None, PART_BYTES)
+    for part in parts[1:]:
+        await objects.put(part.key, content[part.first :][: part.size_bytes])
+    assert (await verifier.take(CHECKPOINT, [sent], 5)).mismatch, "the first is missing"
+    first = parts[0]
+    for there, fits in ((b"x" * first.size_bytes, False), (content[: first.size_bytes], True)):
+        await objects.put(first.key, there)
+        taken = await verifier.take(CHECKPOINT, [sent], 5)
+        assert (taken.mismatch is None) == fits
+    (kept,) = taken.files
+    assert await read_all(objects, kept.key, len(content)) == content
+    verifier.drop_upload([sent, kept], {kept.key})
+    await verifier.close()
+    assert await keys(objects) == [kept.key]
 
 
 async def test_two_attempts_never_write_to_one_place(tmp_path: Path) -> None:
@@ -84,7 +107,7 @@ async def test_two_attempts_never_write_to_one_place(tmp_path: Path) -> None:
     sent = file(SMALL)
     await objects.put(sent.key, SMALL)
     first, second = [
-        await Verifier(objects, SystemClock(), None).take(CHECKPOINT, [sent], 5) for _ in range(2)
+        await Verifier(objects, SystemClock(), None, PART_BYTES).take(CHECKPOINT, [sent], 5) for _ in range(2)
     ]
     assert first.files[0].key != second.files[0].key
 
