@@ -17,7 +17,7 @@ class Signing:
         return f"https://store/{key}?{'s' * 450}"
 
 
-LINKS = Links(cast(ObjectStore, Signing()), timedelta(hours=1))
+LINKS = Links(cast(ObjectStore, Signing()), timedelta(hours=1), 1024**3)
 
 
 def test_every_file_is_in_one_answer_and_no_answer_is_too_large() -> None:
