@@ -1,5 +1,6 @@
 """Where a framework is not installed, the SDK works without it, and says what to install where it is needed."""
 
+import os
 import subprocess
 import sys
 
@@ -27,4 +28,18 @@ def test_the_sdk_needs_no_framework_and_says_how_to_install_one() -> None:
     told = done.stdout.splitlines()
     assert len(told) == len(FRAMEWORKS)
     for name, line in zip(FRAMEWORKS, told, strict=True):
-        assert f"pip install 'muster[{name}]'" in line
+        assert f"pip install './sdk[{name}]' in a checkout" in line
+
+
+def test_keras_without_its_backend_says_how_to_choose_another() -> None:
+    script = "import sys; sys.modules['tensorflow'] = None; import muster.keras"
+    environment = {**os.environ, "KERAS_BACKEND": "tensorflow"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "set KERAS_BACKEND=torch before keras is imported" in done.stderr.splitlines()[-1]
