@@ -42,6 +42,13 @@ def test_from_the_data_to_who_used_the_model(platform: Platform) -> None:
     said = example(platform, "lineage.py", "numbers@champion", "batch-7")
     assert said == ["the batch reads ['step']", "numbers@7 went into numbers 2, which batch-7 used"]
 
+    said = example(platform, "logs.py", "begins at 0 with x", str(worse.number), str(better.number))
+    assert said[-1] == "2 lines of 2 trials in 7 days"
+    assert f"{worse.number}.1: 1 lines, the first in run 1" in said
+    assert [line.split(maxsplit=1)[1] for line in said if line.endswith("with x 1.0")] == [
+        "begins at 0 with x 1.0"
+    ]
+
     held = platform.client.models.version("numbers", "champion").checkpoint
     with pytest.raises(Conflict, match="a model version refers to it") as refused:
         platform.client.checkpoints.delete(held)
