@@ -193,7 +193,8 @@ class Trial(MediaMethods):
             OSError: A disk is full, here or where another rank wrote: nothing of the checkpoint is left. What let it
                 pass is started again without charge; what catches it may train on.
         """
-        with self._heart.busy(), self._checkpoints.write(step, metadata) as directory:
+        number = self._checkpoints.next_number()
+        with self._heart.busy(), self._checkpoints.write(number, step, metadata) as directory:
             yield directory
 
     @contextmanager

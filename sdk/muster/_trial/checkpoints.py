@@ -67,12 +67,14 @@ class Checkpoints:
         is_due = self._due.is_due(step, far, is_ending=is_ending)
         return bool(self.gang.number("should_checkpoint", int(is_due))) if self.gang else is_due
 
-    @contextmanager
-    def write(self, step: int, metadata: Mapping[str, Json]) -> Iterator[Path]:
-        """Yield the folder to write into and announce what stands there after the block; `Trial.checkpoint` says the rest."""
+    def next_number(self) -> int:
+        """The run's next checkpoint, counted from 1. A gang's ranks meet here, and none is busy yet: one that waits for one that hangs hangs too."""
         number = self._counts.checkpoints + 1
-        if self.gang:
-            number = self.gang.number("checkpoint", number)
+        return self.gang.number("checkpoint", number) if self.gang else number
+
+    @contextmanager
+    def write(self, number: int, step: int, metadata: Mapping[str, Json]) -> Iterator[Path]:
+        """Yield the folder to write into and announce what stands there after the block; `Trial.checkpoint` says the rest."""
         directory = Path(self._description.checkpoints, f"{number:06d}-step-{check_step(step)}")
         failure = None
         self._began_at = time.monotonic()

@@ -4,10 +4,15 @@ import faulthandler
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from muster import wire
+from muster._trial import Trial
 from muster._trial.pulse import RHYTHM_BEATS, Heart
+from muster._trial.settings import load_surroundings
 from muster.wire.pulse import PULSES, RECORD_BYTES, STACKS_SIGNAL, Phase, Pulse, read_pulses
 
 
@@ -46,6 +51,28 @@ def test_work_without_steps_is_told_and_counts_for_no_step(folder: Path) -> None
     assert _second(folder).phase is Phase.BUSY
     heart.end()
     assert _second(folder).phase is Phase.ENDED
+
+
+def test_where_ranks_meet_for_a_checkpoint_they_are_expected_to_step(folder: Path, tmp_path: Path) -> None:
+    met: list[Phase] = []
+
+    def meet(name: str, number: int) -> int:
+        met.append(_second(folder).phase)
+        return number
+
+    gang: Any = SimpleNamespace(
+        rank=0, size=2, local_rank=0, number=meet, share_out_files=lambda *about: ("w1",)
+    )
+    description = wire.TrialFile(
+        socket="", size=2, hparams={}, seed=0, checkpoints=str(tmp_path / "kept"), metric="loss"
+    )
+    heart = Heart(str(folder), 1)
+    for _ in range(RHYTHM_BEATS):
+        heart.beat()
+    with Trial(description, load_surroundings(), None, gang, heart).checkpoint(1) as directory:
+        (directory / "step").write_text("1")
+        assert _second(folder).phase is Phase.BUSY
+    assert met == [Phase.STEPPING], "a rank that waits there for one that hangs would count as busy for ever"
 
 
 def test_it_shows_its_stack_when_asked(folder: Path) -> None:
