@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.errors import Transient
 from shared.messages.allocations import DesiredAllocation, ObservedAllocation
 from shared.messages.specs import Member, Signal
 from tests.integration.worker.daemon import Daemon
@@ -34,11 +35,19 @@ async def _set(platform: FakePlatform, worker: Daemon, **settings: str) -> Async
     """The worker's daemon with these settings, and after that without; its warm parent lives on."""
     for given in (settings, {}):
         worker.kill()
-        platform.observed.pop("w1")
         worker.start(**given)
-        await eventually(lambda: "w1" in platform.observed)
+        await eventually(lambda: _answers(platform))
         if given:
             yield
+
+
+async def _answers(platform: FakePlatform) -> bool:
+    """Whether there is a daemon; a last heartbeat of the one before may still come, and is none."""
+    try:
+        await platform.desire("w1")
+    except Transient:
+        return False
+    return True
 
 
 def _left_s(platform: FakePlatform) -> float | None:
