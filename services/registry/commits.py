@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
-import orjson
-
 from services.registry import events, fences
 from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
 from services.registry.core.fencing import Effect, is_allowed
@@ -107,7 +105,7 @@ class Commits:
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
-        if refusal := refuse_metadata(orjson.dumps(query.metadata)):
+        if refusal := refuse_metadata(query.metadata):
             raise Rejected(refusal.code, refusal.reason, place="metadata")
         facts = await self._facts.of(query.run_id, ask.worker)
         tenant = TenantId(facts.tenant)

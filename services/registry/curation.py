@@ -5,8 +5,6 @@ Each request is whole in one transaction or says why it is not, and asked again 
 
 from dataclasses import asdict, replace
 
-import orjson
-
 from services.registry import events
 from services.registry.core.checkpoint import State
 from services.registry.core.collect import Verdict
@@ -68,7 +66,7 @@ class Curation:
         async with self._units.tenant(ask.tenant) as unit:
             found = await _locked(unit, query.checkpoint_id)
             merged = merge_metadata(found.metadata, query.metadata)
-            if refusal := refuse_metadata(orjson.dumps(merged)):
+            if refusal := refuse_metadata(merged):
                 raise Rejected(refusal.code, refusal.reason, place="metadata")
             await checkpoints.save_metadata(unit.connection, found.id, merged)
             return await load_view(unit, found.id)

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-import orjson
-
+from services.registry.core.metadata import encode_json
 from services.registry.core.names import Refusal, refuse_metric_name, refuse_path
 from shared.messages.media import ITEMS_PER_PACK, PACK_BYTES, MediaItem
 
@@ -56,7 +55,7 @@ def _refuse_item(item: MediaItem, size_bytes: int, place: int) -> Refusal | None
         return Refusal("media_place", f"{item.name!r} lies beyond its pack")
     if item.content_type not in CONTENT_TYPES[item.kind] or not _SHA256.fullmatch(item.sha256):
         return Refusal("media_type", f"{item.content_type!r} is no type of the kind {item.kind!r}")
-    about = orjson.dumps(item.about)
+    about = encode_json(item.about)
     if len(about) > ABOUT_BYTES or b"\\u0000" in about:
         return Refusal("media_about", f"what is said about {item.name!r} has more than {ABOUT_BYTES} bytes")
     return None

@@ -1,5 +1,6 @@
 """What people say about a checkpoint: JSON of theirs, small and without what Postgres cannot hold."""
 
+import json
 from collections.abc import Mapping
 
 from pydantic import JsonValue
@@ -15,8 +16,14 @@ def merge_metadata(known: Mapping[str, JsonValue], given: Mapping[str, JsonValue
     return {key: value for key, value in merged.items() if key not in given or value is not None}
 
 
-def refuse_metadata(encoded: bytes) -> Refusal | None:
-    """Return why metadata, as JSON, is not taken; None when it is."""
+def refuse_metadata(given: Mapping[str, JsonValue]) -> Refusal | None:
+    """Return why metadata is not taken; None when it is."""
+    encoded = encode_json(given)
     if len(encoded) > METADATA_BYTES or b"\\u0000" in encoded:
         return Refusal("metadata_unfit", f"metadata has at most {METADATA_BYTES} bytes of text without NUL")
     return None
+
+
+def encode_json(value: JsonValue | Mapping[str, JsonValue]) -> bytes:
+    """Return what people say as JSON; `orjson` takes no whole number of more than 64 bits, as seeds are."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-import orjson
 from pydantic import JsonValue
 
 from services.registry.core.metadata import refuse_metadata
@@ -46,7 +45,7 @@ def check(refusal: Refusal | None, place: str | None = None) -> None:
 
 def check_metadata(given: Mapping[str, JsonValue] | None) -> None:
     """Raises Rejected for metadata that is too large, or that Postgres cannot hold."""
-    check(refuse_metadata(orjson.dumps(given)) if given else None, "metadata")
+    check(refuse_metadata(given) if given else None, "metadata")
 
 
 def check_version(command: Command, version: int, what: str) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
-import orjson
-
+from services.registry.core.metadata import encode_json
 from services.registry.store import graph, lineage
 from services.registry.store.graph import Step
 from shared.bus import Ask, Units
@@ -108,7 +107,7 @@ def with_fitting_facts(nodes: Iterable[Node]) -> Iterator[Node]:
     """The nodes as they come, the facts left out once an answer has no room for more."""
     left = FACTS_BYTES_PER_ANSWER
     for node in nodes:
-        left -= len(orjson.dumps(node.facts))
+        left -= len(encode_json(node.facts))
         yield node if left >= 0 else node.model_copy(update={"facts": {}})
 
 

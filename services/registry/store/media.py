@@ -6,8 +6,7 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
-
+from services.registry.core.metadata import encode_json
 from services.registry.store.retention import METRIC_DAYS, RULES
 from shared.driver import Driver, Row
 from shared.messages.media import MediaItem
@@ -69,7 +68,7 @@ async def keep_pack(driver: Driver, pack: Pack, items: Sequence[tuple[int, Media
             one.offset,
             one.size_bytes,
             one.sha256,
-            orjson.dumps(one.about).decode(),
+            encode_json(one.about).decode(),
         )
         for place, one in items
     ]

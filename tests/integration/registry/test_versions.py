@@ -144,7 +144,9 @@ async def test_what_cannot_be_announced_changes_nothing(around: Platform) -> Non
     catalogue = Catalogue(around, "Wordy")
     large = {"metadata": {"x": "y" * 70_000}}
     assert (await catalogue.create(**large))["code"] == "metadata_unfit"
-    await catalogue.create(notes="x" * 600_000)
+    entropy = {"entropy": 2**127}
+    made = await catalogue.create(notes="x" * 600_000, metadata=entropy)
+    assert made["metadata"] == entropy, "as long as seeds are"
     refused = await catalogue.answer(EditModel, model_id=catalogue.model, description="x" * 500_000)
     assert refused["code"] == "message_too_large"
     edited = await catalogue.answer(EditModel, model_id=catalogue.model, notes="short")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.registry.core.metadata import merge_metadata
+from services.registry.core.metadata import METADATA_BYTES, merge_metadata, refuse_metadata
 from services.registry.core.quota import refuse_growth
 
 
@@ -34,3 +34,10 @@ def test_what_a_config_or_a_script_said_stays_unless_it_is_named() -> None:
         "b": {"d": 3},
         "n": None,
     }
+
+
+def test_metadata_has_a_size_and_no_nul_but_numbers_as_long_as_seeds_are() -> None:
+    assert refuse_metadata({"entropy": 2**127, "name": "größer"}) is None
+    for unfit in ("y" * METADATA_BYTES, "\x00"):
+        refusal = refuse_metadata({"x": unfit})
+        assert refusal is not None and refusal.code == "metadata_unfit"

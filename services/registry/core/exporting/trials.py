@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
 import pyarrow as pa
 from pydantic import JsonValue
 
+from services.registry.core.metadata import encode_json
 from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Kind, Metric, Stat
 
 TRIAL = "trial"
@@ -65,7 +65,7 @@ def _reader(of: pa.DataType) -> Callable[[JsonValue], object]:
     if pa.types.is_timestamp(of):
         return lambda cell: datetime.fromisoformat(cell) if isinstance(cell, str) else None
     if pa.types.is_string(of):
-        return lambda cell: cell if cell is None or isinstance(cell, str) else orjson.dumps(cell).decode()
+        return lambda cell: cell if cell is None or isinstance(cell, str) else encode_json(cell).decode()
     if pa.types.is_boolean(of):
         return lambda cell: cell if isinstance(cell, bool) else None
     is_whole = pa.types.is_integer(of)
