@@ -90,7 +90,8 @@ class Verifier:
 
     def drop_upload(self, brought: Iterable[File], kept: Container[str]) -> None:
         """Delete what was sent or copied, in parts or not, and is not what counts."""
-        self.drop({key for file in brought if file.key not in kept for key in self._parts(file)})
+        gone = [file for file in brought if file.key not in kept]
+        self.drop({key for file in gone for key in (file.key, *self._parts(file))})
 
     def drop(self, keys: Iterable[str]) -> None:
         """Delete these objects by and by; what is missed goes with its checkpoint, or as an upload of yesterday."""
@@ -178,17 +179,24 @@ class Verifier:
 
     async def _have_copied(self, file: File, copy: File) -> tuple[int, str] | None:
         """A large one is copied by the store; its size first, so that nobody makes it copy more than was announced."""
-        parts = self._parts(file)
-        stats = [await self._objects.stat(part) for part in parts]
-        sizes = [stat.size_bytes for stat in stats if stat is not None]
-        if len(sizes) < len(parts) or sum(sizes) != file.size_bytes:
+        sent, sizes = await self._find_sent(file)
+        if len(sizes) < len(sent) or sum(sizes) != file.size_bytes:
             return (sum(sizes), file.sha256) if sizes else None
-        await self._objects.join(parts, copy.key)
+        await self._objects.join(sent, copy.key)
         if self._hash_up_to_bytes is not None and file.size_bytes > self._hash_up_to_bytes:
             stat = await self._objects.stat(copy.key)
             return (stat.size_bytes, file.sha256) if stat else None
         digest = await self._objects.digest(copy.key)
         return (digest.size_bytes, digest.sha256) if digest else None
+
+    async def _find_sent(self, file: File) -> tuple[list[str], list[int]]:
+        """Where a file was sent, and the sizes of what is there: as one by a worker that knows of no parts, or in parts."""
+        for keys in ([file.key], self._parts(file)):
+            stats = [await self._objects.stat(key) for key in keys]
+            sizes = [stat.size_bytes for stat in stats if stat is not None]
+            if sizes:
+                break
+        return keys, sizes
 
     def _await_claim(self, key: Attempt, task: asyncio.Task[Taken]) -> None:
         asyncio.get_running_loop().call_later(UNCLAIMED_S, self._drop_unclaimed, key, task)

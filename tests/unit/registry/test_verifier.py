@@ -102,6 +102,20 @@ async def test_what_came_in_parts_is_joined_in_their_order_and_judged_whole(tmp_
     assert await keys(objects) == [kept.key]
 
 
+async def test_what_a_worker_sends_whole_that_knows_of_no_parts_is_kept(tmp_path: Path) -> None:
+    objects = DirectoryObjects(tmp_path, SystemClock())
+    content = b"W" * (PART_BYTES + 1)
+    sent = file(content)
+    await objects.put(sent.key, content)
+    verifier = Verifier(objects, SystemClock(), None, PART_BYTES)
+    taken = await verifier.take(CHECKPOINT, [sent], 5)
+    (kept,) = taken.files
+    assert await read_all(objects, kept.key, len(content)) == content
+    verifier.drop_upload([sent, kept], {kept.key})
+    await verifier.close()
+    assert await keys(objects) == [kept.key]
+
+
 async def test_two_attempts_never_write_to_one_place(tmp_path: Path) -> None:
     objects = DirectoryObjects(tmp_path, SystemClock())
     sent = file(SMALL)
