@@ -4,6 +4,7 @@ Intent first (`sending`), then the object, then one transaction in which the pac
 counted. What nobody commits goes with its intent (`media_retention`).
 """
 
+import asyncio
 import hashlib
 from uuid import UUID
 
@@ -24,6 +25,8 @@ from shared.messages.media import CommitMedia, MediaItem, MediaKept, MediaTarget
 from shared.messages.runs import AllocationFacts
 from shared.objects import Digest, ObjectStore, read_all
 
+AT_ONCE = 4
+"""So many packs are in memory at a time, each of 24 MiB at most."""
 AFTER_PUT = faults.register("registry.after_media_put")
 
 
@@ -35,6 +38,7 @@ class Media:
         self._facts = facts
         self._links = links
         self._objects = objects
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     def answers(self) -> dict[Question, Answer]:
         """What a responder is given."""
@@ -83,14 +87,15 @@ class Media:
 
     async def _take(self, pack: Pack) -> bool:
         """Whether the upload is what was announced: then a copy lies where no signed URL writes."""
-        try:
-            content = await read_all(self._objects, _incoming(pack), pack.size_bytes)
-        except (NotFound, Rejected):
-            return False
-        if hashlib.sha256(content).hexdigest() != pack.sha256:
-            return False
-        await self._objects.put(media_key(pack.tenant, pack.trial, pack.id), content)
-        return True
+        async with self._free:
+            try:
+                content = await read_all(self._objects, _incoming(pack), pack.size_bytes)
+            except (NotFound, Rejected):
+                return False
+            sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+            if sha256 == pack.sha256:
+                await self._objects.put(media_key(pack.tenant, pack.trial, pack.id), content)
+        return sha256 == pack.sha256
 
     async def _keep(
         self,
