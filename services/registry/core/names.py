@@ -17,6 +17,8 @@ SeriesName = tuple[str, str]
 MODEL_NAME_CHARACTERS = 128
 PATH_BYTES = 1024
 FILES_PER_MANIFEST = 1_000
+FILE_BYTES = 5 * 1024**4
+"""S3's own bound of an object, however many parts it comes in."""
 TAGS_KEPT = 32
 TAG_CHARACTERS = 64
 APPROVALS_AT_MOST = 10
@@ -192,10 +194,10 @@ def refuse_manifest(files: list[tuple[str, int, str]]) -> Refusal | None:
             return refusal
         if path in seen:
             return Refusal("path_twice", f"The path {path!r} stands twice in the manifest.")
-        if size_bytes < 0 or not _SHA256.fullmatch(sha256):
+        if not 0 <= size_bytes <= FILE_BYTES or not _SHA256.fullmatch(sha256):
             return Refusal(
                 "manifest_entry",
-                f"The file {path!r} needs a size and a SHA-256 of 64 hex digits.",
+                f"The file {path!r} needs a size of at most {FILE_BYTES} bytes and a SHA-256 of 64 hex digits.",
             )
         seen.add(path)
     for path in seen:

@@ -108,6 +108,8 @@ def test_a_path_that_may_be_stays_below_its_folder(path: str) -> None:
         ([("a", 1, SHA), ("a", 1, SHA)], "path_twice"),
         ([("a", 1, SHA), ("a/b", 1, SHA)], "path_twice"),
         ([("a", -1, SHA)], "manifest_entry"),
+        ([("a", 5 * 1024**4, SHA)], None),
+        ([("a", 5 * 1024**4 + 1, SHA)], "manifest_entry"),
         ([("a", 1, "XYZ")], "manifest_entry"),
         ([("../a", 1, SHA)], "path_unsafe"),
     ],
