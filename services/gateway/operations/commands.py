@@ -7,11 +7,11 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import Conflict, MusterError, NotFound, Rejected, Transient
+from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.api.base import Request, Resource
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import Claimed, claim, forget, remember
-from services.gateway.store.events import feed_bounds, find_told, load_refusal
+from services.gateway.store.events import feed_end, find_told, load_refusal
 from shared.ids import TenantId, new_id
 from shared.messages.base import Command
 
@@ -105,7 +105,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
 
     try:
         row = await wait_for(call, ordered.operation_id, made)
-    except MusterError:
+    except (Rejected, Conflict):  # The owner's refusal; what is Transient leaves the command on its way.
         await forget(call, ordered.operation_id)
         raise
     if row is None:
@@ -123,7 +123,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
 async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
     """The command that this request sends, or sent when it came before under its key."""
     async with call.unit() as unit:
-        _, position = await feed_bounds(unit.connection)
+        position = await feed_end(unit.connection)
         operation_id = new_id(call.doors.clock)
         earlier = await claim(call, unit, request, operation_id, position)
         if earlier is not None:

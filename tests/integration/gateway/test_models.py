@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import asyncpg
 import httpx
 import pytest
 
@@ -133,6 +134,51 @@ async def test_a_request_sent_again_under_its_key_orders_nothing_and_has_the_sam
     async with gateway.client(editor) as other:
         answer = await other.delete(path, params=why, headers=key)
     assert answer.status_code == 409 and answer.json()["code"] == "idempotency_key_reused"
+
+
+async def test_a_command_on_its_way_is_not_ordered_again_where_the_wait_for_it_broke_off(
+    postgres: TestDatabase, api: httpx.AsyncClient, others: Others, seeded: Seeded
+) -> None:
+    path, key = f"/v1/models/{seeded.model}", {"Idempotency-Key": f"edit-{seeded.model}"}
+
+    def ask() -> asyncio.Task[httpx.Response]:
+        return asyncio.create_task(api.patch(path, json={"notes": "once"}, headers=key))
+
+    holder = await asyncpg.connect(postgres.urls["gateway"].owner)
+    administrator = await asyncpg.connect(postgres.administrator_url)
+
+    async def is_torn() -> bool:
+        """The connection of who looks for what the command made is gone."""
+        waiting = "datname = $1 AND wait_event_type = 'Lock'"
+        return bool(
+            await administrator.fetch(
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {waiting}", postgres.name
+            )
+        )
+
+    try:
+        async with holder.transaction():
+            await holder.execute("LOCK TABLE gateway.event")
+            asking = ask()
+            await eventually(is_torn)
+    finally:
+        await holder.close()
+        await administrator.close()
+    broken = await asking
+    assert broken.status_code == 503, broken.text
+
+    async def is_ordered() -> bool:
+        command = await next_command(others, EditModel)
+        return isinstance(command, EditModel) and command.model_id == seeded.model
+
+    await eventually(is_ordered)
+    command = await next_command(others, EditModel)
+    again = ask()
+    told = model_changed(seeded, 5, notes="once", operation_id=command.operation_id)
+    await others.announce("registry", DEFAULT_TENANT, told)
+    answer = await again
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["notes"] == "once"
 
 
 async def test_only_who_may_approve_changes_how_many_must(
