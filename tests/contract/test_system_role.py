@@ -82,6 +82,7 @@ PAST_THE_CALL = {
     "services/gateway/operations/call.py": "opens them, with what the caller sees",
     "services/gateway/operations/commands.py": "waits for what a command made of a thing that was found before",
     "services/gateway/operations/curation.py": "a tenant's bytes are bounded by who keeps the site",
+    "services/gateway/operations/events.py": "where a feed begins and ends is the same for all who read it",
 }
 
 

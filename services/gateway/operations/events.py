@@ -38,7 +38,8 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
 
 
 async def _start(call: Call, after: str | None) -> int:
-    async with call.connection() as connection:
+    # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
+    async with call.doors.database.tenant(call.tenant) as connection:
         first, last = await store.feed_bounds(connection)
     if after is None:
         return last

@@ -286,6 +286,7 @@ async def test_a_stream_of_events_holds_what_one_sees(site: Site) -> None:
         headers = {"Authorization": f"Bearer {token}"}
         entities: set[str] = set()
         async with site.client.stream("GET", "/v1/events", params={"after": "0"}, headers=headers) as stream:
+            assert stream.status_code == 200, await stream.aread()
             async with asyncio.timeout(20):
                 async for line in stream.aiter_lines():
                     if line.startswith("data: "):
@@ -293,6 +294,7 @@ async def test_a_stream_of_events_holds_what_one_sees(site: Site) -> None:
                         assert not any(str(hidden[one]) in line for one in ("experiment", "trial", "model"))
                     if {seen["trial"], seen["model"]} <= entities:
                         break
+        assert {seen["trial"], seen["model"]} <= entities
 
 
 def named_in(row: Row, values: Values, *, only_path: bool = False) -> Values:
