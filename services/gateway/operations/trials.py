@@ -25,8 +25,8 @@ from services.gateway.operations.render import finite, render_on_front, render_r
 from services.gateway.operations.render_cluster import render_explanation
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, TrialId
+from shared.messages import queue as messages
 from shared.messages.experiments import GetFront
-from shared.messages.queue import Explain
 
 _PARKED = "the trial is parked without slots: it goes on when its experiment is resumed, or when its search promotes it"
 
@@ -96,10 +96,9 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     if trial.changed["state"] == TrialState.PARKED:
         # To the scheduler it is closed like one that has ended: only the search knows that it may come again.
         return Explanation(trial=trial.id, state="closed", code="parked", message=_PARKED)
-    found = await call.doors.bus.ask(
-        Explain(trial_id=TrialId(trial.id)), call.tenant, call.doors.query_timeout_s
-    )
-    return render_explanation(found)
+    question = messages.Explain(trial_id=TrialId(trial.id))
+    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    return render_explanation(await _without_hidden(call, found))
 
 
 async def _load_trials(
@@ -116,3 +115,21 @@ async def _load_trials(
     return await store.load_best_trials(
         connection, experiment.id, standing, experiment.smaller_is_better, after, limit
     )
+
+
+async def _without_hidden(call: Call, told: messages.Explanation) -> messages.Explanation:
+    """What an explanation says to somebody who does not see all experiments: of the others how many they are, and not which."""
+    if call.sees_all_experiments:
+        return told
+    back = told.given_back
+    by = back.by if back is not None else None
+    asker = int(by.partition(".")[0]) if by else None
+    named = {one.experiment_number for one in told.holders} | ({asker} if asker else set())
+    async with call.connection() as connection:
+        seen = await store.load_known_numbers(connection, named)
+    if back is not None and by and asker not in seen:
+        back = back.model_copy(
+            update={"by": None, "message": back.message.replace(by, "a trial that you do not see")}
+        )
+    holders = tuple(one for one in told.holders if one.experiment_number in seen)
+    return told.model_copy(update={"holders": holders, "given_back": back})

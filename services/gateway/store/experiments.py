@@ -83,6 +83,12 @@ async def load_names(
     return {row.id: (row.number, row.name) for row in await connection.execute(query.where(wanted))}
 
 
+async def load_known_numbers(connection: AsyncConnection, numbers: Collection[int]) -> set[int]:
+    """Those of the numbers that are experiments' here."""
+    query = select(experiment.c.number).where(experiment.c.number.in_(numbers))
+    return set((await connection.execute(query)).scalars())
+
+
 async def load_ids(connection: AsyncConnection, limit: int) -> Sequence[UUID]:
     """The newest first."""
     query = select(experiment.c.id).order_by(experiment.c.number.desc()).limit(limit)

@@ -17,6 +17,7 @@ from services.gateway.core.permissions import ROLES, Access
 from services.gateway.operations.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, TenantId
 from shared.messages.checkpoints import ListCheckpoints
+from shared.messages.queue import Explain, Explanation
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.matrix import (
     GUARDED,
@@ -275,6 +276,43 @@ async def test_lists_hold_what_one_sees(site: Site) -> None:
             found = await listed(path, token)
             assert theirs not in found, (path, who)
             assert (who == "project" and field == "model") or str(site.own[who][field]) in found, (path, who)
+
+
+async def test_an_explanation_names_what_one_sees_and_counts_the_rest(site: Site, others: Others) -> None:
+    async def asked(path: str, token: str) -> Any:
+        answer = await site.client.get(path, headers={"Authorization": f"Bearer {token}"})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    admin = site.roles["admin"]
+    here, hidden = [
+        (await asked(f"/v1/experiments/{one['experiment']}", admin))["number"]
+        for one in (site.theirs, site.own["elsewhere"])
+    ]
+    held = {"trial_number": 1, "slots": 2, "since": datetime.now(UTC)}
+    told = Explanation.model_validate(
+        {
+            "trial_id": site.theirs["trial"],
+            "state": "waiting",
+            "code": "waiting_for_slots",
+            "message": "",
+            "holders": [{"experiment_number": number, **held} for number in (here, hidden)],
+            "own_runs": 2,
+            "given_back": {
+                "run_number": 1,
+                "code": "priority",
+                "message": f"for {hidden}.1, whose priority is higher",
+                "by": f"{hidden}.1",
+            },
+        }
+    )
+    others.say(Explain, told)
+    path = f"/v1/trials/{site.theirs['trial']}/explanation"
+    for token, numbers, by in ((admin, [here, hidden], f"{hidden}.1"), (site.insider, [here], None)):
+        found = await asked(path, token)
+        assert [one["experiment_number"] for one in found["holders"]] == numbers
+        assert found["own_runs"] == 2 and found["given_back"]["by"] == by
+        assert (f"{hidden}.1" in found["given_back"]["message"]) == (by is not None)
 
 
 async def test_a_stream_of_events_holds_what_one_sees(site: Site) -> None:
