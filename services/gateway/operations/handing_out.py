@@ -1,4 +1,4 @@
-"""Nobody hands out what they have not, nor takes from themselves what would leave a tenant without anybody to manage it."""
+"""Nobody hands out or takes back what they have not, nor takes from themselves what would leave a tenant without anybody to manage it."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -24,7 +24,7 @@ def read_permissions(names: Sequence[str], place: str) -> Permissions:
 
 
 def check_covered(call: Call, handed_out: Grants, what: str, place: str | None = None) -> None:
-    """Raises Rejected where the caller would hand out more than the caller has."""
+    """Raises Rejected where the caller would hand out, or take back, more than the caller has."""
     if call.caller.grants.covers(handed_out):
         return
     lacking = sorted(

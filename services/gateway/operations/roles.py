@@ -155,7 +155,7 @@ async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> Ro
 
 
 async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
-    """Takes back what was given."""
+    """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them."""
     binding = parse_uuid(request.binding)
     async with call.unit() as unit:
         row = await store.load_binding(unit.connection, binding) if binding else None
@@ -163,6 +163,8 @@ async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
             raise NotFound(
                 f"binding {request.binding}", "`muster role bindings` shows those there are with their ids"
             )
+        given = await store.load_given_by(unit.connection, call.tenant, row.id)
+        check_covered(call, add_up(given), f"role {row.role}", "binding")
         await store.delete_binding(unit.connection, row.id)
         await keep_own_access(call, unit.connection)
         return _render_binding(row)

@@ -26,6 +26,11 @@ async def load_given_to_team(connection: AsyncConnection, tenant: UUID, team_id:
     return await _load_given(connection, tenant, binding.c.team == team_id)
 
 
+async def load_given_by(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
+    """What one binding gives."""
+    return await _load_given(connection, tenant, binding.c.id == binding_id)
+
+
 async def find_role(connection: AsyncConnection, name: str) -> Row[Any] | None:
     return (await connection.execute(select(role).where(role.c.name == name))).one_or_none()
 

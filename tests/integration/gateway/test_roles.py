@@ -147,7 +147,9 @@ async def test_nobody_hands_out_more_than_they_have(gateway: Gateway, tenant: ht
         await post(max_, "/v1/users/admin/tokens", name="narrow", scope=["token.manage"])
 
 
-async def test_somebody_who_manages_a_tenant_always_stays(tenant: httpx.AsyncClient) -> None:
+async def test_somebody_who_manages_a_tenant_always_stays(
+    gateway: Gateway, tenant: httpx.AsyncClient
+) -> None:
     mine = (await tenant.get("/v1/role-bindings?user=admin&role=admin")).json()["items"][0]
     for answer in (
         await tenant.delete(f"/v1/role-bindings/{mine['id']}"),
@@ -155,6 +157,9 @@ async def test_somebody_who_manages_a_tenant_always_stays(tenant: httpx.AsyncCli
     ):
         assert answer.status_code == 409 and answer.json()["code"] == "own_access"
     assert (await tenant.get("/v1/users/admin")).json()["disabled_at"] is None
+    async with gateway.client(await user(tenant, "leo", {"role": "workspace-admin"})) as leo:
+        above = await leo.delete(f"/v1/role-bindings/{mine['id']}")
+    assert above.status_code == 403 and "access.manage" in above.json()["detail"]
 
 
 async def test_a_token_is_narrowed_to_its_scope_and_ends_with_its_user(
