@@ -142,3 +142,43 @@ async def test_an_alias_that_moves_on_leaves_an_experiment_as_it_is(
 
     await eventually(is_gone)
     assert (await api.get(f"/v1/experiments/{made['number']}")).json()["config"] == made["config"]
+
+
+async def test_who_sees_a_model_starts_from_it_though_its_trial_was_elsewhere(
+    gateway: Gateway, api: httpx.AsyncClient, others: Others, stored: dict[UUID, str]
+) -> None:
+    """Its files can be downloaded with the same right. A checkpoint that is named itself is its experiment's."""
+    one = await seed(api, others)
+    stored[one.checkpoint] = "saved"
+    there = ModelChanged(
+        model_id=one.model,
+        version=3,
+        name=model_of(one),
+        workspace="speech",
+        description="",
+        metadata={},
+        versions=1,
+        created_at=datetime.now(UTC),
+        by="admin",
+    )
+    await others.announce("registry", DEFAULT_TENANT, there)
+
+    async def is_there() -> bool:
+        return (await api.get(f"/v1/models/speech%2F{model_of(one)}")).status_code == 200
+
+    await eventually(is_there)
+    for path, body in (
+        ("/v1/users", {"name": "sam"}),
+        ("/v1/role-bindings", {"role": "editor", "user": "sam", "workspace": "speech"}),
+    ):
+        assert (await api.post(path, json=body)).status_code == 201
+    secret = (await api.post("/v1/users/sam/tokens", json={"name": "sam"})).json()["secret"]
+    answers = []
+    async with gateway.client(secret) as sam:
+        for start in ({"source_model": model_of(one)}, {"source_checkpoint_uuid": str(one.checkpoint)}):
+            searcher = CONFIG["searcher"] | start
+            config = CONFIG | {"workspace": "speech", "project": "again", "searcher": searcher}
+            answers.append(await sam.post("/v1/experiments", json={"config": config}))
+    started, refused = answers
+    assert started.status_code == 201, started.text
+    assert refused.status_code == 422 and refused.json()["code"] == "checkpoint_unknown"
