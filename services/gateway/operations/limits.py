@@ -6,6 +6,8 @@ from typing import Any
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.pools import Limit, LimitPage, ListLimitsRequest, SetLimitRequest
+from services.gateway.core.grants import Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
@@ -74,7 +76,8 @@ async def named_tenant(call: Call, name: str | None) -> tuple[TenantId, str]:
 
 async def unused_workspace(call: Call, tenant: TenantId, workspace: str | None) -> list[str]:
     """What is worth saying where no experiment of a tenant is in the workspace that is named: it may be yet to come, or be written otherwise."""
-    if workspace is None or tenant != call.tenant:  # What another tenant calls its workspaces is its own.
+    sees = call.caller.grants.holds(Permission.EXPERIMENT_READ, Place(workspace))
+    if workspace is None or tenant != call.tenant or not sees:  # What others call their workspaces is theirs.
         return []
     async with call.reading().connection() as connection:
         known = await experiments.load_workspaces(connection)
