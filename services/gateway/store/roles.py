@@ -105,11 +105,12 @@ def _bindings() -> Any:
 
 
 async def _load_given(connection: AsyncConnection, tenant: UUID, whose: Any) -> list[Binding]:
-    """A role that is no more gives nothing."""
+    """In one order, as callers are compared by it. A role that is no more gives nothing."""
     query = (
         select(binding.c.role, binding.c.workspace, binding.c.project, role.c.permissions)
         .outerjoin(role, (role.c.tenant == binding.c.tenant) & (role.c.name == binding.c.role))
         .where(binding.c.tenant == tenant, whose)
+        .order_by(binding.c.id)
     )
     rows = await connection.execute(query)
     return [
