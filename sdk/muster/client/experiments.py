@@ -267,21 +267,13 @@ class Experiments:
 
     def logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return the logs so far, trial by trial, each oldest line first."""
-        return pages(
-            self._transport,
-            models.LogPage,
-            f"{_path(experiment)}/logs",
-            log_query(wanted, wanted.get("tail")),
-        )
+        query = log_query(wanted, wanted.get("tail"))
+        return pages(self._transport, models.LogPage, f"{_path(experiment)}/logs", query)
 
     def follow_logs(self, experiment: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the experiment has ended."""
-        return follow(
-            self._transport,
-            models.LogLine,
-            f"{_path(experiment)}/logs/follow",
-            log_query(wanted, wanted.get("tail")),
-        )
+        query = log_query(wanted, wanted.get("tail"))
+        return follow(self._transport, models.LogLine, f"{_path(experiment)}/logs/follow", query)
 
     def events(
         self, experiment: Reference | None = None, *, kinds: Sequence[str] = (), after: str | None = None

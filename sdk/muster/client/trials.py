@@ -106,18 +106,13 @@ class Trials:
 
     def logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Items[models.LogLine]:
         """Return a trial's log so far, oldest line first."""
-        return pages(
-            self._transport, models.LogPage, f"{_path(trial)}/logs", log_query(wanted, wanted.get("tail"))
-        )
+        query = log_query(wanted, wanted.get("tail"))
+        return pages(self._transport, models.LogPage, f"{_path(trial)}/logs", query)
 
     def follow_logs(self, trial: Reference, **wanted: Unpack[LogFilter]) -> Iterator[models.LogLine]:
         """Yield log lines as they come, without a gap over broken connections, until the trial has ended."""
-        return follow(
-            self._transport,
-            models.LogLine,
-            f"{_path(trial)}/logs/follow",
-            log_query(wanted, wanted.get("tail")),
-        )
+        query = log_query(wanted, wanted.get("tail"))
+        return follow(self._transport, models.LogLine, f"{_path(trial)}/logs/follow", query)
 
 
 def _of(experiment: Reference) -> str:
