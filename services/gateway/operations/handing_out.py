@@ -45,6 +45,8 @@ async def keep_own_access(call: Call, connection: AsyncConnection) -> None:
     managing, user = Permission.ACCESS_MANAGE, call.caller.user
     if user is None or not call.caller.grants.holds(managing):
         return
+    # Two who take the other's access at once would each find their own still there.
+    await roles.take_turn(connection, call.tenant)
     account = await people.load_account(connection, user)
     given = await roles.load_given(connection, call.tenant, user)
     if account is None or account.disabled_at is not None or not add_up(given).holds(managing):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, delete, func, or_, select, update
+from sqlalchemy import Row, delete, func, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -29,6 +29,12 @@ async def load_given_to_team(connection: AsyncConnection, tenant: UUID, team_id:
 async def load_given_by(connection: AsyncConnection, tenant: UUID, binding_id: UUID) -> list[Binding]:
     """What one binding gives."""
     return await _load_given(connection, tenant, binding.c.id == binding_id)
+
+
+async def take_turn(connection: AsyncConnection, tenant: UUID) -> None:
+    """Until the transaction ends, others of the tenant wait here; what it has changed counts for them then."""
+    turn = text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 0))")
+    await connection.execute(turn, {"key": f"muster:access:{tenant}"})
 
 
 async def find_role(connection: AsyncConnection, name: str) -> Row[Any] | None:

@@ -3,13 +3,16 @@
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
+import asyncpg
 import httpx
 import pytest
 
 from shared.messages.pools import ClusterView, GetCluster
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import CONFIG, seed
+from tests.integration.servers import TestDatabase
 from tests.support.waiting import PATIENCE_S, eventually
 
 IN_VISION = f"{CONFIG}workspace: vision\nproject: detect\n"
@@ -160,6 +163,36 @@ async def test_somebody_who_manages_a_tenant_always_stays(
     async with gateway.client(await user(tenant, "leo", {"role": "workspace-admin"})) as leo:
         above = await leo.delete(f"/v1/role-bindings/{mine['id']}")
     assert above.status_code == 403 and "access.manage" in above.json()["detail"]
+
+
+async def test_of_two_who_take_each_others_access_one_keeps_it(
+    gateway: Gateway, postgres: TestDatabase, tenant: httpx.AsyncClient
+) -> None:
+    secret = await user(tenant, "zoe", {"role": "admin"})
+    theirs, mine = [
+        (await tenant.get(f"/v1/role-bindings?user={name}&role=admin")).json()["items"][0]["id"]
+        for name in ("zoe", "admin")
+    ]
+    key = f"muster:access:{(await tenant.get('/v1/me')).json()['tenant']}"
+    other = await asyncpg.connect(postgres.urls["gateway"].system)
+    administrator = await asyncpg.connect(postgres.administrator_url)
+
+    async def waits() -> bool:
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE datname = $1 AND wait_event = 'advisory'"
+        return bool(await administrator.fetch(waiting, postgres.name))
+
+    try:
+        async with gateway.client(secret) as zoe:
+            async with other.transaction():
+                await other.execute("DELETE FROM gateway.binding WHERE id = $1", UUID(theirs))
+                await other.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", key)
+                asking = asyncio.create_task(zoe.delete(f"/v1/role-bindings/{mine}"))
+                await eventually(waits)
+            answer = await asking
+    finally:
+        await other.close()
+        await administrator.close()
+    assert answer.status_code == 409 and answer.json()["code"] == "own_access"
 
 
 async def test_a_token_is_narrowed_to_its_scope_and_ends_with_its_user(
