@@ -1,15 +1,13 @@
 """Who may not, may not: every operation, by REST and gRPC, for every kind of caller, at each place where an id can stand (`matrix`)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 import grpc
 import grpc.aio
-import httpx
 import pytest
 from pydantic import JsonValue
 
@@ -34,84 +32,13 @@ from tests.integration.gateway.matrix import (
     ask_rpc,
     texts_of,
 )
-from tests.integration.gateway.seeding import Seeded, add_token, checkpoints_of, seed
+from tests.integration.gateway.seeding import checkpoints_of, seed
+from tests.integration.gateway.sites import Site, made, named, people_of, refused, user
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
 
-AT_ONCE = 8
 HERE, ELSEWHERE = "vision", "speech"
 NOTHING = (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.PERMISSION_DENIED)
-
-
-@dataclass(frozen=True)
-class Site:
-    """Two tenants, the first with two workspaces that hold one of each kind, and callers of every sort by what they are."""
-
-    client: httpx.AsyncClient
-    channel: grpc.aio.Channel
-    theirs: Values
-    """What belongs to the workspace HERE of the first tenant."""
-    own: dict[str, Values]
-    """What each outsider has itself."""
-    outsiders: dict[str, str]
-    refused: dict[str, str]
-    roles: dict[str, str]
-    insider: str
-
-    async def each(self, asked: Iterable[Awaitable[str | None]]) -> None:
-        """Asks a few at a time; says all that is wrong at once."""
-        gate = asyncio.Semaphore(AT_ONCE)
-
-        async def one(question: Awaitable[str | None]) -> str | None:
-            async with gate:
-                return await question
-
-        wrong = [found for found in await asyncio.gather(*map(one, asked)) if found]
-        assert not wrong, "\n".join(wrong)
-
-
-async def made(api: httpx.AsyncClient, path: str, body: Any) -> dict[str, Any]:
-    answer = await api.post(path, json=body)
-    assert answer.status_code == 201, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-async def user(api: httpx.AsyncClient, name: str, role: str, **place: str) -> str:
-    """A user with one role, and its token."""
-    await made(api, "/v1/users", {"name": name, "kind": "service_account"})
-    await made(api, "/v1/role-bindings", {"role": role, "user": name, **place})
-    secret: str = (await made(api, f"/v1/users/{name}/tokens", {"name": name}))["secret"]
-    return secret
-
-
-def named(seeded: Seeded, api_names: Values) -> Values:
-    """What was seeded, by the fields that name it."""
-    return {
-        "experiment": seeded.experiment["id"],
-        "trial": str(seeded.trial),
-        "checkpoint": str(seeded.checkpoint),
-        "model": str(seeded.model),
-        "id": seeded.experiment["id"],
-        "workspace": seeded.experiment["workspace"],
-        "project": seeded.experiment["project"],
-        "reservation": str(uuid4()),
-        "export": str(uuid4()),
-        **api_names,
-    }
-
-
-async def people_of(api: httpx.AsyncClient, name: str, workspace: str) -> Values:
-    """One of each kind of who has access."""
-    await made(api, "/v1/users", {"name": name})
-    group = await made(api, "/v1/groups", {"name": f"{name}s"})
-    await made(api, "/v1/roles", {"name": f"{name}-role", "permissions": ["experiment.read"]})
-    grant = {"role": f"{name}-role", "group": group["name"], "workspace": workspace}
-    binding = await made(api, "/v1/role-bindings", grant)
-    token = await made(api, "/v1/tokens", {"name": name, "role": "viewer"})
-    me = (await api.get("/v1/me")).json()
-    ids = {"binding": binding["id"], "token": token["id"], "tenant": me["tenant_name"]}
-    return {"user": name, "group": f"{name}s", "role": f"{name}-role", **ids}
 
 
 @pytest.fixture(scope="module")
@@ -151,25 +78,6 @@ async def site(gateway: Gateway, others: Others, postgres: TestDatabase) -> Asyn
             roles={name: await user(admin, f"all-{name}", name) for name in ROLES},
             insider=await user(admin, "viewer-here", "viewer", workspace=HERE),
         )
-
-
-async def refused(gateway: Gateway, admin: httpx.AsyncClient, postgres: TestDatabase) -> dict[str, str]:
-    """Tokens that count no more, or never did."""
-    past = datetime.now(UTC) - timedelta(seconds=1)
-    system = postgres.urls["gateway"].system
-    expired = await add_token(system, gateway.directory, DEFAULT_TENANT, "admin", "old", past)
-    gone = await made(admin, "/v1/tokens", {"name": "gone", "role": "admin"})
-    await admin.delete(f"/v1/tokens/{gone['id']}")
-    disabled = await user(admin, "left", "admin")
-    await admin.patch("/v1/users/left", json={"disabled": True})
-    return {
-        "anonymous": "",
-        "unknown": "mst_" + "A" * 43,
-        "malformed": "nonsense",
-        "expired": expired,
-        "revoked": gone["secret"],
-        "disabled": disabled,
-    }
 
 
 def test_only_these_operations_ask_for_no_access_token() -> None:
