@@ -73,11 +73,14 @@ def _count_array(array: Any, bins: int) -> _Counted:
     except (TypeError, ValueError):
         raise _not_numbers(array) from None
     finite = flat[np.isfinite(flat)]
-    if not finite.size or finite.min() == finite.max() or float(finite.max()) > sys.float_info.max / 2:
+    if not finite.size or not 0 < finite.max() / 2 - finite.min() / 2 < sys.float_info.max / 2:
         return _count_numbers(flat.tolist(), bins)
-    counts, edges = np.histogram(finite, bins)
-    with np.errstate(over="ignore"):
-        total, squares = float(finite.sum()), float(np.square(finite).sum())
+    try:
+        with np.errstate(over="ignore"):
+            counts, edges = np.histogram(finite, bins)
+            total, squares = float(finite.sum()), float(np.square(finite).sum())
+    except ValueError:  # there are fewer numbers between them than bins
+        return _count_numbers(flat.tolist(), bins)
     return _Counted(
         counts.tolist(), float(edges[0]), float(edges[-1]), total, squares, int(flat.size - finite.size)
     )
@@ -93,11 +96,11 @@ def _count_numbers(values: Any, bins: int) -> _Counted:
     if not finite:
         return _Counted([0], 0.0, 0.0, 0.0, 0.0, others)
     least, greatest = min(finite), max(finite)
-    total, squares = math.fsum(finite), math.fsum(number * number for number in finite)
-    if least == greatest:
+    total, squares = sum(finite), sum(number * number for number in finite)
+    width = greatest / bins - least / bins
+    if width == 0:
         return _Counted([len(finite)], least, greatest, total, squares, others)
     counts = [0] * bins
-    width = greatest / bins - least / bins
     for number in finite:
         counts[min(bins - 1, int(number / width - least / width))] += 1
     return _Counted(counts, least, greatest, total, squares, others)
@@ -131,6 +134,6 @@ def _take_over(counts: Sequence[Any], edges: Sequence[Any]) -> _Counted:
     if any(later < earlier for earlier, later in itertools.pairwise(places)):
         raise Rejected("bins_invalid", "the edges of bins rise", place="values")
     middles = [(low + high) / 2 for low, high in itertools.pairwise(places)]
-    total = math.fsum(count * middle for count, middle in zip(numbers, middles, strict=True))
-    squares = math.fsum(count * middle * middle for count, middle in zip(numbers, middles, strict=True))
+    total = sum(count * middle for count, middle in zip(numbers, middles, strict=True))
+    squares = sum(count * middle * middle for count, middle in zip(numbers, middles, strict=True))
     return _Counted(numbers, places[0], places[-1], total, squares, edges=places)

@@ -128,6 +128,27 @@ def test_a_histogram_counts_apart_what_is_not_finite(make: Any) -> None:
     assert sum(huge["counts"]) + huge["others"] == 2
 
 
+@pytest.mark.parametrize(
+    ("numbers", "bins"),
+    [
+        ([0.3, 0.1 + 0.2], 64),
+        ([1.0, 1.0 + 2**-52], 100),
+        ([0.0, 5e-324], 64),
+        ([1e154] * 4 + [1.0], 64),
+        ([1.7e308, 1.7e308], 64),
+        ([-1.7e308, 0.8e308], 64),
+    ],
+)
+@pytest.mark.parametrize("make", [np.array, list])
+def test_a_histogram_bears_values_that_lie_too_near_or_too_far(
+    numbers: list[float], bins: int, make: Any
+) -> None:
+    """Weights that are equal but for their last bit, or a training that diverges: logging it ends nothing."""
+    found = json.loads(histogram_of(make(numbers), bins).body)
+    assert sum(found["counts"]) == len(numbers)
+    assert (found["least"], found["greatest"]) == pytest.approx((min(numbers), max(numbers)))
+
+
 def test_what_is_no_histogram_is_refused_by_name() -> None:
     for values, bins, code in (
         (["a"], 4, "histogram_invalid"),
