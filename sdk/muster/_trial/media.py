@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from muster import _clock, wire
@@ -62,21 +63,23 @@ class Media:
 
     def _has_file_for(self, size: int) -> bool:
         """Whether there is a file of this process to append to; a new one where the last is long enough."""
-        if self._pid == os.getpid() and 0 < self._file_bytes + size <= wire.SPOOL_FILE_BYTES:
+        is_open = self._file >= 0 and self._pid == os.getpid()
+        if is_open and self._file_bytes + size <= wire.SPOOL_FILE_BYTES:
             return True
         if time.monotonic() < self._looks_again_at:
             return False
-        waiting = sum(entry.stat().st_size for entry in os.scandir(self._folder))
+        waiting = _bytes_in(self._folder)
         if waiting + size > wire.SPOOL_BYTES:
             self._drop(f"{waiting >> 20} MiB wait to be sent")
             return False
-        if self._file >= 0 and self._pid == os.getpid():
+        if is_open:
             os.close(self._file)
-        self._pid, self._file_bytes = os.getpid(), 0
-        name = f"{time.time_ns():020d}-{self._pid}{wire.SPOOL_SUFFIX}"
+        self._file = -1  # where no other can be opened, the number is soon another file's
+        name = f"{time.time_ns():020d}-{os.getpid()}{wire.SPOOL_SUFFIX}"
         self._file = os.open(
             Path(self._folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644
         )
+        self._pid, self._file_bytes = os.getpid(), 0
         return True
 
     def _drop(self, reason: str) -> None:
@@ -167,6 +170,15 @@ def _check_name(place: str, name: object) -> None:
         )
     if not name.isprintable():
         raise Rejected("media_name", f"{name[:60]!r} has characters that cannot be shown", place=place)
+
+
+def _bytes_in(folder: str) -> int:
+    """What lies there; the worker deletes what it has sent meanwhile."""
+    total = 0
+    for entry in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            total += entry.stat().st_size
+    return total
 
 
 def _write_alone(kind: str, step: int, name: str, group: str, content: Content) -> None:

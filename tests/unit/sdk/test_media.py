@@ -1,5 +1,6 @@
 """What a script may log beside numbers: each input as its user has it, read back by a reader that is not ours."""
 
+import errno
 import io
 import json
 import os
@@ -210,6 +211,35 @@ def test_a_spool_that_is_full_drops_with_a_warning_and_goes_on_when_there_is_roo
         path.unlink()
     media.add("text", 99, "long", "training", text_of("x" * 400))
     assert spooled(tmp_path)[-1][0].step == 99
+
+
+def test_a_spool_file_that_cannot_be_opened_writes_into_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The number of the closed one is soon that of a file of the script's own."""
+    monkeypatch.setattr(wire, "SPOOL_FILE_BYTES", 500)
+    monkeypatch.setattr("muster._trial.media.FULL_AGAIN_S", 0.0)
+    (tmp_path / "spool").mkdir()
+    media = Media(description(str(tmp_path / "spool")))
+    media.add("text", 1, "long", "training", text_of("x" * 300))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", _no_more_files)
+        media.add("text", 2, "long", "training", text_of("x" * 300))
+    with (tmp_path / "own").open("wb") as own:
+        media.add("text", 3, "short", "training", text_of("x"))
+        assert os.fstat(own.fileno()).st_size == 0
+    assert [head.step for head, _ in spooled(tmp_path / "spool")] == [1, 3]
+
+
+def _no_more_files(*asked: object) -> int:
+    raise OSError(errno.EMFILE, "too many open files")
+
+
+def test_a_file_that_the_worker_deletes_meanwhile_drops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "deleted")
+    media = Media(description(str(tmp_path)))
+    media.add("text", 1, "notes", "training", text_of("a"))
+    assert [path.suffix for path in tmp_path.iterdir() if not path.is_symlink()] == [wire.SPOOL_SUFFIX]
 
 
 def test_names_that_cannot_be_shown_are_refused(tmp_path: Path) -> None:
