@@ -33,7 +33,7 @@ def event_files(folder: Path) -> Iterator[EventFile]:
         if len(here.parts) >= MAX_DEPTH:
             below.clear()
         folders += 1
-        for name in sorted(name for name in names if MARK in name):
+        for name in sorted(name for name in names if MARK in name)[: MAX_FILES - found]:
             if (file := _open(name, handle)) is None:
                 continue
             try:

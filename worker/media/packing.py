@@ -99,7 +99,7 @@ class _Pack:
         return self._digest.hexdigest()
 
     def add(self, file: int, start: int, size: int, head: wire.MediaHead) -> None:
-        """Copy a piece; raises ValidationError, with nothing written, where its head makes no sense."""
+        """Copy a piece; raises ValueError, with nothing written, where its head makes no sense or cannot be said in JSON."""
         item = MediaItem(
             kind=head.kind,
             group=head.group,
@@ -109,18 +109,18 @@ class _Pack:
             content_type=head.content_type,
             offset=self.size_bytes,
             size_bytes=size,
-            sha256="",
+            sha256="0" * 64,
             about=head.about,
         )
+        said_bytes = len(item.model_dump_json())
         digest = hashlib.sha256()
         for chunk in _read(file, start, size):
             digest.update(chunk)
             self._digest.update(chunk)
             os.write(self.output, chunk)
-        item = item.model_copy(update={"sha256": digest.hexdigest()})
-        self.items.append(item)
+        self.items.append(item.model_copy(update={"sha256": digest.hexdigest()}))
         self.size_bytes += size
-        self.list_bytes += len(item.model_dump_json())
+        self.list_bytes += said_bytes
 
 
 def pack(
@@ -163,8 +163,9 @@ def _take_spool(folders: Folders, made: _Pack, on_refused: Callable[[str], None]
                         return
                     try:
                         made.add(file, one.start, one.head.size_bytes, one.head)
-                    except ValidationError as error:
-                        on_refused(f"what was logged makes no sense: {error.errors()[0]['msg']}")
+                    except ValueError as error:
+                        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+                        on_refused(f"what was logged makes no sense: {said}")
                     made.after.spool[path.name] = one.following
             except ValueError:
                 on_refused(f"{path.name} was not written by Muster; the rest of it is passed by")
@@ -183,7 +184,7 @@ def _take_events(folders: Folders, made: _Pack) -> None:
                 head = wire.MediaHead("events", "tensorboard", path, at, 0, _STREAM, size)
                 try:
                     made.add(found.file, at, size, head)
-                except ValidationError:
+                except ValueError:
                     break  # a name that is no text
                 at += size
                 made.after.events[path] = at

@@ -30,7 +30,8 @@ def image_of(image: object, caption: str = "") -> Content:
     Raises:
         Rejected: It is none of what is taken, or too large.
     """
-    about: dict[str, Json] = {"caption": caption[:1000]} if caption else {}
+    words = caption[:1000].encode("utf-8", "replace").decode()  # of a file's name, say, that is no text
+    about: dict[str, Json] = {"caption": words} if words else {}
     if isinstance(image, str | Path):
         content = _of_file(_read(Path(image)), about)
     elif isinstance(image, bytes | bytearray | memoryview):

@@ -54,7 +54,6 @@ from muster.wire.frames import (
 from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid
 from muster.wire.sockets import connect, expect, listen, receive
 from muster.wire.spool import (
-    MAX_ABOUT_BYTES,
     MAX_MEDIA_BYTES,
     SPOOL_BYTES,
     SPOOL_FILE_BYTES,
@@ -97,7 +96,6 @@ __all__ = [
     "EXIT_DISK_FULL",
     "EXIT_INVALID",
     "LOOK_S",
-    "MAX_ABOUT_BYTES",
     "MAX_FRAME_BYTES",
     "MAX_MEDIA_BYTES",
     "OLDEST",

@@ -16,8 +16,6 @@ from muster.wire.frames import Json
 SUFFIX = ".spool"
 MAX_MEDIA_BYTES = 16 * 1024 * 1024
 """Of one image, table, text or histogram, as it is stored."""
-MAX_ABOUT_BYTES = 4 * 1024
-"""Of what is said about one beside it, as JSON."""
 MAX_HEAD_BYTES = 16 * 1024
 SPOOL_BYTES = 256 * 1024 * 1024
 """So much of a run may wait to be sent; what comes then is dropped, and that is said."""
@@ -75,11 +73,11 @@ def read_spool(file: int, offset: int, size: int) -> Iterator[Spooled]:
 
 
 def _parse(text: bytes) -> MediaHead:
-    content = json.loads(text)
     known = {part.name for part in fields(MediaHead)}
     try:
+        content = json.loads(text)
         head = MediaHead(**{name: value for name, value in content.items() if name in known})
-    except (TypeError, AttributeError) as error:
+    except (TypeError, AttributeError, RecursionError) as error:
         raise ValueError(str(error)) from error
     if type(head.size_bytes) is not int or not 0 <= head.size_bytes <= MAX_MEDIA_BYTES:
         raise ValueError(f"{head.size_bytes!r} is no size")

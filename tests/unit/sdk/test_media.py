@@ -49,6 +49,7 @@ def test_images_are_taken_as_people_have_them(tmp_path: Path) -> None:
     ):
         assert np.array_equal(pixels(image_of(image)), RGB)
     assert image_of(tmp_path / "one.jpg") == Content("image/jpeg", jpeg.getvalue())
+    assert image_of(RGB, "from a file \udcff").about["caption"] == "from a file ?"
     assert np.array_equal(pixels(image_of(np.array([[True, False]]))), [[255, 0]])
     assert np.array_equal(pixels(image_of(np.array([[np.nan, np.inf, -3.0]]))), [[0, 255, 0]])
     assert pixels(image_of(torch.zeros(1, 3, 2, dtype=torch.bfloat16))).shape == (3, 2)

@@ -1,0 +1,64 @@
+"""What a worker makes of what ranks have logged, whatever they wrote there."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from muster import wire
+from worker.media import events
+from worker.media.packing import Folders, Packed, Positions, pack
+
+PACK = UUID(int=1)
+
+
+def folders_in(root: Path) -> Folders:
+    for name in ("spool", "events"):
+        (root / name).mkdir()
+    return Folders(root / "spool", ((root / "events", ""),))
+
+
+def spool(folders: Folders, **about: wire.Json) -> None:
+    """One more text of five bytes, as a rank appends it."""
+    head = wire.MediaHead("text", "training", "notes", 1, 1, "text/plain", 5, dict(about))
+    with (folders.spool / f"1-7{wire.SPOOL_SUFFIX}").open("ab") as file:
+        file.write(wire.encode_head(head) + b"words")
+
+
+def packed_of(folders: Folders, target: Path, on_refused: Callable[[str], None]) -> Packed:
+    made = pack(folders, Positions(), target, PACK, on_refused)
+    assert made is not None
+    return Packed.model_validate_json(made.model_dump_json())
+
+
+def test_what_json_cannot_say_is_left_out_and_the_rest_goes(tmp_path: Path) -> None:
+    """A caption or a file's name that is no text: neither is in the pack, and what stands beside them is."""
+    folders, refused = folders_in(tmp_path), list[str]()
+    spool(folders, caption="\udcff")
+    spool(folders, caption="a text")
+    for name in (b"1.tfevents.\xff", b"2.tfevents"):
+        Path(os.fsdecode(os.path.join(os.fsencode(tmp_path / "events"), name))).write_bytes(b"event")
+    made = packed_of(folders, tmp_path / "pack", refused.append)
+    assert [(item.name, item.offset) for item in made.items] == [("notes", 0), ("2.tfevents", 5)]
+    assert (tmp_path / "pack").read_bytes() == b"wordsevent" and made.size_bytes == 10
+    assert len(refused) == 1 and "makes no sense" in refused[0]
+
+
+def test_a_head_that_nests_without_end_ends_its_file_alone(tmp_path: Path) -> None:
+    folders, refused = folders_in(tmp_path), list[str]()
+    spool(folders)
+    deep = b"[" * 15_000
+    (folders.spool / f"2-7{wire.SPOOL_SUFFIX}").write_bytes(len(deep).to_bytes(4) + deep)
+    assert len(packed_of(folders, tmp_path / "pack", refused.append).items) == 1
+    assert len(refused) == 1 and "was not written by Muster" in refused[0]
+
+
+def test_of_very_many_event_files_the_first_are_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "MAX_FILES", 2)
+    for number in range(5):
+        (tmp_path / f"{number}.tfevents").write_bytes(b"")
+    assert [found.path for found in events.event_files(tmp_path)] == ["0.tfevents", "1.tfevents"]
