@@ -173,12 +173,15 @@ class MediaSender:
 
     def _load(self) -> _Kept:
         try:
-            return _Kept.model_validate_json(self._record.read_text())
+            kept = _Kept.model_validate_json(self._record.read_text())
         except FileNotFoundError:
             return _Kept()
         except (OSError, ValidationError) as error:
             _log.error("a record of media could not be read", path=str(self._record), error=str(error))
             return _Kept()
+        # After a power cut the record may be there without the pack's bytes: then it is made anew, or it would be waited for without end.
+        is_whole = kept.pack and self._target.exists() and self._target.stat().st_size == kept.pack.size_bytes
+        return kept if is_whole else _Kept(taken=kept.taken)
 
     def _save(self) -> None:
         write_whole(self._record, self._kept.model_dump_json(), sync=False)

@@ -8,8 +8,13 @@ from uuid import UUID
 import pytest
 
 from muster import wire
+from shared.clock import SystemClock
+from shared.ids import RunId
+from shared.messages.files import FileLink
+from shared.messages.media import CommitMedia, MediaKept, MediaTarget, SendMedia
 from worker.media import events
 from worker.media.packing import Folders, Packed, Positions, pack
+from worker.media.sending import MediaNeeds, MediaSender
 
 PACK = UUID(int=1)
 
@@ -62,3 +67,33 @@ def test_of_very_many_event_files_the_first_are_followed(
     for number in range(5):
         (tmp_path / f"{number}.tfevents").write_bytes(b"")
     assert [found.path for found in events.event_files(tmp_path)] == ["0.tfevents", "1.tfevents"]
+
+
+class Kept:
+    """A registry and a store that take what is whole."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+    async def send_media(self, request: SendMedia) -> MediaTarget:
+        return MediaTarget(url="somewhere")
+
+    async def put(self, link: FileLink, source: Path) -> None:
+        assert source.stat().st_size == link.size_bytes, "a request that says more than comes would not end"
+        self.bodies.append(source.read_bytes())
+
+    async def commit_media(self, request: CommitMedia) -> MediaKept:
+        return MediaKept()
+
+
+async def test_a_pack_that_a_power_cut_has_emptied_is_made_anew(tmp_path: Path) -> None:
+    folders, kept = folders_in(tmp_path), Kept()
+    spool(folders)
+    packed = packed_of(folders, tmp_path / "media.pack", lambda text: None)
+    (tmp_path / "media.pack").write_bytes(b"")
+    (tmp_path / "media.json").write_text(f'{{"taken": {{}}, "pack": {packed.model_dump_json()}}}')
+    needs = MediaNeeds(kept.put, SystemClock(), lambda text: None)
+    sender = MediaSender(RunId(UUID(int=2)), folders, tmp_path / "media", kept, needs)
+    sender.finish()
+    await sender.run()
+    assert kept.bodies == [b"words"] and sender.is_drained
