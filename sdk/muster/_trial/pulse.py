@@ -32,9 +32,10 @@ class Heart:
         self._offset = local_rank * RECORD_BYTES
         self._pid = os.getpid()
         self._file: int | None = None
-        with suppress(OSError, ValueError):
+        with suppress(ValueError):  # a thread may not
             # Asked once the interpreter is gone, it answers nothing; without this it would die of the question.
             signal.signal(STACKS_SIGNAL, signal.SIG_IGN)
+        with suppress(OSError, ValueError):
             self._file = os.open(Path(folder, PULSES), os.O_WRONLY | os.O_CLOEXEC)
             self._stacks = Path(folder, stacks_name(local_rank)).open("ab", buffering=0)  # noqa: SIM115 - as long as the process
             faulthandler.register(STACKS_SIGNAL, self._stacks, all_threads=True)

@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,3 +90,10 @@ def test_without_a_worker_nothing_is_written_and_nothing_fails(tmp_path: Path) -
         heart.beat()
     heart.close()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_trial_that_a_thread_begins_is_seen_too(folder: Path) -> None:
+    beginner = threading.Thread(target=Heart, args=(str(folder), 1))
+    beginner.start()
+    beginner.join()
+    assert _second(folder).phase is Phase.STARTING
