@@ -25,7 +25,7 @@ MADE = {
     "warm": 6,
 }
 """How many trials those have whose number is known."""
-QUICK = {"budget": ("budget.deadline=12s",)}
+UNHURRIED = {"budget": ("budget.deadline=30s",)}
 
 
 def test_every_family_is_shown_and_ends_as_its_page_says(platform: Platform) -> None:
@@ -54,7 +54,7 @@ def test_every_family_is_shown_and_ends_as_its_page_says(platform: Platform) -> 
 
 
 def created(platform: Platform, name: str) -> ExperimentDetail:
-    overrides = [word for each in QUICK.get(name, ()) for word in ("--config", each)]
+    overrides = [word for each in UNHURRIED.get(name, ()) for word in ("--config", each)]
     made = platform.muster("experiment", "create", str(EXAMPLES / f"{name}.yaml"), *overrides, "--json")
     assert made.code == 0, made.err
     return platform.client.experiments.get(str(made.json()["number"]))
