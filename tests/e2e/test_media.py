@@ -27,11 +27,21 @@ def test_what_the_example_logs_is_listed_fetched_and_shown_in_tensorboard(
         platform.client.experiments.create((EXAMPLE / "config.yaml").read_text(), EXAMPLE)
     )
     trial = f"{ended.number}.1"
-    platform.until(lambda: {(one.kind.value, one.name) for one in media.names(trial)} >= KINDS)
-    platform.until(lambda: sum(one.kind.value == "events" for one in media.names(trial)) == 1)
-    for one in media.names(trial):
-        if one.kind.value != "events":
-            assert (one.count, one.first_step, one.last_step) == (EPOCHS, 1, EPOCHS)
+    # They come beside what ends an experiment, the last ones perhaps later.
+    platform.until(
+        lambda: (
+            {
+                (one.kind.value, one.name): (one.count, one.first_step, one.last_step)
+                for one in media.names(trial)
+                if one.kind.value != "events"
+            }
+            == dict.fromkeys(KINDS, (EPOCHS, 1, EPOCHS))
+        )
+    )
+    platform.until(
+        lambda: b"loss" in b"".join(piece for _, piece in media.read(media.list(trial, kinds=["events"])))
+    )
+    assert sum(one.kind.value == "events" for one in media.names(trial)) == 1
 
     listed = platform.muster("trial", "media", "list", trial, "--kind", "image", "--from-step", "2")
     assert listed.code == 0 and listed.out.count("told") == 2, listed.err
