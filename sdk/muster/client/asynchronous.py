@@ -102,6 +102,7 @@ class AsyncCheckpoints(AsyncNoun[Checkpoints]):
     delete = awaited(Checkpoints.delete)
     verify = awaited(Checkpoints.verify)
     verify_all = awaited(Checkpoints.verify_all)
+    verifying = awaited(Checkpoints.verifying)
     collect = awaited(Checkpoints.collect)
     storage = awaited(Checkpoints.storage)
 
