@@ -49,7 +49,7 @@ class NoConnection:
 
 class NoDatabase:
     @asynccontextmanager
-    async def tenant(self, _: object) -> AsyncIterator[Any]:
+    async def tenant(self, _: object, __: object = None) -> AsyncIterator[Any]:
         yield NoConnection()
 
 

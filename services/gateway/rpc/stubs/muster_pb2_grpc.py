@@ -1554,7 +1554,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RevokeRole(self, request, context):
-        """Takes back what was given.
+        """Takes back what was given: as nobody gives more than they have, nobody takes it from those above them.
         REST: DELETE /v1/role-bindings/{binding}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
