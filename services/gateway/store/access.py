@@ -9,7 +9,7 @@ from sqlalchemy import Row, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import account, tenant, token
+from services.gateway.store.access_tables import account, tenant, token
 from shared.ids import TenantId
 
 

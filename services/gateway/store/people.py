@@ -8,7 +8,7 @@ from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.dialects.postgresql import aggregate_order_by, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.store.tables import account, membership, team
+from services.gateway.store.access_tables import account, membership, team
 
 
 async def insert_account(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.core.grants import Binding, Place
 from services.gateway.core.permissions import ROLES, parse_permissions
-from services.gateway.store.tables import account, binding, membership, role, team
+from services.gateway.store.access_tables import account, binding, membership, role, team
 
 
 async def load_given(connection: AsyncConnection, tenant: UUID, account_id: UUID) -> list[Binding]:

@@ -1,4 +1,4 @@
-"""The gateway's tables. What is projected from another service's events carries that entity's `version`."""
+"""The gateway's tables but for those of access. What is projected from another service's events carries that entity's `version`."""
 
 from sqlalchemy import (
     BigInteger,
@@ -18,15 +18,6 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSON
 SCHEMA = "gateway"
 metadata = MetaData(schema=SCHEMA)
 
-tenant = Table(
-    "tenant",
-    metadata,
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-)
-"""Of the system role: who exists."""
-
 counter = Table(
     "counter",
     metadata,
@@ -35,80 +26,6 @@ counter = Table(
     Column("events", BigInteger, nullable=False),
 )
 """One row a tenant; locking it gives running numbers without gaps, and events whose order is that of their commits."""
-
-token = Table(
-    "token",
-    metadata,
-    Column("tenant", Uuid, nullable=False),
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("hash", LargeBinary, nullable=False, unique=True),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("expires_at", DateTime(timezone=True)),
-    Column("revoked_at", DateTime(timezone=True)),
-    Column("account", Uuid),
-    Column("scope", ARRAY(Text)),
-)
-"""Of an account it may do what that may, narrowed to its scope; of none it has its role on the tenant."""
-
-account = Table(
-    "account",
-    metadata,
-    Column("tenant", Uuid, nullable=False),
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("display_name", Text, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("disabled_at", DateTime(timezone=True)),
-)
-"""People and programs; `user` and `group` are words of SQL."""
-
-team = Table(
-    "team",
-    metadata,
-    Column("tenant", Uuid, nullable=False),
-    Column("id", Uuid, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("description", Text, nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-)
-"""Groups of accounts."""
-
-membership = Table(
-    "membership",
-    metadata,
-    Column("tenant", Uuid, nullable=False),
-    Column("team", Uuid, primary_key=True),
-    Column("account", Uuid, primary_key=True),
-)
-
-role = Table(
-    "role",
-    metadata,
-    Column("tenant", Uuid, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("description", Text, nullable=False),
-    Column("permissions", ARRAY(Text), nullable=False),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-)
-"""Roles that a tenant made; those that all have stand in `core/permissions.py`."""
-
-binding = Table(
-    "binding",
-    metadata,
-    Column("tenant", Uuid, nullable=False),
-    Column("id", Uuid, primary_key=True),
-    Column("role", Text, nullable=False),
-    Column("account", Uuid),
-    Column("team", Uuid),
-    Column("workspace", Text),
-    Column("project", Text),
-    Column("created_at", DateTime(timezone=True), nullable=False),
-    Column("by", Text, nullable=False),
-)
-"""A role given to an account or a team, on the tenant, a workspace or a project."""
 
 experiment = Table(
     "experiment",
@@ -271,11 +188,6 @@ event = Table(
     Column("version", BigInteger, nullable=False),
     Column("resource", JSON, nullable=False),
 )
-
-TENANT_TABLES = (
-    counter, token, account, team, membership, role, binding, experiment, trial, run, model, model_version, code, operation, limits, idempotency, event
-)  # fmt: skip
-SYSTEM_TABLES = (tenant, instance)
 
 storage_limit = Table(
     "storage_limit",
