@@ -5,6 +5,7 @@ from muster.config.conditions import Path, Point, active, holds, parents_first, 
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
 from muster.config.load import Source, load_accepted, load_config
+from muster.config.merging import merge_configs
 from muster.config.metrics import Limit, Metric
 from muster.config.named import Searcher
 from muster.config.searchers import (
@@ -68,6 +69,7 @@ __all__ = [
     "leaves",
     "load_accepted",
     "load_config",
+    "merge_configs",
     "parents_first",
     "put",
     "searched",
