@@ -44,13 +44,9 @@ from worker.store import Store
 
 async def compose(settings: Settings, process: Process) -> None:
     """Adopt what an earlier daemon left, then connect and serve."""
-    clock = SystemClock()
-    own = settings.worker
-    places = Places(own.directory.absolute())
+    clock, own = SystemClock(), settings.worker
     account = find_account(own.user)
-    places.make(is_shared=account is not None)
-    lock = places.lock()
-    process.on_close(_soon(lambda: os.close(lock)))
+    places = _own_places(own, account, process)
     environment = inherited_environment()
     slots = find_slots(own, environment)
     line = Line(settings, load_badge(places.identity), clock)
@@ -59,6 +55,8 @@ async def compose(settings: Settings, process: Process) -> None:
     session = await process.enter(new_session())
     transfer = Transfer(session)
     machine = _machine(own, places, slots, environment, account)
+    installing = installing_environment(environment)
+    installed = Environments(places.environments, account, installing, own.warm_modules)
     space = await asyncio.to_thread(CacheSpace, places.cache, own.cache_bytes)
     tools = Tools(
         line=line,
@@ -69,9 +67,7 @@ async def compose(settings: Settings, process: Process) -> None:
         transfer=transfer,
         code=CodeCache(places.code_cache, space, line, transfer),
         checkpoints=Restorer(FileCache(places.checkpoint_cache, space), line, transfer),
-        environments=Environments(
-            places.environments, account, installing_environment(environment), own.warm_modules
-        ),
+        environments=installed,
         min_free_bytes=own.min_free_bytes,
         processes=LocalProcesses(),
         gpus=open_gpus(machine.kind),
@@ -86,9 +82,7 @@ async def compose(settings: Settings, process: Process) -> None:
     runs.adopt()
     process.on_close(runs.close)
 
-    ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
-    ranks.open()
-    process.on_close(_soon(ranks.close))
+    _hear_ranks(places, runs, account, process)
     handlers = Handlers(runs, lambda: heartbeat.observe(runs), heartbeat.heard)
     ending = _Ending(runs, executor, heartbeat)
     process.start("executor", executor.run, stop=ending.end)
@@ -98,6 +92,22 @@ async def compose(settings: Settings, process: Process) -> None:
     process.check("executor", lambda: executor.is_ready)
     process.check("line", lambda: line.is_connected)
     process.mark_ready()
+
+
+def _own_places(own: WorkerSettings, account: Account | None, process: Process) -> Places:
+    """This daemon's directory, made and held until it ends: of two daemons on one directory the second fails here."""
+    places = Places(own.directory.absolute())
+    places.make(is_shared=account is not None)
+    lock = places.lock()
+    process.on_close(_soon(lambda: os.close(lock)))
+    return places
+
+
+def _hear_ranks(places: Places, runs: Runs, account: Account | None, process: Process) -> None:
+    """Let ranks connect, those of another user too where trials run as one."""
+    ranks = RankServer(places.socket, runs.find_session, 0o666 if account else 0o600)
+    ranks.open()
+    process.on_close(_soon(ranks.close))
 
 
 def _machine(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
@@ -55,23 +56,25 @@ READ_EVERY = timedelta(seconds=0.5)
 SCRUB_EVERY = timedelta(minutes=1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What all else stands on."""
+
+    bus: Bus
+    units: Units
+    relay: Relay
+    objects: S3Objects
+    partitions: Partitions
+
+
 async def compose(settings: Settings, process: Process) -> None:
     """Build the registry on the process."""
     # A batch is a thousand records, and a chart five thousand points: none of them a circle.
     collect_rarely()
-    clock = SystemClock()
-    wanted = settings.registry
-    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
-    partitions = await process.enter(Partitions(settings.postgres, partitioned(wanted), clock))
-    database = await process.enter(Database(settings.postgres, NAME))
-    bus = await process.enter(
-        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
-    )
-    objects = S3Objects.of(settings.s3, clock)
-    process.on_close(objects.close)
+    clock, wanted = SystemClock(), settings.registry
+    ground = await _ground(settings, process, clock)
+    bus, units, objects = ground.bus, ground.units, ground.objects
 
-    relay = Relay(bus, database, NAME, clock)
-    units = Units(database, relay, NAME, clock)
     links = Links(objects, timedelta(seconds=wanted.link_life_s), wanted.part_bytes)
     facts, hints = AskedFacts(bus, clock), Hints(bus)
     verifier = Verifier(objects, clock, wanted.hash_up_to_bytes, wanted.part_bytes)
@@ -95,29 +98,36 @@ async def compose(settings: Settings, process: Process) -> None:
     log_packer = _log_packer(wanted, units, objects, log_reader, clock)
     parts = (reports, requests, commits, media, queries, uploads, curation, of_points, of_trials)
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
-    for close in (
-        of_points.close,
-        of_trials.close,
-        log_reader.close,
-        verifier.close,
-        hints.close,
-        reports.close,
-    ):
-        process.on_close(close)
+    for closed in (of_points, of_trials, log_reader, verifier, hints, reports):
+        process.on_close(closed.close)
 
-    process.start("relay", relay.run, relay.flush)
+    process.start("relay", ground.relay.run, ground.relay.flush)
     # Only what holds objects waits for the store: its requests are told to come again, reports are taken meanwhile.
     process.start("bucket", lambda: _prepare_store(process, objects, binding))
-    process.start("partitions", partitions.run)
-    for name, (does, every) in _loops(
-        wanted, upkeep, packing, media_retention, log_packer, scrub, partial(exports.sweep, objects, clock)
-    ).items():
+    process.start("partitions", ground.partitions.run)
+    sweep_exports = partial(exports.sweep, objects, clock)
+    loops = _loops(wanted, upkeep, packing, media_retention, log_packer, scrub, sweep_exports)
+    for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     await _answer(process, bus, answers)
     process.check("bus", lambda: bus.connected)
     process.mark_ready()
+
+
+async def _ground(settings: Settings, process: Process, clock: Clock) -> _Ground:
+    """Reach the database and the bus; the store may come later."""
+    await process.reach("postgres", lambda: migrate(settings.postgres, NAME))
+    partitions = await process.enter(Partitions(settings.postgres, partitioned(settings.registry), clock))
+    database = await process.enter(Database(settings.postgres, NAME))
+    bus = await process.enter(
+        await process.reach("nats", lambda: Bus.connect(settings.nats.url, NAME, settings.nats.credentials))
+    )
+    objects = S3Objects.of(settings.s3, clock)
+    process.on_close(objects.close)
+    relay = Relay(bus, database, NAME, clock)
+    return _Ground(bus, Units(database, relay, NAME, clock), relay, objects, partitions)
 
 
 async def _prepare_store(process: Process, objects: S3Objects, binding: Binding) -> None:

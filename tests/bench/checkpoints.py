@@ -32,7 +32,8 @@ from shared.ids import DEFAULT_TENANT, CheckpointId, new_id
 from shared.messages.checkpoints import CollectCheckpoints, CommitCheckpoint, Committed, Upload, UploadLinks
 from tests.bench.durable import DurableServers
 from tests.bench.harness import Figures, Report, run
-from tests.integration.registry.platform import CLOCK, Platform, Registry, Run, platform
+from tests.integration.registry.platform import Platform, Registry, platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import store
 from tests.integration.servers import BUCKET
 from worker.files.transfer import Transfer, new_session

@@ -30,7 +30,8 @@ from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings
 from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
-from tests.integration.registry.platform import CLOCK, Platform, Registry, Run
+from tests.integration.registry.platform import Platform, Registry
+from tests.integration.registry.scheduling import CLOCK, Run
 from worker.journal import Journal
 from worker.logs import LogTail, TailEvents
 from worker.outputs import Output

@@ -23,7 +23,8 @@ from shared.messages.metrics import GetSummaries
 from tests.bench.durable import DurableServers, registry_on
 from tests.bench.harness import Figures, Report, percentile, run
 from tests.bench.metrics_trials import POINTS, Load, Trial
-from tests.integration.registry.platform import ROOT, Platform, Registry, Run
+from tests.integration.registry.platform import ROOT, Platform, Registry
+from tests.integration.registry.scheduling import Run
 from tests.integration.servers import TestDatabase
 
 TRIALS, WATCHED = 200, 4

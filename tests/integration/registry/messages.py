@@ -8,7 +8,7 @@ from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, 
 from shared.messages.reports import Report, Validation
 from shared.messages.runs import RunEnded, RunGranted, RunOutcome
 from shared.messages.specs import Member, Signal, TrialSpec, Wanted
-from tests.integration.registry.platform import CLOCK, Run
+from tests.integration.registry.scheduling import CLOCK, Run
 
 
 def submitted(run: Run, workspace: str = "vision", **config: Any) -> SubmissionCommitted:

@@ -9,19 +9,14 @@ from contextlib import contextmanager
 import pytest
 
 from muster.errors import Conflict, NotFound, Rejected
-from shared.ids import CheckpointId, WorkerId, derived_id, new_id
-from shared.messages.checkpoints import (
-    CommitCheckpoint,
-    Committed,
-    ListCheckpoints,
-    Upload,
-    UploadLinks,
-)
+from shared.ids import CheckpointId, derived_id, new_id
+from shared.messages.checkpoints import CommitCheckpoint, UploadLinks
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
 from shared.objects import LEAST_PART_BYTES
 from tests.integration.registry.messages import ended, granted, report, wanted
-from tests.integration.registry.platform import CLOCK, Platform
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import (
     FILES,
     events,
@@ -237,55 +232,6 @@ async def test_what_was_announced_and_not_committed_is_abandoned_after_the_timeo
     assert sorted(event["number"] for event in abandoned) == [2, 3]
     assert await events(around, "abandoned", kept) == 0
     assert (await around.commit(run, announced)).state == "abandoned"
-
-
-async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> None:
-    run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
-    checkpoint = CheckpointId(new_id(CLOCK))
-    parts = {"w-1": {"rank0.pt": b"zero"}, "w-2": {"rank1.pt": b"one"}}
-    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
-    for (worker, files), state in zip(parts.items(), ("uploading", "saved"), strict=True):
-        upload = Upload(
-            run_id=run.id,
-            checkpoint_id=checkpoint,
-            number=1,
-            step=10,
-            files=tuple(manifest(files)),
-            parts=(WorkerId("w-1"), WorkerId("w-2")),
-        )
-        links = await around.insist(upload, worker)
-        await send(links.files, files)
-        # The first is done before the second is heard of: the announcement said that there is one.
-        committed = await around.insist(commit, worker)
-        assert isinstance(committed, Committed)
-        assert committed.state == state
-    assert (await around.insist(commit, "w-1")).state == "saved"
-    page = await around.ask(ListCheckpoints(checkpoint_id=checkpoint))
-    assert [file.path for file in page.checkpoints[0].files] == ["rank0.pt", "rank1.pt"]
-
-
-async def test_a_machine_that_lost_its_part_changes_no_checkpoint_of_its_gang(around: Platform) -> None:
-    """It trains on in the generation before, and sends a checkpoint under a number that the gang uses again."""
-    chief, lost = WorkerId("w-1"), WorkerId("w-2")
-    run = around.scheduler.grant(members=(chief, lost))
-    checkpoint = CheckpointId(new_id(CLOCK))
-    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
-
-    async def announce(worker: WorkerId, step: int, parts: tuple[WorkerId, ...]) -> str:
-        files = {f"{worker}.pt": worker.encode()}
-        entries = tuple(manifest(files))
-        upload = Upload(
-            run_id=run.id, checkpoint_id=checkpoint, number=7, step=step, files=entries, parts=parts
-        )
-        links = await around.insist(upload, worker)
-        await send(links.files, files)
-        return str((await around.insist(commit, worker)).state)
-
-    assert await announce(lost, 70, (chief, lost)) == "uploading", "nothing is whole without rank 0's word"
-    assert await announce(lost, 70, (lost,)) == "uploading"
-    assert await announce(chief, 80, (chief,)) == "saved"
-    [kept] = (await around.ask(ListCheckpoints(checkpoint_id=checkpoint))).checkpoints
-    assert (kept.step, [file.path for file in kept.files]) == (80, ["w-1.pt"])
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What people do with checkpoints: list, edit, verify, delete, collect them, and how much a tenant may store."""
+"""What people do with checkpoints: edit, verify, delete, collect them, and how much a tenant may store."""
 
 from uuid import UUID
 
@@ -11,7 +11,6 @@ from shared.messages.checkpoints import (
     CollectCheckpoints,
     DeleteCheckpoint,
     EditCheckpoint,
-    GetCheckpointFiles,
     GetStorage,
     ListCheckpoints,
     StorageUse,
@@ -20,12 +19,11 @@ from shared.messages.checkpoints import (
 from shared.messages.files import GetUploadUrl
 from shared.messages.limits import StorageLimitChanged
 from tests.integration.registry.messages import ended, finished_trial, validation, wanted
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.test_models import create_model, create_version
 from tests.integration.registry.uploads import (
-    FILES,
     events,
-    fetch,
     fresh,
     happened,
     listed,
@@ -280,32 +278,3 @@ async def test_a_tenant_stores_no_more_than_it_may(around: Platform) -> None:
         return (await used()).used_bytes == 0
 
     await eventually(is_empty)
-
-
-async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platform) -> None:
-    run = around.scheduler.grant()
-    await around.reports(run, 1, [validation(n, n * 10, loss=1.0 / n) for n in (1, 2, 3)])
-    saved = [await save(around, run, n, n * 10) for n in (1, 2, 3)]
-    page = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2))
-    assert [(one.checkpoint_id, one.metrics, one.state) for one in page.checkpoints] == [
-        (saved[0], {"loss": 1.0}, "saved"),
-        (saved[1], {"loss": 0.5}, "saved"),
-    ]
-    last = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2, after=page.next))
-    assert [one.checkpoint_id for one in last.checkpoints] == [saved[2]]
-    assert last.next is None
-    links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
-    assert {link.path: await fetch(link.url) for link in links.files} == FILES
-
-
-async def test_a_page_of_checkpoints_ends_where_an_answer_is_full(around: Platform) -> None:
-    run = around.scheduler.grant()
-    saved = [await save(around, run, number, number) for number in range(1, 19)]
-    note = "UPDATE registry.checkpoints SET metadata = jsonb_build_object('note', repeat('x', 60000)) WHERE trial = $1"
-    await around.rows(note, run.trial)
-    page = await around.ask(ListCheckpoints(trial_id=run.trial))
-    found = [one.checkpoint_id for one in page.checkpoints]
-    while page.next is not None:
-        page = await around.ask(ListCheckpoints(trial_id=run.trial, after=page.next))
-        found += [one.checkpoint_id for one in page.checkpoints]
-    assert found == saved

@@ -16,7 +16,8 @@ from services.registry.core.chunks import Columns, split, to_packed
 from shared.ids import ExperimentId, new_id
 from shared.messages.exports import Export, Exported, ExportMetrics, ExportTable
 from tests.integration.registry.messages import report, validation, wanted
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
 MANY = 260_000

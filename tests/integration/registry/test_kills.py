@@ -12,7 +12,8 @@ from shared.messages.exports import Exported, ExportMetrics
 from shared.messages.logs import GetLogs
 from shared.messages.reports import Report, Validation
 from tests.integration.registry.messages import granted, report, validation, wanted
-from tests.integration.registry.platform import CLOCK, Platform, Run
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.test_exports import fetched
 from tests.integration.registry.test_media import keep, listed, read
 from tests.integration.registry.uploads import FILES, manifest, send

@@ -13,7 +13,8 @@ from shared.messages.retention import RetentionRule, SetRetention
 from shared.objects.s3 import S3Objects
 from shared.settings import S3Settings
 from tests.integration.registry.messages import finished_trial, submitted
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Registry, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
 KEPT = "SELECT count(*) FROM registry.log_objects WHERE state = 'kept' AND trial = $1"

@@ -7,7 +7,8 @@ import pytest
 from shared.ids import WorkerId
 from shared.messages.logs import GetLogs, LogPage
 from tests.integration.registry.messages import finished_trial, report
-from tests.integration.registry.platform import Platform, Run
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import Run
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")

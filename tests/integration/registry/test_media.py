@@ -22,7 +22,8 @@ from shared.messages.media import (
     MediaView,
     SendMedia,
 )
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Registry, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import HTTP, save, store
 from tests.support.waiting import eventually
 

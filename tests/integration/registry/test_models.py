@@ -9,7 +9,8 @@ from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.lineage import GetLineage
 from shared.messages.models import CreateModel, CreateVersion
 from tests.integration.registry.messages import ended, finished_experiment, finished_trial, validation, wanted
-from tests.integration.registry.platform import CLOCK, Platform, Registry
+from tests.integration.registry.platform import Platform, Registry
+from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import FILES, save
 from tests.support.waiting import eventually
 

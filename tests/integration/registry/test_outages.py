@@ -7,7 +7,8 @@ import pytest
 from shared.ids import CheckpointId, new_id
 from shared.messages.reports import Mark
 from tests.integration.registry.messages import report, validation
-from tests.integration.registry.platform import CLOCK, Platform, Registry, Run
+from tests.integration.registry.platform import Platform, Registry
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import FILES, manifest, send
 from tests.support.waiting import eventually
 

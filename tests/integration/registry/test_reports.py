@@ -9,7 +9,8 @@ from shared.messages.logs import GetLogs
 from shared.messages.metrics import GetSeries, GetSummaries
 from shared.messages.reports import Report, Validation
 from tests.integration.registry.messages import ended, granted, report, validation
-from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform, Registry
+from tests.integration.registry.scheduling import Run
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")

@@ -8,7 +8,8 @@ from muster.errors import Rejected
 from shared.ids import new_id
 from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
 from tests.integration.registry.messages import report, validation, wanted
-from tests.integration.registry.platform import CLOCK, Platform
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import FILES, events, fetch, save
 from tests.support.waiting import eventually
 

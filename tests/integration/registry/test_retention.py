@@ -12,7 +12,8 @@ from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.metrics import GetSeries, GetSummaries
 from shared.messages.retention import GetRetention, RetentionRule, SetRetention
 from tests.integration.registry.messages import report
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
 OLD = CLOCK.now().date() - timedelta(days=20)

@@ -6,7 +6,8 @@ import pytest
 
 from shared.ids import CheckpointId, new_id
 from shared.messages.checkpoints import DamagedFile, Restore
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import events, fetch, fresh, happened, manifest, save, send, store
 from tests.support.waiting import eventually
 

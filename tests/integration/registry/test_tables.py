@@ -10,7 +10,8 @@ from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import TrialChanged
 from shared.messages.tables import GetColumns, GetTable, TablePage
 from tests.integration.registry.messages import report, validation, wanted
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")

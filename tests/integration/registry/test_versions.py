@@ -21,7 +21,8 @@ from shared.messages.models import (
     SetStage,
 )
 from tests.integration.registry.messages import submitted, validation, wanted
-from tests.integration.registry.platform import CLOCK, OTHER_TENANT, Platform, Run
+from tests.integration.registry.platform import OTHER_TENANT, Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import save
 from tests.support.waiting import eventually
 

@@ -12,7 +12,8 @@ import urllib3
 from shared.ids import CheckpointId, new_id
 from shared.messages.files import FileEntry, FileLink
 from shared.objects.s3 import S3Objects
-from tests.integration.registry.platform import CLOCK, Platform, Run
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.servers import BUCKET
 
 HTTP = urllib3.PoolManager(retries=False)

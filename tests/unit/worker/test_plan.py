@@ -269,25 +269,6 @@ def test_ranks_that_are_being_ended_are_told_nothing_more() -> None:
     assert plan(run, 1000.0) == (run, ())
 
 
-OWN = "the disk of worker w1 is full: free space under /var/muster"
-
-
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        (f"OSError: [Errno 28] {OWN}", OWN),
-        (f"OSError: [Errno 28] {OWN}"[:60], OWN),
-        ("", OWN),
-        (
-            "OSError: [Errno 28] No space left on device: '/data/x'",
-            "the trial's code met a full disk: No space left on device: '/data/x'",
-        ),
-    ],
-)
-def test_a_full_disk_is_named_by_whose_it_is(said: str, reason: str) -> None:
-    assert core.describe_full_disk(said, OWN) == reason
-
-
 def test_a_rank_that_calls_its_hyperparameters_invalid_ends_its_gang_with_its_reason() -> None:
     run = core.on_exit(core.on_invalid(_running(WIDE), "no batch fits"), 1, EXIT_INVALID, 10.0)
     assert not run.is_invalid, "others are running still"

@@ -1,0 +1,60 @@
+"""Checkpoints of gangs: each machine sends its part, and rank 0's says what is whole."""
+
+import pytest
+
+from shared.ids import CheckpointId, WorkerId, new_id
+from shared.messages.checkpoints import CommitCheckpoint, Committed, ListCheckpoints, Upload
+from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK
+from tests.integration.registry.uploads import manifest, send
+
+pytestmark = pytest.mark.usefixtures("registry")
+
+
+async def test_a_gang_s_checkpoint_waits_for_every_part(around: Platform) -> None:
+    run = around.scheduler.grant(members=(WorkerId("w-1"), WorkerId("w-2")))
+    checkpoint = CheckpointId(new_id(CLOCK))
+    parts = {"w-1": {"rank0.pt": b"zero"}, "w-2": {"rank1.pt": b"one"}}
+    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
+    for (worker, files), state in zip(parts.items(), ("uploading", "saved"), strict=True):
+        upload = Upload(
+            run_id=run.id,
+            checkpoint_id=checkpoint,
+            number=1,
+            step=10,
+            files=tuple(manifest(files)),
+            parts=(WorkerId("w-1"), WorkerId("w-2")),
+        )
+        links = await around.insist(upload, worker)
+        await send(links.files, files)
+        # The first is done before the second is heard of: the announcement said that there is one.
+        committed = await around.insist(commit, worker)
+        assert isinstance(committed, Committed)
+        assert committed.state == state
+    assert (await around.insist(commit, "w-1")).state == "saved"
+    page = await around.ask(ListCheckpoints(checkpoint_id=checkpoint))
+    assert [file.path for file in page.checkpoints[0].files] == ["rank0.pt", "rank1.pt"]
+
+
+async def test_a_machine_that_lost_its_part_changes_no_checkpoint_of_its_gang(around: Platform) -> None:
+    """It trains on in the generation before, and sends a checkpoint under a number that the gang uses again."""
+    chief, lost = WorkerId("w-1"), WorkerId("w-2")
+    run = around.scheduler.grant(members=(chief, lost))
+    checkpoint = CheckpointId(new_id(CLOCK))
+    commit = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0)
+
+    async def announce(worker: WorkerId, step: int, parts: tuple[WorkerId, ...]) -> str:
+        files = {f"{worker}.pt": worker.encode()}
+        entries = tuple(manifest(files))
+        upload = Upload(
+            run_id=run.id, checkpoint_id=checkpoint, number=7, step=step, files=entries, parts=parts
+        )
+        links = await around.insist(upload, worker)
+        await send(links.files, files)
+        return str((await around.insist(commit, worker)).state)
+
+    assert await announce(lost, 70, (chief, lost)) == "uploading", "nothing is whole without rank 0's word"
+    assert await announce(lost, 70, (lost,)) == "uploading"
+    assert await announce(chief, 80, (chief,)) == "saved"
+    [kept] = (await around.ask(ListCheckpoints(checkpoint_id=checkpoint))).checkpoints
+    assert (kept.step, [file.path for file in kept.files]) == (80, ["w-1.pt"])
