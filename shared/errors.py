@@ -70,6 +70,8 @@ BY_CODE = {
     "method_not_allowed": Meaning("dead_letter", 405, "UNIMPLEMENTED"),
     "too_large": Meaning("dead_letter", 413, "RESOURCE_EXHAUSTED"),
     "unsupported_media_type": Meaning("dead_letter", 415, "INVALID_ARGUMENT"),
+    "precondition_failed": Meaning("dead_letter", 412, "FAILED_PRECONDITION"),
+    "precondition_unsupported": _MALFORMED,
     "rate_limited": Meaning("nak", 429, "RESOURCE_EXHAUSTED"),
     "timeout": Meaning("nak", 504, "DEADLINE_EXCEEDED"),
 }

@@ -24,6 +24,7 @@ class Inputs:
 
     bearer: str | None = field(default=None, repr=False)
     idempotency_key: str | None = None
+    if_match: str | None = None
     last_event_id: str | None = None
     body: AsyncIterator[bytes] | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
@@ -90,12 +91,20 @@ class Front:
             raise Rejected(
                 "invalid_request", f"the key must have 1 to {_MAX_KEY_CHARS} characters", "Idempotency-Key"
             )
+        if inputs.if_match is not None and row.has_effect and not row.conditional:
+            raise Rejected(
+                "precondition_unsupported",
+                f"{row.name} cannot be made to depend on what you saw",
+                "If-Match",
+                "leave the header out",
+            )
         return Call(
             operation=row.name,
             doors=self.doors,
             caller=caller,
             needed=row.permission,
             idempotency_key=key,
+            if_match=inputs.if_match if row.conditional else None,
             join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
             body=inputs.body,
             trace_id=telemetry.trace_id(),

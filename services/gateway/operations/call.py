@@ -91,6 +91,8 @@ class Call:
     needed: Permission | Access = Access.PUBLIC
     """What the operation asks of its caller: where that is not held, nothing is found."""
     idempotency_key: str | None = None
+    if_match: str | None = None
+    """The tags of what the caller saw: only that is to be changed."""
     join_token: str | None = field(default=None, repr=False)
     body: AsyncIterator[bytes] | None = None
     trace_id: str | None = None

@@ -11,6 +11,7 @@ from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.api.base import Request, Resource
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import Claimed, claim, forget, remember
+from services.gateway.operations.preconditions import OVERTAKEN, overtaken
 from services.gateway.store.events import feed_end, find_told, load_refusal
 from shared.ids import TenantId, new_id
 from shared.messages.base import Command
@@ -79,7 +80,7 @@ async def wait_for(
             if found is not None:
                 return found
             if refusal is not None:
-                raise refused(refusal)
+                raise refused(refusal, call)
             left = end - clock.monotonic()
             if left <= 0:
                 return None
@@ -132,8 +133,10 @@ async def _ordered(call: Call, request: Request, order: Order) -> Claimed:
         return Claimed(operation_id, position)
 
 
-def refused(row: Any) -> Exception:
+def refused(row: Any, call: Call) -> Exception:
     """The error that a refused command is told with."""
+    if call.if_match is not None and row.code in OVERTAKEN:
+        return overtaken(row.message)
     if row.code == "not_found":
         return NotFound(row.message.removesuffix(" was not found"), row.hint)
     if row.code in _CONFLICTS or row.code.startswith("experiment_is_"):

@@ -16,9 +16,10 @@ from services.gateway.api.checkpoints import (
     VerifyCheckpointsRequest,
 )
 from services.gateway.operations.call import Call
-from services.gateway.operations.checkpoints import visible_id
+from services.gateway.operations.checkpoints import get_checkpoint, visible_id
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.limits import named_tenant
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render import render_checkpoint_whole
 from services.gateway.store import limits
 from services.gateway.store.experiments import load_trial_numbers
@@ -36,6 +37,7 @@ from shared.messages.limits import StorageLimitChanged
 async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpoint:
     """Changes what is said about a checkpoint, key by key."""
     found = CheckpointId(await visible_id(call, request.checkpoint))
+    await _check_unchanged(call, request.checkpoint)
     question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
     return render_checkpoint_whole(
         await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
@@ -45,6 +47,7 @@ async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpo
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Deletes a checkpoint; refused with the reason where it is registered or in use."""
     question = DeleteCheckpoint(checkpoint_id=CheckpointId(await visible_id(call, request.checkpoint)))
+    await _check_unchanged(call, request.checkpoint)
     return render_checkpoint_whole(
         await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     )
@@ -107,6 +110,11 @@ async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> Stor
         version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
         unit.emit(StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes))
     return StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
+
+
+async def _check_unchanged(call: Call, checkpoint: str) -> None:
+    if call.if_match is not None:
+        check_unchanged(call, await get_checkpoint(call, CheckpointRequest(checkpoint=checkpoint)))
 
 
 async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:

@@ -10,6 +10,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, PoolName, new_id
@@ -19,6 +20,7 @@ from shared.messages.queue import EditExperiment
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
     """Changes an experiment's priority, weight, pool or caps of slots and trials; what is left out stays."""
     row = await find_experiment(call, request.experiment)
+    check_unchanged(call, render_experiment_detail(row))
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:

@@ -22,6 +22,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import guard
 from services.gateway.operations.render_models import render_model
 from services.gateway.store import models
 from shared.ids import ModelId
@@ -84,12 +85,8 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
         if request.approvals:
             # Whoever may ask for a stage could otherwise have nobody asked first.
             call.check_place(Permission.MODEL_APPROVE, Place(model.workspace))
-        return EditModel(
-            operation_id=operation_id,
-            model_id=model.id,
-            by=call.caller.name,
-            **request.model_dump(exclude={"model"}),
-        )
+        values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
+        return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
 
     return await carried_out(call, request, order, _MODEL)
 
@@ -110,7 +107,11 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
         return DeleteModel(
-            operation_id=operation_id, model_id=model.id, reason=request.reason, by=call.caller.name
+            operation_id=operation_id,
+            model_id=model.id,
+            reason=request.reason,
+            by=call.caller.name,
+            **guard(call, render_model(model), model.version),
         )
 
     return await carried_out(call, request, order, _MODEL)
@@ -125,6 +126,7 @@ async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
             alias=request.alias,
             number=(await version_in(connection, model, version)).number if version else None,
             by=call.caller.name,
+            **guard(call, render_model(model), model.version),
         )
 
     return await carried_out(call, request, order, _MODEL)

@@ -61,6 +61,8 @@ class Operation(Generic[Req, Res]):
     status: int = 200
     csv: Callable[[Res], str] | None = None
     """For who asks REST for `text/csv`."""
+    conditional: bool = False
+    """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.permission, Permission | Access):
@@ -75,6 +77,16 @@ class Operation(Generic[Req, Res]):
     def path_fields(self) -> tuple[str, ...]:
         """The request's fields that stand in the path."""
         return tuple(_PLACES.findall(self.path))
+
+    @property
+    def has_effect(self) -> bool:
+        """True where it may change something."""
+        return self.idempotent is not Idempotency.SAFE
+
+    @property
+    def is_tagged(self) -> bool:
+        """True where the answer has an entity tag."""
+        return self.stream is None and (self.verb == "GET" or (self.conditional and self.verb != "DELETE"))
 
     @property
     def has_body(self) -> bool:

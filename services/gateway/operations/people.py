@@ -34,6 +34,7 @@ from services.gateway.operations.handing_out import (
 )
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import access, people as store, roles
 from shared.ids import new_id
 
@@ -80,7 +81,9 @@ async def get_user(call: Call, request: UserRequest) -> User:
 async def edit_user(call: Call, request: EditUserRequest) -> User:
     """Changes a user's shown name, or ends and reopens all it may do."""
     async with call.unit() as unit:
+        await roles.take_turn(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
+        check_unchanged(call, render_user(user))
         if request.display_name is not None:
             await store.save_account(unit.connection, user.id, {"display_name": request.display_name})
         if request.disabled is not None:
@@ -154,7 +157,9 @@ async def get_group(call: Call, request: GroupRequest) -> Group:
 async def delete_group(call: Call, request: GroupRequest) -> Done:
     """Takes a group away with all that was given to it; its members stay."""
     async with call.unit() as unit:
+        await roles.take_turn(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
+        check_unchanged(call, _render_group(group))
         await roles.delete_bindings_of_team(unit.connection, group.id)
         await store.delete_team(unit.connection, group.id)
         await keep_own_access(call, unit.connection)

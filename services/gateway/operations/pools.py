@@ -10,6 +10,7 @@ from services.gateway.api.pools import EditPoolRequest, Pool, PoolPage, PoolRequ
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_cluster import render_pool
 from shared.ids import SITE, new_id
 from shared.messages.pools import EditPool, GetCluster, PoolRules, PoolView
@@ -44,6 +45,7 @@ async def get_pool(call: Call, request: PoolRequest) -> Pool:
 async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     """Changes who goes first in a pool, who may be asked for slots, and how soon; at once, for all that waits and runs."""
     before = await view_of(call, request.pool)
+    check_unchanged(call, render_pool(before))
     rules = _changed(before.rules, request)
     command = EditPool(operation_id=new_id(call.doors.clock), pool=before.pool, rules=rules)
     async with call.doors.units.system() as unit:

@@ -26,6 +26,7 @@ from services.gateway.operations.handing_out import check_covered, keep_own_acce
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.people import group_in, user_in
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import roles as store
 from services.gateway.store.founding import binding_values
 from shared.ids import derived_id
@@ -86,7 +87,9 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
     permissions = read_permissions(request.permissions, "permissions")
     check_covered(call, add_up([Binding(request.role, permissions)]), f"role {request.role}", "permissions")
     async with call.unit() as unit:
+        await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
+        check_unchanged(call, _render(role))
         changed: dict[str, Any] = {}
         if request.description is not None:
             changed["description"] = request.description
@@ -101,7 +104,9 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
 async def delete_role(call: Call, request: RoleRequest) -> Done:
     """Takes a role away that the tenant made and nobody has."""
     async with call.unit() as unit:
+        await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
+        check_unchanged(call, _render(role))
         if given := await store.count_bindings(unit.connection, role.name):
             raise Conflict(
                 "role_in_use",

@@ -11,6 +11,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended, taken_up
+from services.gateway.operations.preconditions import guard
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, new_id
@@ -20,6 +21,7 @@ from shared.messages.experiments import EditSearch
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
     """Changes how many trials a running search makes, how many at once, and its budget; what is left out stays."""
     row = await find_experiment(call, request.experiment)
+    guarded = guard(call, render_experiment_detail(row), row.version)
     refuse_ended(row, "changed")
     changes = request.model_dump(exclude={"experiment"}, exclude_defaults=True)
     if not changes:
@@ -31,7 +33,11 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
     if row.version == 0:
         await taken_up(call, row)
     command = EditSearch(
-        operation_id=new_id(call.doors.clock), experiment_id=ExperimentId(row.id), lifted=lifted, **changes
+        operation_id=new_id(call.doors.clock),
+        experiment_id=ExperimentId(row.id),
+        lifted=lifted,
+        **changes,
+        **guarded,
     )
 
     async def look(connection: AsyncConnection) -> Any:

@@ -27,6 +27,7 @@ from services.gateway.operations.checkpoints import check_visible, download_file
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import guard
 from services.gateway.operations.render_models import render_version
 from services.gateway.store import models
 from shared.ids import CheckpointId, ModelId, VersionId, derived_id
@@ -151,7 +152,7 @@ async def _changed(
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         row = await version_in(connection, await model_in(connection, request.model), request.version)
         about = {"operation_id": operation_id, "version_id": row.id, "by": call.caller.name}
-        return command.model_validate(about | wishes)
+        return command.model_validate(about | wishes | guard(call, render_version(row), row.version))
 
     return await carried_out(call, request, order, _VERSION)
 

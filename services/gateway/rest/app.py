@@ -10,6 +10,7 @@ from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
+from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.operation import Operation
 from services.gateway.rest.problems import problem_response
@@ -72,15 +73,13 @@ class Rest:
         inputs = Inputs(
             bearer=bearer,
             idempotency_key=request.headers.get("Idempotency-Key"),
+            if_match=read_list(request, "If-Match"),
             last_event_id=request.headers.get("Last-Event-ID"),
             body=self._chunks(request) if row.stream == "upload" else None,
         )
         if row.stream == "server":
             return await stream_events(request, self._front, row, caller, model, inputs)
-        found = await self._front.call(row, caller, model, inputs)
-        if row.csv is not None and CSV in request.headers.get("Accept", ""):
-            return web.Response(text=row.csv(found), status=row.status, content_type=CSV)
-        return web.Response(body=to_json(found), status=row.status, content_type="application/json")
+        return _shown(request, row, await self._front.call(row, caller, model, inputs))
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""
@@ -151,9 +150,23 @@ def read_bearer(header: str | None) -> str | None:
     return header[len(_BEARER) :].strip() or None
 
 
-def to_json(model: Resource) -> bytes:
-    """The JSON of a resource."""
-    return model.__pydantic_serializer__.to_json(model)
+def read_list(request: web.Request, header: str) -> str | None:
+    """A header that may be sent in several lines, which are one list."""
+    return ", ".join(request.headers.getall(header)) if header in request.headers else None
+
+
+def _shown(request: web.Request, row: Operation[Any, Any], found: Resource) -> web.Response:
+    """The answer with its tag, or the word that the caller has it already."""
+    if row.csv is not None and CSV in request.headers.get("Accept", ""):
+        body, media = row.csv(found).encode(), CSV
+    else:
+        body, media = found.to_json(), "application/json"
+    headers = {"ETag": tag_of(body)} if row.is_tagged else {}
+    known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
+    if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):
+        return web.Response(status=304, headers=headers)
+    charset = "utf-8" if media == CSV else None
+    return web.Response(body=body, status=row.status, content_type=media, charset=charset, headers=headers)
 
 
 def _translated(error: web.HTTPException) -> MusterError:

@@ -33,6 +33,11 @@ _PROBLEM: Document = {
     "required": ["type", "title", "status", "code", "detail", "instance"],
 }
 
+_ETAG: Document = {
+    "description": "Names the thing as it was when it was looked at: for `If-Match` and `If-None-Match`.",
+    "schema": {"type": "string"},
+}
+
 
 def render_openapi(operations: Rows) -> bytes:
     """The document as JSON."""
@@ -53,6 +58,7 @@ def render_openapi(operations: Rows) -> bytes:
                 "token": {"type": "http", "scheme": "bearer", "description": "An access token, `mst_…`."},
                 "join_token": {"type": "http", "scheme": "bearer", "description": "A one-time join token."},
             },
+            "headers": {"ETag": _ETAG},
             "responses": {
                 "Problem": {
                     "description": "What went wrong.",
@@ -107,7 +113,7 @@ def _operation(row: Operation[Any, Any]) -> Document:
         "tags": [row.path.split("/")[2]],
         "x-permission": str(row.permission),
         "parameters": _parameters(row),
-        "responses": {str(row.status): _success(row), "default": {"$ref": "#/components/responses/Problem"}},
+        "responses": _responses(row),
     }
     if row.permission is Access.PUBLIC:
         found["security"] = []
@@ -119,6 +125,15 @@ def _operation(row: Operation[Any, Any]) -> Document:
     elif row.has_body:
         schema = {"$ref": _REF.format(model=row.request.__name__)}
         found["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return found
+
+
+def _responses(row: Operation[Any, Any]) -> Document:
+    found = {str(row.status): _success(row), "default": {"$ref": "#/components/responses/Problem"}}
+    if row.is_tagged:
+        found[str(row.status)]["headers"] = {"ETag": {"$ref": "#/components/headers/ETag"}}
+    if row.is_tagged and row.verb == "GET":
+        found["304"] = {"description": "`If-None-Match` names what it is still."}
     return found
 
 
@@ -154,6 +169,12 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
         parameters.append(
             _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")
         )
+    if row.conditional:
+        parameters.append(
+            _header("If-Match", "The ETag of what you saw: changed since, it is left alone (412).")
+        )
+    if row.is_tagged and row.verb == "GET":
+        parameters.append(_header("If-None-Match", "The ETag of what you have: 304 while it is still that."))
     if row.stream == "server":
         parameters.append(_header("Last-Event-ID", "Goes on behind this event; stronger than `after`."))
     return parameters

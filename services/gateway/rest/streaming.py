@@ -42,9 +42,8 @@ async def stream_events(
         await open_stream()
         await response.write(f"id: {position}\n\n".encode())
 
-    items = front.stream(
-        row, caller, model, Inputs(inputs.bearer, None, inputs.last_event_id, None, announce)
-    )
+    told = Inputs(inputs.bearer, last_event_id=inputs.last_event_id, announce=announce)
+    items = front.stream(row, caller, model, told)
     try:
         async for item in _with_heartbeats(items):
             await open_stream()
@@ -66,7 +65,7 @@ def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
     """One event: the item's JSON holds no line break, so one data line is enough."""
     cursor = getattr(item, "cursor", None) or getattr(item, "id", "")
     kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
-    return f"id: {cursor}\n{kind}data: ".encode() + item.__pydantic_serializer__.to_json(item) + b"\n\n"
+    return f"id: {cursor}\n{kind}data: ".encode() + item.to_json() + b"\n\n"
 
 
 async def _with_heartbeats(items: AsyncIterator[Resource]) -> AsyncIterator[Resource | None]:

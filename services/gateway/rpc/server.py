@@ -16,6 +16,7 @@ from services.gateway.api.base import Request
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.operation import Operation
+from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
@@ -28,6 +29,7 @@ from shared.telemetry import metrics
 FULL_NAME = f"{PACKAGE}.{SERVICE}"
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 LAST_EVENT_ID = "last-event-id"
+ETAG = "etag"
 _IDLE_S = 15.0
 
 _OPTIONS = [
@@ -99,6 +101,8 @@ class Rpc:
                 found = await self._front.call(
                     row, caller, request, _inputs(context), context.time_remaining()
                 )
+                if row.is_tagged:
+                    context.set_trailing_metadata(((ETAG, tag_of_resource(found)),))
                 return self._mapper.to_message(found)
             raise AssertionError("unreachable")
 
@@ -180,6 +184,7 @@ def _inputs(context: Context, **more: Any) -> Inputs:
     return Inputs(
         bearer=_bearer(context),
         idempotency_key=metadata.get("idempotency-key"),
+        if_match=metadata.get("if-match"),
         last_event_id=metadata.get(LAST_EVENT_ID),
         **more,
     )

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from services.gateway.core.buckets import Rate, take
 from services.gateway.core.cursors import decode_cursor, encode_cursor
 from services.gateway.core.documents import MAX_DEPTH, check_document, merge_patch, render_place
+from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.permissions import ROLES, Permission
 from services.gateway.core.tokens import derive_key, hash_token, is_token, render_token
 from shared.errors import Rejected
@@ -133,3 +134,32 @@ def test_an_operator_sees_no_tenants_content() -> None:
         Permission.CODE_WRITE,
     }
     assert not ROLES["operator"] & content
+
+
+@pytest.mark.parametrize(
+    ("header", "weak", "strong"),
+    [
+        ('"a"', True, True),
+        ('W/"a"', True, False),
+        ('"b", "a"', True, True),
+        (' "b",, W/"a" ', True, False),
+        ("*", True, True),
+        ('"b"', False, False),
+        ('"b,a"', False, False),
+    ],
+)
+def test_a_list_of_tags_names_some(header: str, weak: bool, strong: bool) -> None:
+    assert names_tag(header, '"a"', "X", is_weak=True) is weak
+    assert names_tag(header, '"a"', "X", is_weak=False) is strong
+
+
+@pytest.mark.parametrize("header", ["", "a", '"a', '"a" "b"', 'w/"a"', '"a";x'])
+def test_what_is_no_list_of_tags_is_refused(header: str) -> None:
+    with pytest.raises(Rejected, match="no list of entity tags"):
+        names_tag(header, '"a"', "If-Match", is_weak=False)
+
+
+@given(st.binary(), st.binary())
+def test_tags_are_equal_for_equal_bytes_only(one: bytes, other: bytes) -> None:
+    assert (tag_of(one) == tag_of(other)) == (one == other)
+    assert names_tag(tag_of(one), tag_of(one), "X", is_weak=False)
