@@ -53,15 +53,16 @@ def play_jobs(jobs: Sequence[Job], kept: Path | None, piece_s: float | None) -> 
 def compare(job: Job) -> dict[str, Any]:
     """Play both sides; in a process of its own, so that Optuna is imported there alone."""
     import optuna
+    import torch
 
     from tests.bench.samplers.asked import ByHand, Ours
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     table, is_identical = read_table(TABLES / f"{job.table}.npz"), None
-    with threadpool_limits(
-        1
-    ):  # Their matrices are small: more threads than one only get in each other's way.
+    # Their matrices are small: more threads than one only get in each other's way. Torch has its own, which came after the limits.
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
         if job.alone:
             ours, _ = play(table, Ours(job.sampler, table, job.seed, job.alone, 1), job.alone, 1)
             hand, _ = play(table, ByHand(job.sampler, table, job.seed, anew=True), job.alone, 1)
