@@ -3,6 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from services.searcher.core.machines import ExperimentState, TrialState
@@ -16,7 +17,7 @@ TARGETS, DIVISOR = (1, 3, 9), 3
 
 @dataclass
 class Plain:
-    """Algorithm 2 of the paper, with lists of everything: rungs hold (value, trial), a job is asked for by every free place."""
+    """Algorithm 2 of the paper, with lists of everything: rungs hold (value, trial) as they came, a job is asked for by every free place."""
 
     max_trials: int
     rungs: list[list[tuple[float, int]]] = field(default_factory=lambda: [[], [], []])
@@ -25,7 +26,7 @@ class Plain:
 
     def job(self, parked: set[int]) -> int | None:
         for rung in (1, 0):
-            best = sorted(self.rungs[rung])[: len(self.rungs[rung]) // DIVISOR]
+            best = sorted(self.rungs[rung], key=lambda came: came[0])[: len(self.rungs[rung]) // DIVISOR]
             for _, trial in best:
                 if trial not in self.promoted[rung] and trial in parked:
                     self.promoted[rung].add(trial)
@@ -37,8 +38,8 @@ class Plain:
 
 
 @settings(max_examples=100, deadline=None)
-@given(seed=st.integers(0, 10**6), places=st.integers(1, 4))
-def test_places_go_to_whom_the_algorithm_says(seed: int, places: int) -> None:
+@given(seed=st.integers(0, 10**6), places=st.integers(1, 4), values=st.sampled_from((1, 3, 10**9)))
+def test_places_go_to_whom_the_algorithm_says(seed: int, places: int, values: int) -> None:
     chance, max_trials = random.Random(seed), 20
     made, plain = PromotionBracket(TARGETS, max_trials, places, DIVISOR), Plain(max_trials)
     running: dict[int, int] = {}
@@ -51,7 +52,7 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int) -> None:
     while running:
         trial = chance.choice(sorted(running))
         rung = running.pop(trial)
-        value = chance.random()
+        value = float(chance.randrange(values))
         ruling = made.on_result(trial, value, TARGETS[rung])
         if rung == 2:
             assert ruling.stop and ruling.at_top
@@ -76,6 +77,18 @@ def test_places_go_to_whom_the_algorithm_says(seed: int, places: int) -> None:
                 running[plain.created] = 0
         assert len(running) <= places
     assert plain.created == max_trials and plain.job(parked) is None
+
+
+@pytest.mark.parametrize(("are_ties_alike", "gone_on"), [(False, 3), (True, 9)], ids=["rules 4", "before"])
+def test_of_trials_that_are_all_alike_no_more_go_on_than_may(are_ties_alike: bool, gone_on: int) -> None:
+    """A search begun before goes on as it began: all are as good as the best there."""
+    bracket = PromotionBracket(TARGETS, 9, 9, DIVISOR, are_ties_alike)
+    bracket.plan_start()
+    for trial in range(1, 10):
+        bracket.on_created(trial, 0)
+    paused = [trial for trial in range(1, 10) if bracket.on_result(trial, 0.1, TARGETS[0]).pause]
+    steps = [step for trial in paused for step in bracket.on_parked(trial)]
+    assert 9 - len(paused) + len(steps) == gone_on
 
 
 def test_the_best_of_a_rung_go_on_from_where_they_paused_and_the_others_end_there() -> None:

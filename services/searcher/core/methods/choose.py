@@ -36,9 +36,9 @@ def make_method(config: ExperimentConfig, sampler: Sampler, seed: int, rules: in
     if isinstance(searcher, AsyncHalving):
         targets = rung_targets(searcher.max_time, searcher.divisor, searcher.num_rungs)
         initial = initial_trials(searcher.max_trials, concurrent, searcher.divisor, searcher.num_rungs)
-        return _bracket(searcher, targets, searcher.max_trials, initial)
+        return _bracket(searcher, targets, searcher.max_trials, initial, rules)
     if isinstance(searcher, AdaptiveAsha):
-        return _tournament(searcher, are_apart=rules < 1)
+        return _tournament(searcher, rules)
     if isinstance(searcher, MedianConfig):
         return MedianStopping(searcher)
     if isinstance(searcher, HyperbandConfig):
@@ -53,7 +53,8 @@ def make_method(config: ExperimentConfig, sampler: Sampler, seed: int, rules: in
     return Independent(searcher.max_trials, concurrent)
 
 
-def _tournament(searcher: AdaptiveAsha, are_apart: bool) -> Tournament:
+def _tournament(searcher: AdaptiveAsha, rules: int) -> Tournament:
+    are_apart = rules < 1
     sizes, concurrent = plan_brackets(searcher), searcher.max_concurrent_trials
     places: tuple[int, ...] = tuple(size.initial for size in sizes)
     if concurrent and not are_apart:
@@ -61,15 +62,16 @@ def _tournament(searcher: AdaptiveAsha, are_apart: bool) -> Tournament:
     brackets = []
     for size, initial in zip(sizes, places, strict=True):
         targets = rung_targets(searcher.max_time, searcher.divisor, size.rungs)
-        brackets.append(_bracket(searcher, targets, size.max_trials, initial))
+        brackets.append(_bracket(searcher, targets, size.max_trials, initial, rules))
     return Tournament(brackets, are_apart)
 
 
 def _bracket(
-    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int
+    searcher: AsyncHalving | AdaptiveAsha, targets: tuple[int, ...], max_trials: int, places: int, rules: int
 ) -> Bracket | PromotionBracket:
-    kind = Bracket if searcher.stop_once else PromotionBracket
-    return kind(targets, max_trials, places, searcher.divisor)
+    if searcher.stop_once:
+        return Bracket(targets, max_trials, places, searcher.divisor)
+    return PromotionBracket(targets, max_trials, places, searcher.divisor, are_ties_alike=rules < 4)
 
 
 def places_of(config: ExperimentConfig) -> float:

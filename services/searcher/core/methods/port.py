@@ -14,9 +14,10 @@ from typing import Protocol, runtime_checkable
 from muster.config import Point
 from shared.errors import Rejected
 
-RULES = 3
+RULES = 4
 """The rules that searches go by now; a journal names those of its search. Under 0 the brackets of `adaptive_asha` have places apart; under 0 and
-1 a sampler hears of a trial only when that has ended; before 3 no budget keeps more than a tenth of itself for stopping."""
+1 a sampler hears of a trial only when that has ended; before 3 no budget keeps more than a tenth of itself for stopping; before 4 all trials of
+equal value go on by promotion where one of them may."""
 
 Branch = int
 """Which part of a search a trial belongs to: the bracket's index; 0 where there are no brackets."""

@@ -2,6 +2,7 @@
 
 Li et al., "A System for Massively Parallel Hyperparameter Tuning" (MLSys 2020), algorithm 2, as Determined had it before 0.38. A place
 that comes free goes to the promotion furthest up, else to a new trial. A trial that is next itself goes on without leaving its place.
+Of equal values the one that came first is the better: else all trials of a search whose values are equal would go on.
 """
 
 import math
@@ -24,38 +25,67 @@ from services.searcher.core.methods.port import (
 
 WORST = math.inf
 
+Placing = tuple[float, int]
+"""A value at a rung, and how many came there before it; smaller is better."""
+
 
 @dataclass(slots=True)
 class _Runner:
-    """Where a trial stands: the rung that decides next, its value there once it has paused, and whether it has left its place; `placed`
-    are its values at rungs, from the lowest up."""
+    """Where a trial stands: the rung that decides next, its placing there once it has paused, and whether it has left its place; `placed`
+    are its placings at rungs, from the lowest up."""
 
     rung: int = 0
-    held: float | None = None
+    held: Placing | None = None
     is_parked: bool = False
     is_out: bool = False
-    placed: list[float] = field(default_factory=list)
+    placed: list[Placing] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class _Rung:
-    """The values seen there, best first; `waiting` are the trials that are parked there, with theirs."""
+    """The placings seen there, best first; `waiting` are the trials that are parked there, with theirs. Before rules 4 `are_ties_alike`."""
 
-    values: list[float] = field(default_factory=list)
-    waiting: list[tuple[float, int]] = field(default_factory=list)
+    are_ties_alike: bool
+    seen: list[Placing] = field(default_factory=list)
+    waiting: list[tuple[Placing, int]] = field(default_factory=list)
+    came: int = 0
 
-    def leave(self, value: float, trial: int) -> None:
+    def enter(self, value: float) -> Placing:
+        """Have one more value; return where it stands."""
+        placing = (value, 0 if self.are_ties_alike else self.came)
+        self.came += 1
+        insort(self.seen, placing)
+        return placing
+
+    def withdraw(self, placing: Placing) -> None:
+        """As if it had never come."""
+        del self.seen[bisect_left(self.seen, placing)]
+
+    def better_than(self, placing: Placing) -> int:
+        return bisect_left(self.seen, placing)
+
+    def leave(self, placing: Placing, trial: int) -> None:
         """A trial waits no longer; it is looked up by its place, since tens of thousands may wait and end together."""
-        del self.waiting[bisect_left(self.waiting, (value, trial))]
+        del self.waiting[bisect_left(self.waiting, (placing, trial))]
 
 
 class PromotionBracket(TakesATotal):
-    """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once."""
+    """One bracket: `targets` are the times of its rungs, rising; `places` of `max_trials` are trained at once.
 
-    def __init__(self, targets: Sequence[int], max_trials: int, places: int, divisor: float) -> None:
+    `are_ties_alike`, for searches begun so: of equal values all go on that one may.
+    """
+
+    def __init__(
+        self,
+        targets: Sequence[int],
+        max_trials: int,
+        places: int,
+        divisor: float,
+        are_ties_alike: bool = False,
+    ) -> None:
         self._ladder = Ladder(targets, divisor)
         self._targets = self._ladder.targets
-        self._rungs = [_Rung() for _ in targets]
+        self._rungs = [_Rung(are_ties_alike) for _ in targets]
         self._runners: dict[int, _Runner] = {}
         self._max_trials = max_trials
         self._places = places
@@ -82,12 +112,12 @@ class PromotionBracket(TakesATotal):
                 runner.is_out = True
                 return ruled(counted, None, stop=True, at_top=True)
             rung = self._rungs[runner.rung]
-            insort(rung.values, value)
-            runner.placed.append(value)
-            insort(rung.waiting, (value, trial))
+            placing = rung.enter(value)
+            runner.placed.append(placing)
+            insort(rung.waiting, (placing, trial))
             if self._promotable() != trial:
-                rung.leave(value, trial)
-                runner.held = value
+                rung.leave(placing, trial)
+                runner.held = placing
                 return ruled(counted, None, pause=True)
             self._promote(trial)
         return ruled(counted, float(self._targets[runner.rung]))
@@ -107,12 +137,13 @@ class PromotionBracket(TakesATotal):
         runner = self._runners[trial]
         rung = self._rungs[runner.rung]
         if runner.is_parked:
-            rung.leave(runner.held or 0.0, trial)
+            assert runner.held is not None
+            rung.leave(runner.held, trial)
         else:
             self._busy -= 1
             is_worst = ending in (Ending.FAILED, Ending.CANCELLED)
             if is_worst and not runner.is_out and runner.held is None:
-                insort(rung.values, WORST)
+                rung.enter(WORST)
         runner.is_out, runner.is_parked = True, False
         if ending is Ending.INVALID:
             self._withdraw(runner)
@@ -152,7 +183,7 @@ class PromotionBracket(TakesATotal):
         """Return the bottom rung's share of 1.2 times the trials, then ended trials, as by stopping."""
         if self._ended >= self._max_trials:
             return 1.0
-        return min(len(self._rungs[0].values) / (1.2 * self._max_trials), 1.0)
+        return min(len(self._rungs[0].seen) / (1.2 * self._max_trials), 1.0)
 
     def planned(self) -> int:
         return self._max_trials
@@ -174,15 +205,15 @@ class PromotionBracket(TakesATotal):
     def _withdraw(self, runner: _Runner) -> None:
         """As if it had never been asked for."""
         self._requested -= 1
-        for rung, value in zip(self._rungs, runner.placed, strict=False):
-            del rung.values[bisect_left(rung.values, value)]
+        for rung, placing in zip(self._rungs, runner.placed, strict=False):
+            rung.withdraw(placing)
 
     def _promotable(self) -> int | None:
         """The trial that goes on next: the best that waits at the highest rung where one is among the best 1/divisor."""
         for rung in reversed(self._rungs[:-1]):
             if rung.waiting:
-                value, trial = rung.waiting[0]
-                if bisect_left(rung.values, value) < self._ladder.kept(len(rung.values)):
+                placing, trial = rung.waiting[0]
+                if rung.better_than(placing) < self._ladder.kept(len(rung.seen)):
                     return trial
         if self._is_hurried:
             waiting = (rung.waiting[0][1] for rung in reversed(self._rungs[:-1]) if rung.waiting)
