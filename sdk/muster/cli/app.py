@@ -14,6 +14,7 @@ from muster.cli import (
     exports,
     model,
     plan,
+    policy,
     pool,
     queue,
     replay,
@@ -52,6 +53,8 @@ ORDER = (
     "worker",
     "pool",
     "limit",
+    "template",
+    "policy",
     "queue",
     "reservation",
     "retention",
@@ -159,6 +162,8 @@ app.add_typer(model.app, name="model")
 app.add_typer(cluster.workers, name="worker")
 app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
+app.add_typer(policy.templates, name="template")
+app.add_typer(policy.policies, name="policy")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")

@@ -19,6 +19,7 @@ from muster.cli.options import (
     Overrides,
 )
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table, warn
+from muster.cli.policy import TEMPLATE
 from muster.cli.sources import code_folder, read_source
 from muster.cli.steering import add_steering
 
@@ -43,6 +44,7 @@ def create(
     overrides: Overrides = None,
     name: NewName = None,
     label: Label = None,
+    template: Annotated[str | None, TEMPLATE] = None,
     wait: Wait = False,
 ) -> None:
     """Create an experiment from a config and a folder of code."""
@@ -52,7 +54,8 @@ def create(
 
     text = read_source(config)
     document = load_document(text, overrides or ())
-    validate_document(document)
+    if template is None:  # What it leaves open is checked where the template is known.
+        validate_document(document)
     with busy("packing code"):
         archive = pack(code_folder(config, folder))
     _warn_of_missing_script(document.root.get("entrypoint"), archive.files)
@@ -60,7 +63,7 @@ def create(
         with bytes_bar("sending code") as on_bytes:
             code = client.experiments.put_code(archive, on_bytes)
         made = client.experiments.create(
-            document.root if overrides else text, code, name=name, labels=label or ()
+            document.root if overrides else text, code, name=name, labels=label or (), template=template
         )
     _made(made, wait)
 

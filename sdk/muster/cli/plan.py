@@ -9,6 +9,7 @@ import typer
 from muster._clock import now_ms
 from muster.cli.options import Overrides
 from muster.cli.output import busy, console, emit, note, printable
+from muster.cli.policy import TEMPLATE
 from muster.cli.sources import code_folder, read_source
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def plan(
         ),
     ] = None,
     overrides: Overrides = None,
+    template: Annotated[str | None, TEMPLATE] = None,
     pool: PlannedPool = None,
     whole: Annotated[bool, typer.Option("--whole", help="As if nothing else ran in the pool.")] = False,
     cluster: PlannedCluster = None,
@@ -65,12 +67,14 @@ def plan(
 
     text = read_source(config)
     document = load_document(text, overrides or ())
-    validate_document(document)
+    if template is None:  # What it leaves open is checked where the template is known.
+        validate_document(document)
     code = None if str(config) == "-" and folder is None else code_folder(config, folder)
     with connect() as client, busy("playing the search"):
         found = client.experiments.plan(
             document.root if overrides else text,
             code,
+            template=template,
             pool=pool,
             whole=whole,
             cluster=None if cluster is None else read_text(read_source(cluster)).root,

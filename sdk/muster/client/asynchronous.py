@@ -19,6 +19,7 @@ from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
+from muster.client.policies import Policies, Templates
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -159,6 +160,23 @@ class AsyncCluster(AsyncNoun[Cluster]):
     usage_csv = awaited(Cluster.usage_csv)
 
 
+class AsyncTemplates(AsyncNoun[Templates]):
+    """`Templates`, awaited."""
+
+    create = awaited(Templates.create)
+    list = listed(Templates.list)
+    get = awaited(Templates.get)
+    edit = awaited(Templates.edit)
+    delete = awaited(Templates.delete)
+
+
+class AsyncPolicies(AsyncNoun[Policies]):
+    """`Policies`, awaited."""
+
+    list = awaited(Policies.list)
+    set = awaited(Policies.set)
+
+
 class AsyncUsers(AsyncNoun[Users]):
     """`Users`, awaited."""
 
@@ -217,6 +235,8 @@ class AsyncClient(AsyncNoun[Client]):
         self.checkpoints = AsyncCheckpoints(client.checkpoints, self._pool)
         self.models = AsyncModels(client.models, self._pool)
         self.cluster = AsyncCluster(client.cluster, self._pool)
+        self.templates = AsyncTemplates(client.templates, self._pool)
+        self.policies = AsyncPolicies(client.policies, self._pool)
         self.users = AsyncUsers(client.users, self._pool)
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)

@@ -13,6 +13,7 @@ from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
 from muster.client.paging import Items, LineFilter, log_query, pages
+from muster.client.policies import Policies, Templates
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
@@ -35,6 +36,8 @@ class Client:
         checkpoints: Saved states of trials.
         models: Registered models and their versions.
         cluster: Workers, pools, instances and the queue.
+        templates: Parts of configs under a name.
+        policies: What configs are held to.
         users: People and service accounts, and their tokens.
         groups: Users who are given roles together.
         roles: Sets of permissions, and who was given them where.
@@ -50,6 +53,8 @@ class Client:
         self.checkpoints = Checkpoints(transport)
         self.models = Models(transport)
         self.cluster = Cluster(transport)
+        self.templates = Templates(transport)
+        self.policies = Policies(transport)
         self.users = Users(transport)
         self.groups = Groups(transport)
         self.roles = Roles(transport)

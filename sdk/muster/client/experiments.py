@@ -46,15 +46,17 @@ class Experiments:
         *,
         name: str | None = None,
         labels: Sequence[str] = (),
+        template: str | None = None,
     ) -> models.ExperimentDetail:
-        """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before)."""
+        """Create an experiment from a config (object, or YAML text) and a folder (or the hash of code put before).
+
+        With `template` the config is laid over that one.
+        """
         body: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
         if code is not None:
             body["code_sha256"] = code if isinstance(code, str) else self.put_code(code)
-        if name is not None:
-            body["name"] = name
-        if labels:
-            body["labels"] = list(labels)
+        told: JsonObject = {"name": name, "labels": list(labels) or None, "template": template}
+        body |= {key: value for key, value in told.items() if value is not None}
         return self._transport.post(models.ExperimentDetail, "/v1/experiments", body)
 
     def plan(
@@ -62,6 +64,7 @@ class Experiments:
         config: JsonObject | str,
         code: Path | Archive | str | None = None,
         *,
+        template: str | None = None,
         pool: str | None = None,
         whole: bool = False,
         cluster: JsonObject | None = None,
@@ -81,6 +84,7 @@ class Experiments:
         given: JsonObject = {"config_yaml": config} if isinstance(config, str) else {"config": config}
         told: JsonObject = {
             "code_sha256": _hash_of(code),
+            "template": template,
             "pool": pool,
             "cluster": cluster,
             "step_s": step_s,

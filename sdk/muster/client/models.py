@@ -840,6 +840,49 @@ class Plan(Resource):
     notes: list[str] = Field(default=[], description="What the answer takes for granted.")
 
 
+class ConfigPolicy(Resource):
+    """What experiments are held to when they are submitted, and when their part in the queue is changed."""
+
+    workspace: str | None = Field(default=None, description="None: all workspaces of the tenant.")
+    invariant_config: JsonObject = Field(
+        default={},
+        description="A part of a config that is set whatever is submitted; the tenant's wins over a workspace's.",
+    )
+    max_slots: int | None = Field(
+        default=None, description="No experiment may have more; one that names no `max_slots` is given this."
+    )
+    priority_limit: int | None = Field(
+        default=None, description="No priority may be more urgent (lower); one that names none is given this."
+    )
+    changed_at: datetime | None = None
+    by: str | None = Field(default=None, description="Who set it.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+
+
+class ConfigPolicies(Resource):
+    """The tenant's own policy first, then those of its workspaces by name."""
+
+    items: list[ConfigPolicy]
+
+
+class Template(Resource):
+    """A part of a config, under a name: what is submitted with it is laid over it."""
+
+    name: str
+    workspace: str | None = Field(default=None, description="Whose it is; none: the whole tenant's.")
+    description: str = ""
+    config: JsonObject
+    changed_at: datetime
+    by: str = Field(description="Who changed it last.")
+
+
+class TemplatePage(Resource):
+    """Templates by name."""
+
+    items: list[Template]
+    next_cursor: str | None = None
+
+
 class PoolOrder(StrEnum):
     """Who goes first: by submission, by priority, or who has had least of its share."""
 

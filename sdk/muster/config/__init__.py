@@ -4,7 +4,7 @@ from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
-from muster.config.load import Source, load_accepted, load_config
+from muster.config.load import Source, check_partial, load_accepted, load_config
 from muster.config.merging import merge_configs
 from muster.config.metrics import Limit, Metric
 from muster.config.named import Searcher
@@ -65,6 +65,7 @@ __all__ = [
     "Space",
     "Timed",
     "active",
+    "check_partial",
     "holds",
     "leaves",
     "load_accepted",

@@ -86,7 +86,7 @@ class ExperimentConfig(Section):
         "slurm": "pools bring their machines themselves",
         "pbs": "pools bring their machines themselves",
         "security": "Kerberos is not supported",
-        "template": "templates are not supported",
+        "template": "name it beside the config: `muster experiment create --template NAME`",
     }
 
     name: str | None = Field(default=None, min_length=1, max_length=128)

@@ -57,6 +57,22 @@ def validate_document(document: Document, context: str | None = None) -> Experim
         raise _rejected(document, details[0], len(details) - 1) from None
 
 
+def check_partial(values: Mapping[str, JsonValue], place: str) -> None:
+    """Check what there is of a config of which the rest is yet to come; what is missing is no fault.
+
+    Raises:
+        Rejected: as `load_config` does; its place begins with `place`.
+    """
+    document = read_mapping(values)
+    try:
+        ExperimentConfig.model_validate(document.root)
+    except ValidationError as error:
+        details = [each for each in error.errors(include_url=False) if each["type"] not in _YET_TO_COME]
+        if details:
+            found = _rejected(document, details[0], len(details) - 1)
+            raise Rejected(found.code, found.message, f"{place}.{found.place}", found.hint) from None
+
+
 def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected:
     context: dict[str, JsonValue] = detail.get("ctx", {})
     at = context.get("at")
@@ -77,6 +93,7 @@ def _rejected(document: Document, detail: ErrorDetails, others: int) -> Rejected
     return Rejected(code, message, document.place(_known(path)), str(hint) if hint else None)
 
 
+_YET_TO_COME = ("missing", "missing_key", "default_factory_not_called")
 _OUR_CODES = ("invalid_value", "unknown_key", "missing_key", "unsupported_key", "unknown_searcher")
 
 

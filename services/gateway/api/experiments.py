@@ -138,6 +138,7 @@ class CreateExperimentRequest(Request):
         default=None, description="Hash of a code archive that was put before."
     )
     name: Name | None = Field(default=None, description="Replaces the config's name.")
+    template: Name | None = Field(default=None, description="Of a template: the config is laid over it.")
     labels: Labels = Field(default=[], description="Added to the config's labels.")
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from services.gateway.api.base import JsonObject, Request, Resource, Sha256
+from services.gateway.api.base import JsonObject, Name, Request, Resource, Sha256
 from services.gateway.api.experiments import MAX_CONFIG_CHARS
 from services.gateway.api.pools import PoolName
 
@@ -70,6 +70,7 @@ class PlanExperimentRequest(Request):
         description="Earlier trials of this code show how its trials learn and how long they take.",
     )
     pool: PoolName | None = Field(default=None, description="By default the config's.")
+    template: Name | None = Field(default=None, description="Of a template: the config is laid over it.")
     cluster: JsonObject | None = Field(
         default=None, description="Machines to plan for instead of a pool, as `muster simulate` takes them."
     )

@@ -14,6 +14,7 @@ class Permission(StrEnum):
     MODEL_APPROVE = "model.approve"
     CHECKPOINT_DOWNLOAD = "checkpoint.download"
     RETENTION_MANAGE = "retention.manage"
+    POLICY_MANAGE = "policy.manage"
     CLUSTER_READ = "cluster.read"
     CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
@@ -66,6 +67,7 @@ _EDIT = _VIEW | {Permission.EXPERIMENT_WRITE, Permission.CODE_WRITE, Permission.
 _LEAD = _EDIT | {
     Permission.MODEL_APPROVE,
     Permission.RETENTION_MANAGE,
+    Permission.POLICY_MANAGE,
     Permission.ACCESS_READ,
     Permission.ACCESS_GRANT,
 }

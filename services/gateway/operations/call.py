@@ -24,6 +24,7 @@ _KINDS = {
     "models": MODELS,
     "bindings": BINDINGS,
     "limits": frozenset({Permission.CLUSTER_READ}),
+    "templates": frozenset({Permission.POLICY_MANAGE}),
 }
 """What row-level security narrows, with the permissions that say to where."""
 
@@ -138,7 +139,11 @@ class Call:
 
 def within(grants: Grants, needed: Permission | Access) -> Mapping[str, str]:
     """By kind of row, where the caller may do what is needed, or else may look; kinds that are seen everywhere are left out."""
-    asked = {"experiments": Permission.EXPERIMENT_READ, "models": Permission.MODEL_READ}
+    asked = {
+        "experiments": Permission.EXPERIMENT_READ,
+        "models": Permission.MODEL_READ,
+        "templates": Permission.EXPERIMENT_READ,
+    }
     if isinstance(needed, Permission):
         asked |= {kind: needed for kind, permissions in _KINDS.items() if needed in permissions}
     found = {kind: grants.within(permission) for kind, permission in asked.items()}

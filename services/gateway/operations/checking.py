@@ -1,12 +1,11 @@
 """A config that somebody wants to submit, or to plan for: read, and checked with the owners of what only they know."""
 
-import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar
 
 import structlog
 
-from muster.config import ExperimentConfig, load_config
+from muster.config import ExperimentConfig
 from muster.errors import Rejected, Transient
 from services.gateway.api.base import JsonObject
 from services.gateway.operations.call import Call
@@ -15,7 +14,6 @@ from shared.messages.experiments import ValidateConfig
 from shared.messages.queue import ValidatePlacement
 
 T = TypeVar("T")
-_INLINE_CHARS = 16 * 1024
 _log = structlog.get_logger()
 
 
@@ -28,15 +26,6 @@ def one_source(config: JsonObject | None, config_yaml: str | None) -> str | Json
             "config" if config is None else "config_yaml",
         )
     return config if config is not None else config_yaml or ""
-
-
-async def load_source(source: str | JsonObject, name: str | None) -> ExperimentConfig:
-    """Reads the config off the event loop where it is large enough to hold it up."""
-    if isinstance(source, str) and len(source) > _INLINE_CHARS:
-        config = await asyncio.to_thread(load_config, source)
-    else:
-        config = load_config(source)
-    return config.model_copy(update={"name": name}) if name is not None else config
 
 
 def document_of(config: ExperimentConfig) -> JsonObject:

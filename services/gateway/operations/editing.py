@@ -6,12 +6,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.api.experiments import EditExperimentRequest, ExperimentDetail
+from services.gateway.core.policies import Asked, check_asked, check_kept
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_experiments import render_experiment_detail
+from services.gateway.operations.shaping import load_policies
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.queue import EditExperiment
@@ -33,6 +35,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
         if cap in changes and f"no_{cap}" in changes:
             message = f"{cap} is given and taken away at once"
             raise Rejected("invalid_request", message, f"no_{cap}", "leave one out")
+    await _check_policies(call, row, request)
     command = EditExperiment(
         operation_id=new_id(call.doors.clock),
         experiment_id=ExperimentId(row.id),
@@ -62,6 +65,14 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
             hint="try again in a moment",
         ) from None
     return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
+
+
+async def _check_policies(call: Call, row: Any, request: EditExperimentRequest) -> None:
+    """Raises Rejected for more than the policies of its workspace allow, as if it were submitted so."""
+    policies = await load_policies(call, row.workspace)
+    check_asked(policies, Asked(priority=request.priority, max_slots=request.max_slots))
+    if request.no_max_slots:
+        check_kept(policies)
 
 
 async def _queued(call: Call, row: Any) -> None:

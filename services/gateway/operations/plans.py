@@ -9,16 +9,18 @@ from services.gateway.operations.checking import (
     ask_placement,
     ask_searcher,
     document_of,
-    load_source,
     one_source,
 )
+from services.gateway.operations.shaping import shape
 from shared.ids import PoolName
 from shared.messages.plans import PlanExperiment
 
 
 async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
     """Tells what an experiment would cost and when it would end; nothing is submitted."""
-    config = await load_source(one_source(request.config, request.config_yaml), None)
+    source = one_source(request.config, request.config_yaml)
+    shaped = await shape(call, source, template=request.template)
+    config = shaped.config
     document = document_of(config)
     pool = PoolName(request.pool or config.resources.resource_pool or "default")
     await asyncio.gather(ask_searcher(call, document), _check_pool(call, config, request, pool))
@@ -34,7 +36,8 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
         futures=request.futures,
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
-    return Plan.model_validate(found.model_dump())
+    plan = Plan.model_validate(found.model_dump())
+    return plan.model_copy(update={"notes": [*shaped.warnings, *plan.notes]})
 
 
 async def _check_pool(

@@ -19,13 +19,13 @@ from services.gateway.operations.checking import (
     ask_placement,
     ask_searcher,
     document_of,
-    load_source,
     one_source,
     unless_away,
 )
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.render_experiments import render_experiment_detail
+from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
 from services.gateway.store import experiments as store, registry
 from shared.bus import Unit
@@ -43,19 +43,20 @@ class _Submission:
 
     config: ExperimentConfig
     document: JsonObject
-    config_yaml: str | None
-    code_sha256: str | None
     labels: tuple[str, ...]
-    forked_from: UUID | None = None
     warnings: tuple[str, ...] = ()
+    config_yaml: str | None = None
+    code_sha256: str | None = None
+    forked_from: UUID | None = None
 
 
 async def create_experiment(call: Call, request: CreateExperimentRequest) -> ExperimentDetail:
     """Creates an experiment from a config and a code snapshot."""
     source = one_source(request.config, request.config_yaml)
-    config = await load_source(source, request.name)
-    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    submission = _Submission(config, document_of(config), request.config_yaml, request.code_sha256, labels)
+    shaped = await shape(call, source, request.name, request.template)
+    submission = replace(
+        _submission(shaped, request), config_yaml=request.config_yaml, code_sha256=request.code_sha256
+    )
     return await _submit(call, request, submission)
 
 
@@ -63,10 +64,15 @@ async def fork_experiment(call: Call, request: ForkExperimentRequest) -> Experim
     """Creates an experiment with another's code and a changed config."""
     origin = await find_experiment(call.reading(), request.experiment)
     document = without_start(origin.config, request.overrides)
-    config = await load_source(merge_patch(document, request.overrides), request.name)
-    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
-    submission = _Submission(config, document_of(config), None, origin.code_sha256, labels, origin.id)
+    shaped = await shape(call, merge_patch(document, request.overrides), request.name)
+    submission = replace(_submission(shaped, request), code_sha256=origin.code_sha256, forked_from=origin.id)
     return await _submit(call, request, submission)
+
+
+def _submission(shaped: Shaped, request: CreateExperimentRequest | ForkExperimentRequest) -> _Submission:
+    config = shaped.config
+    labels = tuple(dict.fromkeys((*config.labels, *request.labels)))
+    return _Submission(config, document_of(config), labels, shaped.warnings)
 
 
 async def _submit(
@@ -100,7 +106,8 @@ async def _check(call: Call, submission: _Submission) -> _Submission:
         resolve_start(call, submission.config),
         _check_code(call, submission.code_sha256),
     )
-    return replace(submission, config=config, document=document_of(config), warnings=(*placed, *accepted))
+    warnings = (*submission.warnings, *placed, *accepted)
+    return replace(submission, config=config, document=document_of(config), warnings=warnings)
 
 
 async def _check_code(call: Call, sha256: str | None) -> None:

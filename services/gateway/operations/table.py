@@ -13,6 +13,7 @@ from services.gateway.api import (
     models,
     people,
     plans,
+    policies,
     pools,
     reservations,
     retention,
@@ -45,6 +46,7 @@ from services.gateway.operations import (
     models as model_handlers,
     people as people_handlers,
     plans as plan_handlers,
+    policies as policy_handlers,
     pools as pool_handlers,
     reservations as reservation_handlers,
     retention as retention_handlers,
@@ -53,6 +55,7 @@ from services.gateway.operations import (
     searching as searching_handlers,
     submit as submit_handlers,
     tables as table_handlers,
+    templates as template_handlers,
     tenants as tenant_handlers,
     trials as trial_handlers,
     usage as usage_handlers,
@@ -65,6 +68,7 @@ READ_MODEL, WRITE_MODEL = Permission.MODEL_READ, Permission.MODEL_WRITE
 APPROVE_MODEL = Permission.MODEL_APPROVE
 DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
 SEE_ACCESS, GRANT, MANAGE_ACCESS = Permission.ACCESS_READ, Permission.ACCESS_GRANT, Permission.ACCESS_MANAGE
+POLICY = Permission.POLICY_MANAGE
 CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
 # fmt: off
@@ -86,6 +90,14 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
     Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment),
+    # what configs are built from, and held to
+    Operation("CreateTemplate", "POST", "/v1/templates", policies.CreateTemplateRequest, policies.Template, POLICY, KEY, template_handlers.create_template, status=201),
+    Operation("ListTemplates", "GET", "/v1/templates", policies.ListTemplatesRequest, policies.TemplatePage, READ_EXPERIMENT, SAFE, template_handlers.list_templates),
+    Operation("GetTemplate", "GET", "/v1/templates/{template}", policies.TemplateRequest, policies.Template, READ_EXPERIMENT, SAFE, template_handlers.get_template),
+    Operation("EditTemplate", "PATCH", "/v1/templates/{template}", policies.EditTemplateRequest, policies.Template, POLICY, NATURAL, template_handlers.edit_template),
+    Operation("DeleteTemplate", "DELETE", "/v1/templates/{template}", policies.TemplateRequest, base.Done, POLICY, NATURAL, template_handlers.delete_template),
+    Operation("ListPolicies", "GET", "/v1/policies", base.Empty, policies.ConfigPolicies, READ_EXPERIMENT, SAFE, policy_handlers.list_policies),
+    Operation("SetPolicy", "PUT", "/v1/policies", policies.SetPolicyRequest, policies.ConfigPolicy, POLICY, NATURAL, policy_handlers.set_policy),
     # searches that a program drives
     Operation("GetSearch", "GET", "/v1/experiments/{experiment}/search", searches.SearchRequest, searches.DrivenSearch, READ_EXPERIMENT, SAFE, search_handlers.get_search),
     Operation("ListSearchEvents", "GET", "/v1/experiments/{experiment}/search/events", searches.ListSearchEventsRequest, searches.SearchEventPage, READ_EXPERIMENT, SAFE, search_handlers.list_search_events),

@@ -28,6 +28,7 @@ MAPPER = Mapper(muster_pb2)
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
     "token", "tenant", "id", "reservation", "export",
+    "template",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key"}
@@ -51,6 +52,7 @@ REQUIRED: dict[str, Values] = {
         "pool": "x", "slots": 1, "begins_at": "2030-01-01T00:00:00Z", "ends_at": "2030-01-02T00:00:00Z",
     },
     "CreateRole": {"name": "x", "permissions": ["experiment.read"]},
+    "CreateTemplate": {"name": "x", "config": {"max_restarts": 1}},
     "CreateTenant": {"name": "x"},
     "CreateToken": {"name": "x", "role": "viewer"},
     "CreateUser": {"name": "x"},

@@ -85,10 +85,12 @@ async def people_of(api: httpx.AsyncClient, name: str, workspace: str) -> Values
     await made(api, "/v1/roles", {"name": f"{name}-role", "permissions": ["experiment.read"]})
     grant = {"role": f"{name}-role", "group": group["name"], "workspace": workspace}
     binding = await made(api, "/v1/role-bindings", grant)
+    part = {"name": f"{name}-template", "workspace": workspace, "config": {"max_restarts": 1}}
+    template = await made(api, "/v1/templates", part)
     token = await made(api, "/v1/tokens", {"name": name, "role": "viewer"})
     me = (await api.get("/v1/me")).json()
     ids = {"binding": binding["id"], "token": token["id"], "tenant": me["tenant_name"]}
-    return {"user": name, "group": f"{name}s", "role": f"{name}-role", **ids}
+    return {"user": name, "group": f"{name}s", "role": f"{name}-role", "template": template["name"], **ids}
 
 
 async def refused(gateway: Gateway, admin: httpx.AsyncClient, postgres: TestDatabase) -> dict[str, str]:

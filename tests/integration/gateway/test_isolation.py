@@ -54,6 +54,8 @@ async def site(gateway: Gateway, others: Others, postgres: TestDatabase) -> Asyn
             foreign_people = await people_of(api, "hank", HERE)
             far = await seed(api, others, TenantId(UUID(other["id"])), workspace=HERE)
         people = await people_of(admin, "ann", HERE)
+        spoken = {"name": "spoken", "workspace": ELSEWHERE, "config": {"max_restarts": 2}}
+        elsewhere_template = (await made(admin, "/v1/templates", spoken))["name"]
         here = await seed(admin, others, workspace=HERE)
         elsewhere = await seed(admin, others, workspace=ELSEWHERE)
         beside = await seed(admin, others, workspace=HERE, project="other")
@@ -65,7 +67,7 @@ async def site(gateway: Gateway, others: Others, postgres: TestDatabase) -> Asyn
         outsiders = {"foreign": foreign, "elsewhere": lead, "project": project}
         own = {
             "foreign": named(far, foreign_people),
-            "elsewhere": named(elsewhere, people),
+            "elsewhere": named(elsewhere, people | {"template": elsewhere_template}),
             "project": named(beside, people),
         }
         yield Site(
@@ -162,6 +164,7 @@ async def test_who_belongs_there_sees_it(site: Site) -> None:
         "GetModel",
         "ListModelVersions",
         "GetCheckpoint",
+        "GetTemplate",
     ):
         row = rows[name]
         answer = await ask_rest(site.client, row, named_in(row, site.theirs), site.insider)

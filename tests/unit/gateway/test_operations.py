@@ -54,7 +54,9 @@ def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
     keyed = {row.name for row in OPERATIONS if row.idempotent is Idempotency.KEY}
     on_models = {row.name for row in OPERATIONS if row.path.startswith("/v1/models") and row.verb != "GET"}
     assert (
-        keyed == {"CreateExperiment", "ForkExperiment", "CreateUser", "CreateGroup", "CreateRole"} | on_models
+        keyed
+        == {"CreateExperiment", "ForkExperiment", "CreateUser", "CreateGroup", "CreateRole", "CreateTemplate"}
+        | on_models
     )
 
 

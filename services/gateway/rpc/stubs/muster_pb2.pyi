@@ -431,19 +431,45 @@ class CompareModelVersionsRequest(_message.Message):
     other: str
     def __init__(self, model: _Optional[str] = ..., base: _Optional[str] = ..., other: _Optional[str] = ...) -> None: ...
 
+class ConfigPolicies(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[ConfigPolicy]
+    def __init__(self, items: _Optional[_Iterable[_Union[ConfigPolicy, _Mapping]]] = ...) -> None: ...
+
+class ConfigPolicy(_message.Message):
+    __slots__ = ("workspace", "invariant_config", "max_slots", "priority_limit", "changed_at", "by", "warnings")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    INVARIANT_CONFIG_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    invariant_config: _struct_pb2.Struct
+    max_slots: int
+    priority_limit: int
+    changed_at: _timestamp_pb2.Timestamp
+    by: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, workspace: _Optional[str] = ..., invariant_config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., max_slots: _Optional[int] = ..., priority_limit: _Optional[int] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class CreateExperimentRequest(_message.Message):
-    __slots__ = ("config", "config_yaml", "code_sha256", "name", "labels")
+    __slots__ = ("config", "config_yaml", "code_sha256", "name", "template", "labels")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     config: _struct_pb2.Struct
     config_yaml: str
     code_sha256: str
     name: str
+    template: str
     labels: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., name: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., name: _Optional[str] = ..., template: _Optional[str] = ..., labels: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CreateGroupRequest(_message.Message):
     __slots__ = ("name", "description")
@@ -523,6 +549,18 @@ class CreateRoleRequest(_message.Message):
     description: str
     permissions: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CreateTemplateRequest(_message.Message):
+    __slots__ = ("name", "workspace", "description", "config")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    workspace: str
+    description: str
+    config: _struct_pb2.Struct
+    def __init__(self, name: _Optional[str] = ..., workspace: _Optional[str] = ..., description: _Optional[str] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class CreateTenantRequest(_message.Message):
     __slots__ = ("name", "ttl_s")
@@ -849,6 +887,16 @@ class EditSearchRequest(_message.Message):
     deadline: _timestamp_pb2.Timestamp
     no_deadline: bool
     def __init__(self, experiment: _Optional[str] = ..., max_trials: _Optional[int] = ..., max_concurrent_trials: _Optional[int] = ..., slot_hours: _Optional[float] = ..., no_slot_hours: _Optional[bool] = ..., cost: _Optional[float] = ..., no_cost: _Optional[bool] = ..., deadline: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., no_deadline: _Optional[bool] = ...) -> None: ...
+
+class EditTemplateRequest(_message.Message):
+    __slots__ = ("template", "description", "config")
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    template: str
+    description: str
+    config: _struct_pb2.Struct
+    def __init__(self, template: _Optional[str] = ..., description: _Optional[str] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
 class EditUserRequest(_message.Message):
     __slots__ = ("user", "display_name", "disabled")
@@ -1687,6 +1735,14 @@ class ListSearchEventsRequest(_message.Message):
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ..., wait: _Optional[float] = ..., driver: _Optional[str] = ...) -> None: ...
 
+class ListTemplatesRequest(_message.Message):
+    __slots__ = ("limit", "cursor")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
 class ListTokensRequest(_message.Message):
     __slots__ = ("limit", "cursor")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -2224,11 +2280,12 @@ class Plan(_message.Message):
     def __init__(self, on: _Optional[str] = ..., basis: _Optional[_Union[PlanBasis, str]] = ..., earlier_runs: _Optional[int] = ..., earlier_experiments: _Optional[int] = ..., others_running: _Optional[int] = ..., others_waiting: _Optional[int] = ..., futures: _Optional[int] = ..., unit: _Optional[str] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ..., stopped: _Optional[_Union[PlanRange, _Mapping]] = ..., rungs: _Optional[_Iterable[_Union[PlanRung, _Mapping]]] = ..., steps: _Optional[_Union[PlanRange, _Mapping]] = ..., slots: _Optional[float] = ..., step_s: _Optional[float] = ..., slot_hours: _Optional[_Union[PlanRange, _Mapping]] = ..., waits_s: _Optional[_Union[PlanRange, _Mapping]] = ..., took_s: _Optional[_Union[PlanRange, _Mapping]] = ..., price_per_slot_hour: _Optional[float] = ..., cost: _Optional[_Union[PlanRange, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PlanExperimentRequest(_message.Message):
-    __slots__ = ("config", "config_yaml", "code_sha256", "pool", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")
+    __slots__ = ("config", "config_yaml", "code_sha256", "pool", "template", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     CONFIG_YAML_FIELD_NUMBER: _ClassVar[int]
     CODE_SHA256_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_FIELD_NUMBER: _ClassVar[int]
     WHOLE_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
@@ -2239,13 +2296,14 @@ class PlanExperimentRequest(_message.Message):
     config_yaml: str
     code_sha256: str
     pool: str
+    template: str
     cluster: _struct_pb2.Struct
     whole: bool
     steps: int
     step_s: float
     price_per_slot_hour: float
     futures: int
-    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., pool: _Optional[str] = ..., cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., whole: _Optional[bool] = ..., steps: _Optional[int] = ..., step_s: _Optional[float] = ..., price_per_slot_hour: _Optional[float] = ..., futures: _Optional[int] = ...) -> None: ...
+    def __init__(self, config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., config_yaml: _Optional[str] = ..., code_sha256: _Optional[str] = ..., pool: _Optional[str] = ..., template: _Optional[str] = ..., cluster: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., whole: _Optional[bool] = ..., steps: _Optional[int] = ..., step_s: _Optional[float] = ..., price_per_slot_hour: _Optional[float] = ..., futures: _Optional[int] = ...) -> None: ...
 
 class PlanRange(_message.Message):
     __slots__ = ("low", "middle", "high")
@@ -2730,6 +2788,18 @@ class SetModelStageRequest(_message.Message):
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class SetPolicyRequest(_message.Message):
+    __slots__ = ("workspace", "invariant_config", "max_slots", "priority_limit")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    INVARIANT_CONFIG_FIELD_NUMBER: _ClassVar[int]
+    MAX_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    invariant_config: _struct_pb2.Struct
+    max_slots: int
+    priority_limit: int
+    def __init__(self, workspace: _Optional[str] = ..., invariant_config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., max_slots: _Optional[int] = ..., priority_limit: _Optional[int] = ...) -> None: ...
+
 class SetRetentionRequest(_message.Message):
     __slots__ = ("workspace", "metric_detail_days", "metric_retention_days", "log_retention_days")
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
@@ -2847,6 +2917,36 @@ class TellSearchRequest(_message.Message):
     acknowledge: int
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., operations: _Optional[_Iterable[_Union[SearchOperation, _Mapping]]] = ..., acknowledge: _Optional[int] = ..., driver: _Optional[str] = ...) -> None: ...
+
+class Template(_message.Message):
+    __slots__ = ("name", "workspace", "description", "config", "changed_at", "by")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    workspace: str
+    description: str
+    config: _struct_pb2.Struct
+    changed_at: _timestamp_pb2.Timestamp
+    by: str
+    def __init__(self, name: _Optional[str] = ..., workspace: _Optional[str] = ..., description: _Optional[str] = ..., config: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ...) -> None: ...
+
+class TemplatePage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Template]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Template, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class TemplateRequest(_message.Message):
+    __slots__ = ("template",)
+    TEMPLATE_FIELD_NUMBER: _ClassVar[int]
+    template: str
+    def __init__(self, template: _Optional[str] = ...) -> None: ...
 
 class Tenant(_message.Message):
     __slots__ = ("id", "name", "created_at")

@@ -115,6 +115,41 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Plan.FromString,
                 _registered_method=True)
+        self.CreateTemplate = channel.unary_unary(
+                '/muster.v1.Muster/CreateTemplate',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateTemplateRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Template.FromString,
+                _registered_method=True)
+        self.ListTemplates = channel.unary_unary(
+                '/muster.v1.Muster/ListTemplates',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListTemplatesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.TemplatePage.FromString,
+                _registered_method=True)
+        self.GetTemplate = channel.unary_unary(
+                '/muster.v1.Muster/GetTemplate',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TemplateRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Template.FromString,
+                _registered_method=True)
+        self.EditTemplate = channel.unary_unary(
+                '/muster.v1.Muster/EditTemplate',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditTemplateRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Template.FromString,
+                _registered_method=True)
+        self.DeleteTemplate = channel.unary_unary(
+                '/muster.v1.Muster/DeleteTemplate',
+                request_serializer=muster_dot_v1_dot_muster__pb2.TemplateRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.ListPolicies = channel.unary_unary(
+                '/muster.v1.Muster/ListPolicies',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ConfigPolicies.FromString,
+                _registered_method=True)
+        self.SetPolicy = channel.unary_unary(
+                '/muster.v1.Muster/SetPolicy',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetPolicyRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ConfigPolicy.FromString,
+                _registered_method=True)
         self.GetSearch = channel.unary_unary(
                 '/muster.v1.Muster/GetSearch',
                 request_serializer=muster_dot_v1_dot_muster__pb2.SearchRequest.SerializeToString,
@@ -764,6 +799,62 @@ class MusterServicer:
     def PlanExperiment(self, request, context):
         """Tells what an experiment would cost and when it would end; nothing is submitted.
         REST: POST /v1/plans
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateTemplate(self, request, context):
+        """Keeps a part of a config under a name that is new in the tenant.
+        REST: POST /v1/templates
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListTemplates(self, request, context):
+        """Lists the templates of the tenant, and of those of its workspaces that the caller sees.
+        REST: GET /v1/templates
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetTemplate(self, request, context):
+        """Shows one template.
+        REST: GET /v1/templates/{template}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditTemplate(self, request, context):
+        """Changes a template for what is submitted from now on.
+        REST: PATCH /v1/templates/{template}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteTemplate(self, request, context):
+        """Takes a template away; experiments that were made from it stay as they are.
+        REST: DELETE /v1/templates/{template}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListPolicies(self, request, context):
+        """Shows what configs are held to in the caller's tenant, and in those of its workspaces that the caller sees.
+        REST: GET /v1/policies
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPolicy(self, request, context):
+        """Says what configs are held to from now on, in a workspace or the whole tenant.
+        REST: PUT /v1/policies
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1683,6 +1774,41 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.PlanExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Plan.SerializeToString,
+            ),
+            'CreateTemplate': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateTemplate,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTemplateRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Template.SerializeToString,
+            ),
+            'ListTemplates': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListTemplates,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListTemplatesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.TemplatePage.SerializeToString,
+            ),
+            'GetTemplate': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetTemplate,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TemplateRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Template.SerializeToString,
+            ),
+            'EditTemplate': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditTemplate,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditTemplateRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Template.SerializeToString,
+            ),
+            'DeleteTemplate': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteTemplate,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.TemplateRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'ListPolicies': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPolicies,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ConfigPolicies.SerializeToString,
+            ),
+            'SetPolicy': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPolicy,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetPolicyRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ConfigPolicy.SerializeToString,
             ),
             'GetSearch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetSearch,
@@ -2638,6 +2764,195 @@ class Muster:
             '/muster.v1.Muster/PlanExperiment',
             muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Plan.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateTemplate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateTemplate',
+            muster_dot_v1_dot_muster__pb2.CreateTemplateRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Template.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListTemplates(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListTemplates',
+            muster_dot_v1_dot_muster__pb2.ListTemplatesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.TemplatePage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetTemplate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetTemplate',
+            muster_dot_v1_dot_muster__pb2.TemplateRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Template.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditTemplate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditTemplate',
+            muster_dot_v1_dot_muster__pb2.EditTemplateRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Template.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteTemplate(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteTemplate',
+            muster_dot_v1_dot_muster__pb2.TemplateRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPolicies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListPolicies',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ConfigPolicies.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPolicy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetPolicy',
+            muster_dot_v1_dot_muster__pb2.SetPolicyRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ConfigPolicy.FromString,
             options,
             channel_credentials,
             insecure,

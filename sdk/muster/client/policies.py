@@ -1,0 +1,85 @@
+"""What configs are built from, and what they are held to: templates and policies."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from muster.client import models
+from muster.client.models import JsonObject
+from muster.client.paging import Items, pages
+from muster.client.transport import Reference, Transport, segment
+
+
+class Templates:
+    """Parts of configs under a name, over which a config is laid."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def create(
+        self, name: str, config: JsonObject, *, workspace: str | None = None, description: str = ""
+    ) -> models.Template:
+        """Keep a part of a config under a new name, for a workspace or the whole tenant."""
+        body: JsonObject = {"name": name, "config": config, "description": description}
+        if workspace is not None:
+            body["workspace"] = workspace
+        return self._transport.post(models.Template, "/v1/templates", body)
+
+    def list(self) -> Items[models.Template]:
+        """Return the templates that one sees, by name."""
+        return pages(self._transport, models.TemplatePage, "/v1/templates")
+
+    def get(self, template: Reference) -> models.Template:
+        """Return one template."""
+        return self._transport.get(models.Template, _path(template))
+
+    def edit(
+        self, template: Reference, config: JsonObject | None = None, *, description: str | None = None
+    ) -> models.Template:
+        """Change a template for what is submitted from now on; what is None stays."""
+        given: dict[str, JsonValue] = {"config": config, "description": description}
+        body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        return self._transport.patch(models.Template, _path(template), body)
+
+    def delete(self, template: Reference) -> None:
+        """Take a template away; experiments that were made from it stay as they are."""
+        self._transport.delete(models.Done, _path(template))
+
+
+class Policies:
+    """What experiments' configs are held to."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> Sequence[models.ConfigPolicy]:
+        """Return the tenant's policy first, then those of its workspaces that one sees."""
+        return self._transport.get(models.ConfigPolicies, "/v1/policies").items
+
+    def set(
+        self,
+        workspace: str | None = None,
+        *,
+        invariant_config: JsonObject | None = None,
+        max_slots: int | None = None,
+        priority_limit: int | None = None,
+    ) -> models.ConfigPolicy:
+        """Say what configs are held to in a workspace or the whole tenant, in place of what was said before; nothing takes it away.
+
+        Args:
+            invariant_config: A part of a config that is set whatever is submitted.
+            max_slots: No experiment may have more; one that names none is given this.
+            priority_limit: No priority may be lower, that is more urgent; one that names none is given this.
+        """
+        given: dict[str, JsonValue] = {
+            "workspace": workspace,
+            "invariant_config": invariant_config,
+            "max_slots": max_slots,
+            "priority_limit": priority_limit,
+        }
+        body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        return self._transport.put(models.ConfigPolicy, "/v1/policies", body)
+
+
+def _path(template: Reference) -> str:
+    return f"/v1/templates/{segment(template)}"

@@ -1,0 +1,81 @@
+"""Policies over experiments' configs: what is set whatever users write, and what they may not exceed. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from muster.config import ExperimentConfig
+from muster.errors import Rejected
+
+_HINT = "ask for less, or have the policy changed: `muster policy list` shows it"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a workspace's experiments, or without one all of the tenant's, are held to."""
+
+    workspace: str | None = None
+    invariant_config: dict[str, JsonValue] = field(default_factory=dict)
+    max_slots: int | None = None
+    priority_limit: int | None = None
+
+    def __str__(self) -> str:
+        return (
+            "the tenant's policy" if self.workspace is None else f"the policy of workspace '{self.workspace}'"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What somebody wants of the queue: None where nothing is said of it."""
+
+    priority: int | None = None
+    fewest_slots: int = 0
+    max_slots: int | None = None
+
+
+def check_asked(policies: Sequence[Policy], asked: Asked) -> None:
+    """Raises Rejected for what a policy does not allow, with the key and the limit."""
+    for policy in policies:
+        limit = policy.max_slots
+        if limit is not None and asked.fewest_slots > limit:
+            raise _exceeded(policy, "resources.slots_per_trial", asked.fewest_slots, f"at most {limit}")
+        if limit is not None and asked.max_slots is not None and asked.max_slots > limit:
+            raise _exceeded(policy, "resources.max_slots", asked.max_slots, f"at most {limit}")
+        first = policy.priority_limit
+        if first is not None and asked.priority is not None and asked.priority < first:
+            raise _exceeded(
+                policy, "resources.priority", asked.priority, f"{first} to 99 (1 is the most urgent)"
+            )
+
+
+def hold(policies: Sequence[Policy], config: ExperimentConfig) -> ExperimentConfig:
+    """The config within what the policies allow: where it says nothing of a thing that they limit, it is given the limit.
+
+    Raises:
+        Rejected: It asks for more; `place` is the key.
+    """
+    resources = config.resources
+    check_asked(policies, Asked(resources.priority, resources.slot_range[0], resources.max_slots))
+    slots = [policy.max_slots for policy in policies if policy.max_slots is not None]
+    priorities = [policy.priority_limit for policy in policies if policy.priority_limit is not None]
+    given: dict[str, int] = {}
+    if slots and resources.max_slots is None:
+        given["max_slots"] = min(slots)
+    if priorities and resources.priority is None:
+        given["priority"] = max(priorities)
+    if not given:
+        return config
+    return config.model_copy(update={"resources": resources.model_copy(update=given)})
+
+
+def check_kept(policies: Sequence[Policy]) -> None:
+    """Raises Rejected where a cap of slots would be taken away that a policy asks for."""
+    for policy in policies:
+        if policy.max_slots is not None:
+            raise _exceeded(policy, "resources.max_slots", "none", f"at most {policy.max_slots}")
+
+
+def _exceeded(policy: Policy, key: str, asked: object, allowed: str) -> Rejected:
+    return Rejected("policy_violated", f"{key} would be {asked}, and {policy} allows {allowed}", key, _HINT)

@@ -1,0 +1,65 @@
+"""Policies by workspace, and templates by name."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, select, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.core.policies import Policy
+from services.gateway.store.policy_tables import policy, template
+
+
+async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """The tenant's own first, then those of its workspaces by name."""
+    return (await connection.execute(select(policy).order_by(policy.c.workspace))).all()
+
+
+async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
+    """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
+    query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())
+    rows = await connection.execute(query)
+    return tuple(
+        Policy(row.workspace or None, row.invariant_config, row.max_slots, row.priority_limit) for row in rows
+    )
+
+
+async def save_policy(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """Puts it in the place of the one before."""
+    statement = upsert(policy).values(**values)
+    changed = {name: value for name, value in values.items() if name not in ("tenant", "workspace")}
+    await connection.execute(
+        statement.on_conflict_do_update(index_elements=["tenant", "workspace"], set_=changed)
+    )
+
+
+async def delete_policy(connection: AsyncConnection, tenant: UUID, workspace: str) -> None:
+    await connection.execute(delete(policy).where(policy.c.tenant == tenant, policy.c.workspace == workspace))
+
+
+async def find_template(connection: AsyncConnection, name: str) -> Row[Any] | None:
+    return (await connection.execute(select(template).where(template.c.name == name))).one_or_none()
+
+
+async def load_templates(connection: AsyncConnection, after: str | None, limit: int) -> Sequence[Row[Any]]:
+    """By name."""
+    query = select(template).order_by(template.c.name).limit(limit)
+    if after is not None:
+        query = query.where(template.c.name > after)
+    return (await connection.execute(query)).all()
+
+
+async def insert_template(connection: AsyncConnection, values: Mapping[str, Any]) -> bool:
+    """False where there is one of that name."""
+    statement = upsert(template).values(**values).on_conflict_do_nothing()
+    return (await connection.execute(statement)).rowcount > 0
+
+
+async def save_template(connection: AsyncConnection, name: str, values: Mapping[str, Any]) -> None:
+    await connection.execute(update(template).where(template.c.name == name).values(**values))
+
+
+async def delete_template(connection: AsyncConnection, name: str) -> None:
+    await connection.execute(delete(template).where(template.c.name == name))
