@@ -59,6 +59,7 @@ gen: setup ## write all generated files anew
 	@$(BIN)/python -m services.gateway.generate
 	@$(BIN)/python sdk/generate_client_models.py
 	@$(BIN)/python sdk/generate_config_reference.py
+	@$(BIN)/python sdk/generate_determined_page.py
 
 peers: setup ## install the peers of the benchmarks into .peers and .peers-mlflow
 	@[ -x .peers/bin/python ] || $(PYTHON) -m venv .peers

@@ -38,9 +38,9 @@ HEADER = """# The experiment config
 
 *Generated from the schema in `sdk/muster/config` by `make gen`; change that.*
 
-A YAML or JSON document. Names and meaning follow Determined 0.38, so its configs work where the feature exists; a key that
-is not supported is refused with what to do instead, and an unknown key with the likely one. Anchors, aliases and tags are not
-allowed. `null` means "not set". `muster experiment create CONFIG --config key.path=value` lays single values over the file.
+A YAML or JSON document. Names and meaning follow Determined 0.38, whose configs are taken as they are: what is Determined's alone is
+translated or left out, and named in a warning (`docs/determined.md`). An unknown key is refused with the likely one. Anchors, aliases and tags
+are not allowed. `null` means "not set". `muster experiment create CONFIG --config key.path=value` lays single values over the file.
 
 ```yaml
 name: digits

@@ -14,7 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 RESPONSES = sorted({row.response for row in OPERATIONS}, key=lambda model: model.__name__)
 
 
-@pytest.mark.parametrize("script", ["generate_client_models.py", "generate_config_reference.py"])
+@pytest.mark.parametrize(
+    "script", ["generate_client_models.py", "generate_config_reference.py", "generate_determined_page.py"]
+)
 def test_the_generated_file_is_fresh(script: str) -> None:
     command = [sys.executable, f"sdk/{script}", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -8,7 +8,7 @@ import typer
 
 from muster._clock import now_ms
 from muster.cli.options import Overrides
-from muster.cli.output import busy, console, emit, note, printable
+from muster.cli.output import busy, console, emit, note, printable, warn
 from muster.cli.policy import TEMPLATE
 from muster.cli.sources import code_folder, read_source
 
@@ -83,6 +83,7 @@ def plan(
             price_per_slot_hour=price,
             futures=futures,
         )
+    warn(found.warnings)
     emit(found, lambda: show(found))
 
 

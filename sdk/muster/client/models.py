@@ -494,9 +494,16 @@ class ExperimentDetail(Experiment):
     """One experiment with its whole config."""
 
     config: JsonObject = Field(description="The config with its defaults filled in.")
-    config_yaml: str | None = Field(default=None, description="The config as it was sent, when sent as text.")
+    config_yaml: str | None = Field(
+        default=None,
+        description="The config as it was sent, when sent as text; null where a secret stood in it.",
+    )
     trace_id: str | None = Field(default=None, description="The trace of the request and all that follows.")
-    warnings: list[str] = Field(default=[], description="What the config's check found worth saying.")
+    warnings: list[str] = Field(
+        default=[],
+        description="What the config's check found worth saying. Of a key that does something else here than in Determined: its name, what"
+        " happens instead, and what to do.",
+    )
     weight: float = Field(default=1.0, description="Its part under fair share, as it is now.")
     max_slots: int | None = Field(
         default=None, description="The most that its trials may hold together, now."
@@ -838,6 +845,7 @@ class Plan(Resource):
     price_per_slot_hour: float | None = None
     cost: PlanRange | None = None
     notes: list[str] = Field(default=[], description="What the answer takes for granted.")
+    warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
 
 
 class ConfigPolicy(Resource):

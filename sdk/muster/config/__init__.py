@@ -4,7 +4,7 @@ from muster.config.budget import Budget
 from muster.config.conditions import Path, Point, active, holds, parents_first, put
 from muster.config.constraints import Constraint
 from muster.config.experiment import ExperimentConfig
-from muster.config.load import Source, check_partial, load_accepted, load_config
+from muster.config.load import Read, Source, check_partial, load_accepted, load_config, read_config
 from muster.config.merging import merge_configs
 from muster.config.metrics import Limit, Metric
 from muster.config.named import Searcher
@@ -59,6 +59,7 @@ __all__ = [
     "Pbt",
     "Point",
     "Random",
+    "Read",
     "Searcher",
     "Single",
     "Source",
@@ -73,6 +74,7 @@ __all__ = [
     "merge_configs",
     "parents_first",
     "put",
+    "read_config",
     "searched",
     "stepped",
 ]

@@ -1,15 +1,12 @@
 """What the processes of a trial find around them: variables, and packages of their own."""
 
 import re
-from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import ClassVar
 
 from pydantic import Field, field_validator
 
 from muster.config.section import Section, refusal
 
-_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))")
 
@@ -22,18 +19,6 @@ class Environment(Section):
         requirements: A file of the experiment's code, such as `requirements.txt`: what it names is installed by pip over what the
             worker has, once per machine; the experiments with the same file share it.
     """
-
-    refused: ClassVar[Mapping[str, str]] = {
-        "image": _NO_CONTAINER,
-        "force_pull_image": _NO_CONTAINER,
-        "registry_auth": _NO_CONTAINER,
-        "add_capabilities": _NO_CONTAINER,
-        "drop_capabilities": _NO_CONTAINER,
-        "pod_spec": _NO_CONTAINER,
-        "proxy_ports": "ports of trials are not proxied",
-        "ports": "ports of trials are not proxied",
-    }
-    ignored: ClassVar[Mapping[str, object]] = {"force_pull_image": False}
 
     environment_variables: tuple[str, ...] = Field(default=(), max_length=1000, strict=False)
     requirements: str | None = Field(default=None, min_length=1, max_length=255)

@@ -19,7 +19,7 @@ from muster.config.launching import Distributed, Optimizations, check_optimizati
 from muster.config.named import Searcher
 from muster.config.policies import LogPolicy, check_policies
 from muster.config.searchers import Custom, Grid, Hyperband, Pbt, Single
-from muster.config.section import ANY_VALUE, Section, refusal, rule
+from muster.config.section import Section, refusal, rule
 from muster.config.sections import (
     CheckpointStorage,
     Profiling,
@@ -32,11 +32,10 @@ from muster.config.space import Categorical, Hyperparameter, grid_size, leaves, 
 MAX_GRID_POINTS = 100_000
 
 _TRIAL_CLASS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_LAUNCHER = re.compile(r"\s-m\s+determined\.launch\.")
 _NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 """What stands as it is in JSON text and not in YAML, by which configs are read; to YAML three of them end a line."""
 _POINTS = ("searcher", "warm_start", "points")
-_CADENCE = "your script decides when it validates"
-_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 Label = Annotated[str, Field(min_length=1, max_length=128)]
 Patience = Annotated[int, Field(ge=5, le=7 * 86_400)] | None
 Expression = Annotated[str, Field(min_length=1, max_length=MAX_LENGTH)]
@@ -71,22 +70,8 @@ class ExperimentConfig(Section):
             for good, or fails and is started again from its newest checkpoint.
     """
 
-    ignored: ClassVar[Mapping[str, object]] = {
-        "debug": ANY_VALUE,
-        "scheduling_unit": ANY_VALUE,
-        "records_per_epoch": ANY_VALUE,
-        "perform_initial_validation": False,
-        "bind_mounts": [],
-    }
     refused: ClassVar[Mapping[str, str]] = {
-        "min_validation_period": _CADENCE,
-        "perform_initial_validation": _CADENCE,
-        "bind_mounts": f"{_NO_CONTAINER}; it sees the machine's folders",
-        "integrations": "webhooks and Pachyderm cannot be set here",
-        "slurm": "pools bring their machines themselves",
-        "pbs": "pools bring their machines themselves",
-        "security": "Kerberos is not supported",
-        "template": "name it beside the config: `muster experiment create --template NAME`",
+        "template": "name it beside the config: `muster experiment create --template NAME`"
     }
 
     name: str | None = Field(default=None, min_length=1, max_length=128)
@@ -124,15 +109,12 @@ class ExperimentConfig(Section):
         if isinstance(entrypoint, str):
             if not entrypoint.strip():
                 raise refusal("the entrypoint is empty", hint="e.g. entrypoint: python3 train.py")
-            if _TRIAL_CLASS.fullmatch(entrypoint.strip()):
-                raise refusal(
-                    "an entrypoint module:TrialClass is not supported",
-                    hint="name a script: python3 train.py",
-                )
+            _check_launcher(entrypoint)
             return entrypoint
         if isinstance(entrypoint, list | tuple):
             if not entrypoint or not all(isinstance(word, str) for word in entrypoint) or not entrypoint[0]:
                 raise refusal("the entrypoint's list must hold text, the program first")
+            _check_launcher(" ".join(entrypoint))
             return tuple(entrypoint)
         raise refusal("the entrypoint must be text or a list of text")
 
@@ -257,3 +239,12 @@ class ExperimentConfig(Section):
         values = self.model_dump(mode="json")
         text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _check_launcher(command: str) -> None:
+    """Refuse a class that inherits from Determined's harness, and its launcher where more than a command follows it."""
+    if _TRIAL_CLASS.fullmatch(command.strip()) or _LAUNCHER.search(command):
+        raise refusal(
+            "the entrypoint names Determined's own launcher or a trial class, module:TrialClass, and neither is here",
+            hint="name a script that calls muster.trial(): python3 train.py",
+        )

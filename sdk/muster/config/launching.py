@@ -1,7 +1,7 @@
 """How a trial's processes train together: `distributed`, and what `optimizations` tells them."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,7 +9,6 @@ from muster.config.section import Section, refusal
 
 Distributed = Literal["horovod", "torch", "none"]
 
-_IN_YOUR_CODE = "choose it in your training code"
 _WITHOUT_EFFECT: Mapping[Distributed, Mapping[str, str]] = {
     "horovod": {},
     "torch": dict.fromkeys(
@@ -34,13 +33,6 @@ class Optimizations(Section):
         tensor_fusion_cycle_time: Milliseconds between Horovod's exchanges.
         auto_tune_tensor_fusion: Whether Horovod tries both by itself.
     """
-
-    ignored: ClassVar[Mapping[str, object]] = {"average_training_metrics": True, "mixed_precision": "O0"}
-    refused: ClassVar[Mapping[str, str]] = {
-        "average_training_metrics": f"rank 0's metrics count; {_IN_YOUR_CODE} what they average",
-        "mixed_precision": f"{_IN_YOUR_CODE}: torch.autocast",
-        "grad_updates_size_file": "it is not written",
-    }
 
     aggregation_frequency: int = Field(default=1, ge=1, le=65_536)
     average_aggregated_gradients: bool = True

@@ -1,6 +1,7 @@
 """`load_config`: from what a person wrote to an `ExperimentConfig`, or a refusal with its place."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from pydantic import JsonValue, ValidationError
@@ -10,13 +11,28 @@ from muster.config.document import Document, Path, read_mapping, read_text
 from muster.config.experiment import ExperimentConfig
 from muster.config.overrides import apply_overrides
 from muster.config.section import ACCEPTED
+from muster.config.translating import translate
 from muster.errors import Rejected, plain_fault
 
 Source: TypeAlias = str | bytes | Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A config that was read.
+
+    Attributes:
+        warnings: The keys that do something else here than in Determined: the key, what happens instead, what to do.
+        has_secret: Whether a key that was left out held a secret, so that the source's text should not be kept.
+    """
+
+    config: ExperimentConfig
+    warnings: tuple[str, ...] = ()
+    has_secret: bool = False
+
+
 def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConfig:
-    """Read, check and complete an experiment config.
+    """Read, check and complete an experiment config; `read_config` tells its warnings too.
 
     Args:
         source: YAML or JSON text, or a mapping of plain values; it is not changed.
@@ -27,6 +43,11 @@ def load_config(source: Source, overrides: Iterable[str] = ()) -> ExperimentConf
             was written) and mostly a `hint`. Where several things are wrong, the first is named.
     """
     return validate_document(load_document(source, overrides))
+
+
+def read_config(source: Source, overrides: Iterable[str] = ()) -> Read:
+    """Read, check and complete an experiment config, Determined's or ours; raises `Rejected` as `load_config` does."""
+    return read_document(load_document(source, overrides))
 
 
 def load_document(source: Source, overrides: Iterable[str] = ()) -> Document:
@@ -41,11 +62,22 @@ def load_accepted(source: Source) -> ExperimentConfig:
 
     It is held to no rules: those that were made since do not end what was begun before them. Raises `Rejected` where it is no config at all.
     """
-    return validate_document(load_document(source), ACCEPTED)
+    return _validated(load_document(source), ACCEPTED)
 
 
-def validate_document(document: Document, context: str | None = None) -> ExperimentConfig:
+def validate_document(document: Document) -> ExperimentConfig:
     """Check `document` against the schema; raises `Rejected` as `load_config` does."""
+    return read_document(document).config
+
+
+def read_document(document: Document) -> Read:
+    """Check `document`, which is not changed, against the schema; raises `Rejected` as `load_config` does."""
+    told = translate(document.root)
+    config = _validated(Document(told.root, document.places))
+    return Read(config, tuple(told.warnings), told.has_secret)
+
+
+def _validated(document: Document, context: str | None = None) -> ExperimentConfig:
     if not document.root:
         raise Rejected("missing_key", "the config is empty", hint="it needs an entrypoint and a searcher")
     try:
@@ -65,7 +97,7 @@ def check_partial(values: Mapping[str, JsonValue], place: str) -> None:
     """
     document = read_mapping(values)
     try:
-        ExperimentConfig.model_validate(document.root)
+        ExperimentConfig.model_validate(translate(document.root).root)
     except ValidationError as error:
         details = [each for each in error.errors(include_url=False) if each["type"] not in _YET_TO_COME]
         if details:

@@ -25,6 +25,8 @@ _JOINED: frozenset[_Path] = frozenset(
         ("resources", "devices"),
     }
 )
+_VARIABLES = ("environment", "environment_variables")
+_KINDS = ("cpu", "cuda", "rocm")
 _KEYED: Mapping[_Path, tuple[str, ...]] = {
     ("log_policies",): ("name", "pattern"),
     ("bind_mounts",): ("container_path",),
@@ -90,11 +92,18 @@ def _fitting(over: Values, under: Values, at: _Path) -> Values:
 
 
 def _one(over: JsonValue, under: JsonValue, at: _Path) -> JsonValue:
+    if at == _VARIABLES and isinstance(over, dict) != isinstance(under, dict):
+        over, under = _by_kind(over), _by_kind(under)
     if isinstance(over, list) and isinstance(under, list) and at in _JOINED:
         return _joined(over, under, at)
     if isinstance(over, dict) and isinstance(under, dict) and not _is_leaf(over, under, at):
         return _merged(over, under, at)
     return over
+
+
+def _by_kind(variables: JsonValue) -> JsonValue:
+    """A list is for every kind of slot."""
+    return dict.fromkeys(_KINDS, variables) if isinstance(variables, list) else variables
 
 
 def _joined(over: list[JsonValue], under: list[JsonValue], at: _Path) -> JsonValue:

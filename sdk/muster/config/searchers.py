@@ -15,8 +15,7 @@ MAX_TRIALS = 100_000
 MAX_RUNGS = 30
 
 _REFUSED = {
-    "max_length": "give `time_metric` and `max_time` (ASHA), or end training in your code",
-    "source_trial_id": "name a checkpoint with `source_checkpoint_uuid`",
+    "source_trial_id": "trials of Determined are not here; name a checkpoint with `source_checkpoint_uuid`, or a model with `source_model`",
 }
 
 
@@ -234,10 +233,6 @@ class Pbt(Timed):
     """
 
     refused: ClassVar[Mapping[str, str]] = _REFUSED | {
-        "num_rounds": "give `max_time` and `interval`",
-        "length_per_round": "give `interval`",
-        "replace_function": "give `truncate_fraction`",
-        "explore_function": "give `resample_probability` and `perturb_factor`",
         "max_trials": "give `population_size`; how many copies there will be follows from the results",
     }
 

@@ -7,8 +7,6 @@ from typing import ClassVar, Self, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-ANY_VALUE = object()
-"""Stands in `Section.ignored` for a key that means nothing, whatever its value."""
 ACCEPTED = "accepted"
 """The context in which a config is read that was accepted before."""
 
@@ -19,15 +17,13 @@ class Section(BaseModel):
     """One mapping of the config. A key set to null is as good as absent.
 
     Attributes:
-        refused: Keys of Determined without effect in Muster, and what to do instead. They are refused so
-            that nobody relies on what does not happen.
-        ignored: Keys without effect that do no harm, with the one value that is taken (or `ANY_VALUE`).
+        refused: Keys that people bring from elsewhere and that would make the experiment another than was meant, and what to do
+            instead. Other keys of Determined never come here: see `translating`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     refused: ClassVar[Mapping[str, str]] = {}
-    ignored: ClassVar[Mapping[str, object]] = {}
 
     @classmethod
     def of_accepted(cls, given: object) -> Self:
@@ -42,9 +38,6 @@ class Section(BaseModel):
         kept = {key: value for key, value in values.items() if value is not None or cls._takes_null(key)}
         for key in list(kept):
             if key in cls.model_fields:
-                continue
-            if key in cls.ignored and cls.ignored[key] in (ANY_VALUE, kept[key]):
-                del kept[key]
                 continue
             raise cls._refusal(str(key))
         return kept

@@ -1,19 +1,17 @@
 """The smaller sections of the config: resources, environment and storage."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
 from muster.config.labels import Labels
 from muster.config.ranges import Priority, Weight
-from muster.config.section import ANY_VALUE, Section, refusal, rule
+from muster.config.section import Section, refusal, rule
 
 SlotKind = Literal["cuda", "rocm", "cpu"]
 MAX_SLOTS = 65_536
 WorkerName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,63}$")]
-
-_NO_CONTAINER = "trials run as processes of the worker, not in a container of their own"
 
 
 class SlotRange(Section):
@@ -73,17 +71,6 @@ class Resources(Section):
         excluded_workers: None of these workers, by their ids.
     """
 
-    ignored: ClassVar[Mapping[str, object]] = {
-        "native_parallel": ANY_VALUE,
-        "slots": ANY_VALUE,
-        "agent_label": ANY_VALUE,
-        "devices": [],
-    }
-    refused: ClassVar[Mapping[str, str]] = {
-        "shm_size": f"{_NO_CONTAINER}; shared memory is the machine's",
-        "devices": f"{_NO_CONTAINER}; the machine's devices are visible",
-    }
-
     slots_per_trial: SlotsPerTrial = 1
     max_slots: int | None = Field(default=None, ge=1, le=1_000_000)
     weight: Weight = 1
@@ -132,12 +119,6 @@ class Resources(Section):
 
 class CheckpointStorage(Section):
     """How many checkpoints are kept when the experiment ends; the union of the three is kept."""
-
-    refused: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("type", "bucket", "access_key", "secret_key", "endpoint_url", "prefix", "host_path", "storage_path",
-         "propagation", "container", "connection_string", "account_url", "credential", "container_path"),
-        "the registry stores checkpoints in the platform's object store; keep only the save_… counts",
-    )  # fmt: skip
 
     save_experiment_best: int = Field(default=0, ge=0, le=1_000_000)
     save_trial_best: int = Field(default=1, ge=0, le=1_000_000)

@@ -58,6 +58,7 @@ class Plan(Resource):
     price_per_slot_hour: float | None = None
     cost: PlanRange | None = None
     notes: list[str] = Field(default=[], description="What the answer takes for granted.")
+    warnings: list[str] = Field(default=[], description="What a submission would be warned of.")
 
 
 class PlanExperimentRequest(Request):

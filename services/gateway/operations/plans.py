@@ -36,8 +36,7 @@ async def plan_experiment(call: Call, request: PlanExperimentRequest) -> Plan:
         futures=request.futures,
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
-    plan = Plan.model_validate(found.model_dump())
-    return plan.model_copy(update={"notes": [*shaped.warnings, *plan.notes]})
+    return Plan.model_validate({**found.model_dump(), "warnings": shaped.warnings})
 
 
 async def _check_pool(

@@ -6,6 +6,9 @@ from typing import Any
 from services.gateway.api import experiments
 from services.gateway.operations.render import Row
 
+MASK = "********"
+"""Stands in the place of a secret."""
+
 
 def render_experiment(row: Row) -> experiments.Experiment:
     return experiments.Experiment.model_validate(_experiment_fields(row))
@@ -13,7 +16,7 @@ def render_experiment(row: Row) -> experiments.Experiment:
 
 def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
     more = {
-        "config": row.config,
+        "config": _shown(row.config),
         "config_yaml": row.config_yaml,
         "trace_id": row.trace_id,
         "warnings": row.warnings,
@@ -22,6 +25,14 @@ def render_experiment_detail(row: Row) -> experiments.ExperimentDetail:
         "budget": row.budget,
     }
     return experiments.ExperimentDetail.model_validate(_experiment_fields(row) | more)
+
+
+def _shown(config: dict[str, Any]) -> dict[str, Any]:
+    """The config with `data.secrets` masked: its trials get them, people do not see them again."""
+    secrets = config["data"].get("secrets")
+    if not isinstance(secrets, dict):
+        return config
+    return {**config, "data": {**config["data"], "secrets": dict.fromkeys(secrets, MASK)}}
 
 
 def _experiment_fields(row: Row) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from muster.config import ExperimentConfig, merge_configs
 from muster.config.document import Document, Path, dotted
-from muster.config.load import load_document, validate_document
+from muster.config.load import load_document, read_document
 from muster.errors import Rejected
 from services.gateway.api.base import JsonObject
 from services.gateway.core.policies import Policy, hold
@@ -27,6 +27,8 @@ class Shaped:
 
     config: ExperimentConfig
     warnings: tuple[str, ...] = ()
+    has_secret: bool = False
+    """Whether what was sent is not to be kept as it was (`muster.config.Read`)."""
 
 
 async def shape(
@@ -42,8 +44,10 @@ async def shape(
         _lay_under(document, await _config_of(call, template), f"from template '{template}'")
     policies = await load_policies(call, document.root.get("workspace"))
     warnings = [warning for policy in policies for warning in _set_invariant(document, policy)]
-    config = hold(policies, await _off_loop(source, lambda: validate_document(document)))
-    return Shaped(config.model_copy(update={"name": name}) if name is not None else config, (*warnings,))
+    read = await _off_loop(source, lambda: read_document(document))
+    config = hold(policies, read.config)
+    named = config.model_copy(update={"name": name}) if name is not None else config
+    return Shaped(named, (*warnings, *read.warnings), read.has_secret)
 
 
 async def load_policies(call: Call, workspace: JsonValue) -> tuple[Policy, ...]:

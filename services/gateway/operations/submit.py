@@ -54,9 +54,8 @@ async def create_experiment(call: Call, request: CreateExperimentRequest) -> Exp
     """Creates an experiment from a config and a code snapshot."""
     source = one_source(request.config, request.config_yaml)
     shaped = await shape(call, source, request.name, request.template)
-    submission = replace(
-        _submission(shaped, request), config_yaml=request.config_yaml, code_sha256=request.code_sha256
-    )
+    text = None if shaped.has_secret else request.config_yaml
+    submission = replace(_submission(shaped, request), config_yaml=text, code_sha256=request.code_sha256)
     return await _submit(call, request, submission)
 
 

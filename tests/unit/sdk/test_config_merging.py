@@ -23,6 +23,12 @@ from muster.config.merging import Values
             {"environment": {"environment_variables": ["A=1", "B=1", "A=2"]}},
             id="variables of the config come last, and win",
         ),
+        pytest.param(
+            {"environment": {"environment_variables": {"cuda": ["A=2"]}}},
+            {"environment": {"environment_variables": ["A=1"]}},
+            {"environment": {"environment_variables": {"cpu": ["A=1"], "cuda": ["A=1", "A=2"], "rocm": ["A=1"]}}},
+            id="variables in both forms",
+        ),
         pytest.param({"labels": ["b", "a"]}, {"labels": ["a", "c"]}, {"labels": ["a", "c", "b"]}, id="labels are a set"),
         pytest.param(
             {"bind_mounts": [{"host_path": "/mine", "container_path": "/data"}]},

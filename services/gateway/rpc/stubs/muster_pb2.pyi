@@ -2236,7 +2236,7 @@ class PendingStage(_message.Message):
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., reason: _Optional[str] = ..., asked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., needed: _Optional[int] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class Plan(_message.Message):
-    __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes")
+    __slots__ = ("on", "basis", "earlier_runs", "earlier_experiments", "others_running", "others_waiting", "futures", "unit", "trials", "stopped", "rungs", "steps", "slots", "step_s", "slot_hours", "waits_s", "took_s", "price_per_slot_hour", "cost", "notes", "warnings")
     ON_FIELD_NUMBER: _ClassVar[int]
     BASIS_FIELD_NUMBER: _ClassVar[int]
     EARLIER_RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -2257,6 +2257,7 @@ class Plan(_message.Message):
     PRICE_PER_SLOT_HOUR_FIELD_NUMBER: _ClassVar[int]
     COST_FIELD_NUMBER: _ClassVar[int]
     NOTES_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     on: str
     basis: PlanBasis
     earlier_runs: int
@@ -2277,7 +2278,8 @@ class Plan(_message.Message):
     price_per_slot_hour: float
     cost: PlanRange
     notes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, on: _Optional[str] = ..., basis: _Optional[_Union[PlanBasis, str]] = ..., earlier_runs: _Optional[int] = ..., earlier_experiments: _Optional[int] = ..., others_running: _Optional[int] = ..., others_waiting: _Optional[int] = ..., futures: _Optional[int] = ..., unit: _Optional[str] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ..., stopped: _Optional[_Union[PlanRange, _Mapping]] = ..., rungs: _Optional[_Iterable[_Union[PlanRung, _Mapping]]] = ..., steps: _Optional[_Union[PlanRange, _Mapping]] = ..., slots: _Optional[float] = ..., step_s: _Optional[float] = ..., slot_hours: _Optional[_Union[PlanRange, _Mapping]] = ..., waits_s: _Optional[_Union[PlanRange, _Mapping]] = ..., took_s: _Optional[_Union[PlanRange, _Mapping]] = ..., price_per_slot_hour: _Optional[float] = ..., cost: _Optional[_Union[PlanRange, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, on: _Optional[str] = ..., basis: _Optional[_Union[PlanBasis, str]] = ..., earlier_runs: _Optional[int] = ..., earlier_experiments: _Optional[int] = ..., others_running: _Optional[int] = ..., others_waiting: _Optional[int] = ..., futures: _Optional[int] = ..., unit: _Optional[str] = ..., trials: _Optional[_Union[PlanRange, _Mapping]] = ..., stopped: _Optional[_Union[PlanRange, _Mapping]] = ..., rungs: _Optional[_Iterable[_Union[PlanRung, _Mapping]]] = ..., steps: _Optional[_Union[PlanRange, _Mapping]] = ..., slots: _Optional[float] = ..., step_s: _Optional[float] = ..., slot_hours: _Optional[_Union[PlanRange, _Mapping]] = ..., waits_s: _Optional[_Union[PlanRange, _Mapping]] = ..., took_s: _Optional[_Union[PlanRange, _Mapping]] = ..., price_per_slot_hour: _Optional[float] = ..., cost: _Optional[_Union[PlanRange, _Mapping]] = ..., notes: _Optional[_Iterable[str]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PlanExperimentRequest(_message.Message):
     __slots__ = ("config", "config_yaml", "code_sha256", "pool", "template", "cluster", "whole", "steps", "step_s", "price_per_slot_hour", "futures")

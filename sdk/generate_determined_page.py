@@ -1,0 +1,91 @@
+"""Write `docs/determined.md` from `muster.config.determined`: `python sdk/generate_determined_page.py [--check]`. Run by `make gen`."""
+
+import sys
+
+from generated import ROOT, main_of
+from muster.config.determined import KEYS, Fate, Key
+
+TARGET = ROOT / "docs/determined.md"
+
+HEADER = """# Coming from Determined
+
+*The tables are generated from `sdk/muster/config/determined.py` by `make gen`; change that.*
+
+A config of Determined 0.38 is taken as it is: `muster experiment create CONFIG`, or `config` and `config_yaml` of `POST /v1/experiments`.
+What is Determined's alone is translated, or left out; the answer's `warnings` name each such key, what happens instead, and what to do, and
+the command prints them. `muster plan` and `POST /v1/plans` say the same before anything is submitted. A warning never shows a value, and where
+a secret stood in a key that is left out (`checkpoint_storage.secret_key`, `environment.registry_auth`) the text of the config is not kept.
+
+Defaults are Determined's: `max_restarts` 5, `max_concurrent_trials` 16, `checkpoint_policy` best, one best and one newest checkpoint of
+each trial, `preemption_timeout` 3600, `divisor` 4, `mode` standard, `max_rungs` 5.
+
+## Merging
+
+A config is laid over a template as Determined lays it (`muster.config.merge_configs`): scalars of the config win; mappings are merged key by
+key, and null leaves a key open; lists that gather (labels, environment variables, log policies, mounts, devices, capabilities, proxied ports)
+are joined, the template's first, and an entry of the template whose name or `container_path` the config has too is left out; other lists, and
+hyperparameters with a `type`, are taken whole; of a searcher with another name, or a storage of another type, the template gives only what
+all kinds have.
+
+## Short forms
+
+A length is `{batches: 100}`, `{records: 100}`, `{epochs: 3}` or a bare number of batches. `max_length` of `async_halving` and `adaptive_asha`
+becomes `time_metric` (its unit) and `max_time`; the script reports a metric of that name, or its steps count as `batches`. A hyperparameter
+that is a bare scalar or list is a constant. `environment_variables` and `labels` may be mappings, as they were; a log policy's `action` may be
+`{type: cancel_retries}`. An entrypoint `python3 -m determined.launch.torch_distributed -- COMMAND` (also `horovod`, `deepspeed`,
+`tensorflow`) becomes COMMAND, and `distributed` says how its processes train together.
+
+## What is refused
+
+| | why | instead |
+|---|---|---|
+| `entrypoint: module:TrialClass`, and launchers with `--trial` or options of their own | the class inherits from Determined's harness, which is not here | a script that calls `muster.trial()`; `docs/training.md` |
+| `searcher.source_trial_id` | it names a trial of the other installation | `source_checkpoint_uuid` or `source_model`, after `muster import determined` |
+| searchers `sync_halving`, `adaptive`, `adaptive_simple` | Determined 0.38 refuses them too | `adaptive_asha` |
+| a search in which no hyperparameter varies; a log parameter of base 1; more rungs than `max_time` has units | there would be nothing to compare | `searcher.name: single`; a larger base; fewer rungs |
+| keys that neither knows | as in Determined | the message names the likely one |
+
+## Every key
+"""
+_FATES = {
+    Fate.SAME: "as there",
+    Fate.TRANSLATED: "translated",
+    Fate.WITHOUT_EFFECT: "left out, named in a warning",
+    Fate.REFUSED: "refused",
+}
+
+
+def generate() -> str:
+    """Return the page's text."""
+    return HEADER + "".join(_section(name) for name in dict.fromkeys(map(_section_of, KEYS)))
+
+
+def _section_of(key: Key) -> str:
+    return key.path[0] if len(key.path) > 1 else ""
+
+
+def _section(name: str) -> str:
+    title = f"`{name}`" if name else "The top"
+    rows = "\n".join(_row(key) for key in KEYS if _section_of(key) == name)
+    return f"\n### {title}\n\n| key | here | |\n|---|---|---|\n{rows}\n"
+
+
+def _row(key: Key) -> str:
+    fate = _FATES[key.fate] + ("; deprecated in 0.38" if key.is_deprecated else "")
+    return f"| {_code('.'.join(key.path[1:]) or key.name)} | {fate} | {'; '.join(filter(None, (_sentence(key.says), _below(key))))} |"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _below(key: Key) -> str:
+    return f"holds {', '.join(map(_code, key.holds))}" if key.holds else ""
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
+
+if __name__ == "__main__":
+    sys.exit(main_of(TARGET, generate()))
