@@ -1,28 +1,27 @@
-"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects, several at a time and given out in order.
+"""Lines of trials, looked through wherever they lie: in chunks of the database, and in objects (`log_contents`), several at a time and given out in order.
 
 Decompressing and matching run in a few threads (both let the interpreter go on); no transaction is open meanwhile.
 """
 
 import asyncio
-from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
-from services.registry.core.logs.lines import Block, KeptLine, Pack
+from services.registry.core.logs.lines import Block, KeptLine, Part
 from services.registry.core.logs.matching import Matcher
-from services.registry.links import log_key
+from services.registry.log_contents import LogContents
 from services.registry.store import log_objects, logs
 from services.registry.store.log_objects import StoredObject, TrialLog
 from services.registry.store.logs import StoredChunk
 from shared.bus import Units
 from shared.driver import Driver
-from shared.errors import NotFound
 from shared.ids import TenantId
-from shared.objects import ObjectStore, read_all
+from shared.objects import ObjectStore
 
 THREADS = 2
 AHEAD = 4
@@ -32,9 +31,6 @@ FOUND_BYTES = 300 * 1024
 """What a page holds; a piece that has found so much stops there."""
 LINE_BYTES = 100
 """What a line in a reply takes beside its text."""
-KEPT_BYTES = 32 * 1024 * 1024
-"""Objects that were read last, compressed: who pages through a log reads each once."""
-OBJECT_BYTES = 256 * 1024 * 1024
 
 Work = TypeVar("Work")
 Result = TypeVar("Result")
@@ -92,9 +88,8 @@ class LogReader:
 
     def __init__(self, units: Units, objects: ObjectStore) -> None:
         self._units = units
-        self._objects = objects
+        self._contents = LogContents(objects)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="logs")
-        self._kept: OrderedDict[UUID, bytes] = OrderedDict()
 
     async def close(self) -> None:
         """Let go of the threads."""
@@ -107,10 +102,11 @@ class LogReader:
         return await self._look_chunks(tenant, piece, search)
 
     async def _look_object(self, stored: StoredObject, after: int, search: Search) -> Found:
-        content = await self._content(stored)
-        if content is None:
-            return Found(stored.following - 1)
-        return await self.run(lambda: search_pack(stored, content, after, search))
+        found = Found(stored.following - 1)
+        async for parts in self._contents.read(stored, after, search.matcher.is_choosy):
+            if await self.run(lambda: search_parts(stored, parts, after, search, found)):  # noqa: B023 - run at once
+                break
+        return found
 
     async def _look_chunks(self, tenant: TenantId, piece: Piece, search: Search) -> Found:
         found = Found(piece.after)
@@ -146,20 +142,6 @@ class LogReader:
                     return
         found.upto = max(found.upto, before - 1)
 
-    async def _content(self, stored: StoredObject) -> bytes | None:
-        """An object's bytes; None where it was deleted meanwhile."""
-        if stored.id not in self._kept:
-            key = log_key(stored.tenant, stored.trial, stored.id)
-            try:
-                self._kept[stored.id] = await read_all(self._objects, key, OBJECT_BYTES)
-            except NotFound:
-                return None
-        self._kept.move_to_end(stored.id)
-        content = self._kept[stored.id]
-        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > KEPT_BYTES:
-            self._kept.popitem(last=False)
-        return content
-
     async def run(self, call: Callable[[], Result]) -> Result:
         """Do what takes the processor in one of the threads."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, call)
@@ -183,21 +165,21 @@ async def in_order(
         await _cancel(future for _, future in under_way)
 
 
-def search_pack(stored: StoredObject, content: bytes, after: int, search: Search) -> Found:
-    """Look through an object's lines behind a number, part by part, until that is done; through one part at least."""
-    pack, found = Pack(stored.first, content), Found(stored.following - 1)
-    for part in range(len(pack)):
-        begin, last = pack.first(part), min(pack.first(part + 1), stored.following) - 1
-        if last <= after or not stored.may_hold(part, len(pack)):
-            continue
-        places = search.matcher.places(pack.texts(part), lambda: pack.block(part))  # noqa: B023 - asked at once
-        places = places[places > after - begin][: search.most - len(found.lines)]
+def search_parts(
+    stored: StoredObject, parts: Sequence[Part], after: int, search: Search, found: Found
+) -> bool:
+    """Look through an object's parts until the search is done; through one at least. Returns whether it is done."""
+    for part in parts:
+        texts = part.texts()
+        places = search.matcher.places(texts, part.block)
+        places = places[places > after - part.first][: search.most - len(found.lines)]
         if len(places):
-            found.take(pack.block(part).lines(places))
+            found.take(part.block().lines(places))
         if search.is_done(found):
+            last = min(part.first + len(texts), stored.following) - 1
             found.upto = found.lines[-1].number if found.is_full(search.most) else last
-            return found
-    return found
+            return True
+    return False
 
 
 def search_chunks(chunks: Iterable[StoredChunk], search: Search, found: Found) -> None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from services.registry.core.logs.grams import slice_of
-from services.registry.core.logs.lines import Packed
+from services.registry.core.logs.lines import Layout, Packed
 from services.registry.core.logs.matching import Matcher
 from services.registry.store.retention import LOG_DAYS, RULES
 from shared.driver import Driver
@@ -42,16 +42,20 @@ class StoredObject:
     first: int
     lines: int
     slices: int | None = None
-    """Where in it a search may find what it looks for, as bits (`grams`); None: anywhere."""
+    """Where in it a search may find what it looks for, as bits (`grams`), `of_slices` of them; None: anywhere."""
+    of_slices: int = 1
 
     @property
     def following(self) -> int:
         """The number behind its last line."""
         return self.first + self.lines
 
+    layout: Layout | None = None
+    """Where its parts lie; None: not known, it is read whole."""
+
     def may_hold(self, part: int, parts: int) -> bool:
         """Whether what is looked for may be in one of its parts."""
-        return self.slices is None or bool(self.slices >> slice_of(part, parts) & 1)
+        return self.slices is None or bool(self.slices >> slice_of(part, parts, self.of_slices) & 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ async def finish_attempt(driver: Driver, attempt: Attempt, packed: Packed) -> No
     kept = passed and await driver.fetch(
         _KEEP, attempt.id, content.lines, len(packed.content), content.text_bytes, content.since_ms, content.until_ms,
         content.runs, content.ranks, content.levels, grams.bits, grams.slices, grams.filter,
+        packed.layout.part_lines, packed.layout.offsets,
     )  # fmt: skip
     if not kept:
         raise LookupError(attempt.id)
@@ -169,9 +174,17 @@ async def load_places(
 
 
 def _object(row: Mapping[str, object]) -> StoredObject:
-    return StoredObject(row["id"], row["tenant"], row["trial"], row["first"], row["lines"], row.get("slices"))  # type: ignore[arg-type]
+    offsets = row.get("part_offsets")
+    layout = Layout(row["part_lines"], tuple(offsets)) if offsets else None  # type: ignore[arg-type]
+    found = row.get("found")
+    slices = None if found is None else found & _ALL_SLICES  # type: ignore[operator]
+    return StoredObject(
+        row["id"], row["tenant"], row["trial"], row["first"], row["lines"],  # type: ignore[arg-type]
+        slices, row.get("of_slices") or 1, layout,  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
+_ALL_SLICES = 2**64 - 1
 _DUE = """
 SELECT h.tenant, h.trial, h.packed FROM registry.log_heads h
 LEFT JOIN registry.trials t ON t.id = h.trial AND t.is_final AND t.final_at < $3
@@ -188,7 +201,8 @@ WHERE trial = $1 AND packed = $2 RETURNING trial
 """
 _KEEP = """
 UPDATE registry.log_objects SET state = 'kept', lines = $2, size_bytes = $3, text_bytes = $4, since_ms = $5,
-    until_ms = $6, runs = $7, ranks = $8, levels = $9, slice_bits = $10, slices = $11, sliced_grams = $12
+    until_ms = $6, runs = $7, ranks = $8, levels = $9, part_bits = $10, part_slices = $11, part_grams = $12,
+    part_lines = $13, part_offsets = $14
 WHERE id = $1 AND state = 'writing' RETURNING id
 """
 _DROP_CHUNKS = "DELETE FROM registry.log_chunks WHERE trial = $1 AND first >= $2 AND first < $3"
@@ -211,13 +225,19 @@ WHERE state = 'kept' AND id IN (
 """
 _GOING = "SELECT id, tenant, trial, first, lines FROM registry.log_objects WHERE state = 'deleting' LIMIT $1"
 _LOGS = """
-SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.found AS slices
+SELECT h.trial, h.next, h.packed, o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, o.found, o.of_slices
 FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS w(trial, line, place)
 JOIN registry.log_heads h ON h.trial = w.trial
 LEFT JOIN LATERAL (
-    SELECT o.id, o.tenant, o.first, o.lines, f.found FROM registry.log_objects o, LATERAL (
-        SELECT bit_and(get_byte(substr(o.sliced_grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << o.slices) - 1)) AS found
-        FROM unnest($8::bigint[]) AS hash, LATERAL (SELECT (hash >> (32 - o.slice_bits))::int * o.slices AS bit) AS b
+    SELECT o.id, o.tenant, o.first, o.lines, o.part_lines, o.part_offsets, f.found, n.slices AS of_slices
+    FROM registry.log_objects o, LATERAL (
+        SELECT coalesce(o.part_grams, o.sliced_grams) AS grams, coalesce(o.part_bits, o.slice_bits) AS bits,
+            coalesce(o.part_slices, o.slices) AS slices
+    ) AS n, LATERAL (
+        SELECT bit_and(CASE WHEN n.slices > 8
+            THEN ('x' || lpad(encode(substr(n.grams, (bit >> 3) + 1, n.slices / 8), 'hex'), 16, '0'))::bit(64)::bigint
+            ELSE (get_byte(substr(n.grams, (bit >> 3) + 1, 1), 0) >> (bit & 7) & ((1 << n.slices) - 1))::bigint END) AS found
+        FROM unnest($8::bigint[]) AS hash, LATERAL (SELECT (hash >> (32 - n.bits))::int * n.slices AS bit) AS b
     ) AS f
     WHERE o.trial = h.trial AND o.state = 'kept' AND o.first + o.lines > w.line + 1
         AND ($3::bigint IS NULL OR $3 = ANY(o.runs)) AND ($4::bigint IS NULL OR $4 = ANY(o.ranks))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from services.registry.core.logs.grams import asked_hashes, index_letters, required_text, slice_of
-from services.registry.core.logs.lines import Block, Pack, Row, letters, pack
+from services.registry.core.logs.lines import Block, Row, letters, pack, parts_of
 from services.registry.core.logs.matching import Matcher, Wanted, check_pattern
-from services.registry.log_reader import Search, search_pack
+from services.registry.log_reader import Found, Search, search_parts
 from services.registry.store.log_objects import StoredObject
 from shared.errors import Rejected
 
@@ -37,10 +37,9 @@ def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
         blocks.append(Block.of(first, run, rows))
         first += len(rows)
     packed = pack(blocks)
-    found, about = Pack(5, packed.content), packed.about
-    lines = [
-        line for part in range(len(found)) for line in found.block(part).lines(range(len(found.block(part))))
-    ]
+    about = packed.about
+    found = [part.block() for part in parts_of(5, packed.content)]
+    lines = [line for block in found for line in block.lines(range(len(block)))]
     wanted = [(run, *row) for run, rows in enumerate(chunks) for row in rows]
     assert [(one.run, one.rank, one.stream, one.level, one.time_ms, one.text) for one in lines] == wanted
     assert [line.number for line in lines] == list(range(5, first))
@@ -50,10 +49,11 @@ def test_packed_lines_are_what_they_were(chunks: list[list[Row]]) -> None:
 def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
     rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1, 2001)]
     stored = StoredObject(UUID(int=1), UUID(int=2), UUID(int=3), 1, 2000)
-    content = pack([Block.of(1, 1, rows)]).content
+    parts = parts_of(1, pack([Block.of(1, 1, rows)]).content)
     upto, found, pages = 0, list[int](), 0
     while upto < 2000:
-        here = search_pack(stored, content, upto, Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True))
+        here, search = Found(2000), Search(Matcher(Wanted(pattern="7 x")), 1000, lambda: True)
+        search_parts(stored, [part for part in parts if part.first > upto], upto, search, here)
         assert upto < here.upto < upto + 1000
         upto, pages = here.upto, pages + 1
         found += [line.number for line in here.lines]
@@ -63,11 +63,9 @@ def test_a_search_stops_within_an_object_and_goes_on_there() -> None:
 
 def test_a_pack_has_parts_of_its_lines() -> None:
     rows: list[Row] = [(0, "stdout", None, 1, f"{number} " + "x" * 3000) for number in range(1000)]
-    found = Pack(1, pack([Block.of(1, 1, rows)]).content)
+    found = parts_of(1, pack([Block.of(1, 1, rows)]).content)
     assert len(found) > 1
-    assert [found.texts(part)[0].as_py().split()[0] for part in range(len(found))] == [
-        str(found.first(part) - 1) for part in range(len(found))
-    ]
+    assert [part.texts()[0].as_py().split()[0] for part in found] == [str(part.first - 1) for part in found]
 
 
 @given(st.lists(st.lists(WORDS, min_size=1), min_size=1, max_size=20), st.data())
@@ -77,7 +75,7 @@ def test_what_is_in_a_text_is_never_passed_by(parts: list[list[str]], data: st.D
     begin = data.draw(st.integers(0, len(text)))
     asked = text[begin : data.draw(st.integers(begin, len(text)))]
     grams = index_letters([letters(pa.array(texts)).to_pybytes() for texts in parts])
-    assert grams.slices_with(asked_hashes(asked)) >> slice_of(part, len(parts)) & 1
+    assert grams.slices_with(asked_hashes(asked)) >> slice_of(part, len(parts), grams.slices) & 1
     found = Matcher(Wanted(text=asked)).places(
         pa.array(parts[part]), lambda: pytest.fail("no column is asked for")
     )

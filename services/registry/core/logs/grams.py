@@ -1,8 +1,8 @@
 """Which pieces of four and six bytes stand in which part of a text, in few bytes: a search for letters passes by what cannot hold them.
 
 A Bloom filter (Bloom 1970) with one hash: a text's pieces overlap, so that a search asks for many of them, and one hash is least to look up.
-A place of it has a bit for each slice of the text (the bit-sliced signatures of Goodwin et al., BitFunnel, 2017), so that one byte answers for all
-slices. Short words are found by their pieces of four bytes; numbers and ids by those of six, since nearly every text has every four digits.
+A place of it has a bit for each slice of the text (the bit-sliced signatures of Goodwin et al., BitFunnel, 2017), so that eight bytes answer
+for all slices. Short words are found by their pieces of four bytes; numbers and ids by those of six, since nearly every text has every four digits.
 It says too much at times, never too little.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST_SLICES = 8
-MOST_BITS = 18
+MOST_SLICES = 64
+MOST_BITS = 17
 LEAST_BITS = 10
 FILL = 0.5
 """The filter is as small as it can be with no larger part of a slice's bits set."""
@@ -31,7 +31,10 @@ _TOKEN = re.compile(r"(\\.|[^\\])([*+?]+|\{[0-9,]*\}[?+]?)?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """A filter of 2 ** `bits` places, each with a bit for every slice; a piece's place is its hash's highest bits."""
+    """A filter of 2 ** `bits` places, each with a bit for every slice, the first slice's the lowest; a piece's place is its hash's highest bits.
+
+    Places of several bytes begin with the highest, as Postgres reads them.
+    """
 
     bits: int
     slices: int
@@ -42,18 +45,18 @@ class Grams:
         found = everywhere = (1 << self.slices) - 1
         for each in hashes:
             bit = (each >> (32 - self.bits)) * self.slices
-            found &= self.filter[bit >> 3] >> (bit & 7) & everywhere
+            place = self.filter[bit >> 3 : (bit >> 3) + max(1, self.slices // 8)]
+            found &= int.from_bytes(place, "big") >> (bit & 7) & everywhere
         return found
 
 
 def slices_of(parts: int) -> int:
-    """Into how many slices a text of so many parts is cut: 1, 2, 4 or 8."""
+    """Into how many slices a text of so many parts is cut: a power of two."""
     return min(MOST_SLICES, 1 << (parts - 1).bit_length())
 
 
-def slice_of(part: int, parts: int) -> int:
-    """In which slice a part is."""
-    slices = slices_of(parts)
+def slice_of(part: int, parts: int, slices: int) -> int:
+    """In which of so many slices a part is."""
     return part if parts <= slices else part * slices // parts
 
 
@@ -63,14 +66,15 @@ def index_letters(parts: Sequence[bytes | memoryview]) -> Grams:
     found: np.ndarray = np.zeros((slices, 1 << MOST_BITS), np.bool_)
     for part, letters in enumerate(parts):
         for hashes in _hashes(letters):
-            found[slice_of(part, len(parts)), hashes >> np.uint32(32 - MOST_BITS)] = True
+            found[slice_of(part, len(parts), slices), hashes >> np.uint32(32 - MOST_BITS)] = True
     bits = MOST_BITS
     while bits > LEAST_BITS:
         folded: np.ndarray = found[:, ::2] | found[:, 1::2]
         if folded.mean(axis=1).max() > FILL:
             break
         found, bits = folded, bits - 1
-    return Grams(bits, slices, np.packbits(found.T, bitorder="little").tobytes())
+    packed = np.packbits(found.T, bitorder="little")
+    return Grams(bits, slices, packed.reshape(-1, max(1, slices // 8))[:, ::-1].tobytes())
 
 
 def asked_hashes(text: str) -> list[int]:

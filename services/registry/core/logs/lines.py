@@ -12,8 +12,8 @@ from services.registry.core.logs.grams import Grams, index_letters
 STREAMS = ("stdout", "stderr", "platform")
 LEVELS = ("debug", "info", "warning", "error")
 NO_LEVEL = -1
-BATCH_BYTES = 1024 * 1024
-"""About so much text is decompressed and looked through at a time."""
+PART_BYTES = 128 * 1024
+"""About so much text is a part: what is decompressed and looked through where something may be."""
 _TEXT = "text"
 _SCHEMA = pa.schema(
     [
@@ -27,6 +27,9 @@ _SCHEMA = pa.schema(
 )
 _TEXT_COLUMN = _SCHEMA.get_field_index(_TEXT)
 _ZSTD = pa.Codec("zstd", compression_level=1)
+_MAGIC = b"ARROW1\0\0"
+_HEAD = _SCHEMA.serialize().to_pybytes()
+"""What a stream begins with: between a file's magic and its footer lies a stream, so that a part behind this is one too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,28 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """Where in an object its parts are: each has so many lines, the last perhaps fewer, and begins at its offset; one more says where the last ends."""
+
+    part_lines: int
+    offsets: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def size_bytes(self, part: int) -> int:
+        """What a part takes in the object."""
+        return self.offsets[part + 1] - self.offsets[part]
+
+
+@dataclass(frozen=True, slots=True)
 class Packed:
     """Lines as an object of the store, and what its row tells of it."""
 
     content: bytes
     about: Content
     grams: Grams
+    layout: Layout
 
 
 class Block:
@@ -134,46 +153,57 @@ class Block:
         ]
 
 
-class Pack:
-    """The lines of an object; each part is read when it is asked for, its text apart from the rest."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of an object, from number `first` on; they are read when they are asked for, their text apart from the rest.
 
-    def __init__(self, first: int, content: bytes) -> None:
-        self._first = first
-        self._content = content
-        self._texts = _open(content, [_TEXT_COLUMN])
-        self._batch_lines = int(json.loads(self._texts.schema.metadata[b"lines"]))
+    `content` is one part of the object or several neighbours, or the whole, of which `place` is meant.
+    """
 
-    def __len__(self) -> int:
-        return int(self._texts.num_record_batches)
+    first: int
+    content: bytes
+    place: int | None = None
 
-    def first(self, part: int) -> int:
-        """The number of a part's first line."""
-        return self._first + part * self._batch_lines
+    def texts(self) -> pa.StringArray:
+        """The lines' text."""
+        return self._read([_TEXT_COLUMN]).column(0)
 
-    def texts(self, part: int) -> pa.StringArray:
-        """The text of a part's lines."""
-        return self._texts.get_batch(part).column(0)
+    def block(self) -> Block:
+        """The lines with all columns."""
+        return Block(self.first, self._read(None))
 
-    def block(self, part: int) -> Block:
-        """A part with all its columns."""
-        return Block(self.first(part), _open(self._content, None).get_batch(part))
+    def _read(self, columns: list[int] | None) -> pa.RecordBatch:
+        if self.place is not None:
+            return _open(self.content, columns).get_batch(self.place)
+        source = pa.BufferReader(_HEAD + self.content)
+        lines = pa.ipc.open_stream(source, options=_options(columns)).read_all()
+        return lines.combine_chunks().to_batches()[0]
+
+
+def parts_of(first: int, content: bytes) -> list[Part]:
+    """Return the parts of a whole object; `first` is the number of its first line."""
+    whole = _open(content, [_TEXT_COLUMN])
+    lines = int(json.loads(whole.schema.metadata[b"lines"]))
+    return [Part(first + place * lines, content, place) for place in range(whole.num_record_batches)]
 
 
 def pack(blocks: Sequence[Block]) -> Packed:
     """Make an object of blocks that follow each other."""
     whole = pa.Table.from_batches([block.columns for block in blocks]).combine_chunks()
     text_bytes = sum(block.text_bytes for block in blocks)
-    batch_lines = max(1, whole.num_rows * BATCH_BYTES // max(text_bytes, BATCH_BYTES))
+    batch_lines = max(1, whole.num_rows * PART_BYTES // max(text_bytes, PART_BYTES))
     sink = pa.BufferOutputStream()
     schema = _SCHEMA.with_metadata({"lines": str(batch_lines)})
     options = pa.ipc.IpcWriteOptions(compression=_ZSTD, use_threads=False)
     parts = whole.to_batches(max_chunksize=batch_lines)
+    offsets = [len(_MAGIC) + len(schema.serialize())]
     with pa.ipc.new_file(sink, schema, options=options) as writer:
         for part in parts:
             writer.write_batch(part.replace_schema_metadata(schema.metadata))
+            offsets.append(sink.tell())
     about = _content(Block(0, whole.to_batches()[0]), text_bytes)
     grams = index_letters([letters(part.column(_TEXT_COLUMN)) for part in parts])
-    return Packed(sink.getvalue().to_pybytes(), about, grams)
+    return Packed(sink.getvalue().to_pybytes(), about, grams, Layout(batch_lines, tuple(offsets)))
 
 
 def letters(texts: pa.StringArray) -> pa.Buffer:
@@ -183,8 +213,11 @@ def letters(texts: pa.StringArray) -> pa.Buffer:
 
 
 def _open(content: bytes, columns: list[int] | None) -> pa.ipc.RecordBatchFileReader:
-    options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
-    return pa.ipc.open_file(pa.BufferReader(content), options=options)
+    return pa.ipc.open_file(pa.BufferReader(content), options=_options(columns))
+
+
+def _options(columns: list[int] | None) -> pa.ipc.IpcReadOptions:
+    return pa.ipc.IpcReadOptions(use_threads=False, included_fields=columns)
 
 
 def _content(block: Block, text_bytes: int) -> Content:

@@ -1,0 +1,116 @@
+"""What is fetched of objects with log lines: those parts alone that are looked through, and once."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from services.registry.core.logs.grams import Grams, asked_hashes
+from services.registry.core.logs.lines import Block, Packed, Row, pack
+from services.registry.links import log_key
+from services.registry.log_contents import PAGE_BYTES, LogContents
+from services.registry.store.log_objects import StoredObject
+from shared.clock import SystemClock
+from shared.objects.directory import DirectoryObjects
+
+LINES, NEEDLE = 40_000, 30_123
+TENANT, TRIAL = UUID(int=2), UUID(int=3)
+
+
+class Counting(DirectoryObjects):
+    """A store that says what was fetched."""
+
+    fetched: list[int]
+
+    async def get(self, key: str, first: int = 0, most: int | None = None) -> AsyncIterator[bytes]:
+        self.fetched.append(0)
+        async for piece in super().get(key, first, most):
+            self.fetched[-1] += len(piece)
+            yield piece
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Counting:
+    made = Counting(tmp_path, SystemClock())
+    made.fetched = []
+    return made
+
+
+@pytest.fixture(scope="module")
+def packed() -> Packed:
+    rows: list[Row] = [
+        (0, "stdout", None, number, f"step {number} took {number * 7919 % 10007} ms " + "." * 150)
+        for number in range(LINES)
+    ]
+    rows[NEEDLE] = (0, "stderr", None, 1, "shard-04711.tar was read")
+    return pack([Block.of(1, 1, rows)])
+
+
+async def _stored(store: Counting, packed: Packed, text: str = "", *, is_old: bool = False) -> StoredObject:
+    stored = StoredObject(
+        UUID(int=1),
+        TENANT,
+        TRIAL,
+        1,
+        LINES,
+        _slices(packed.grams, text),
+        packed.grams.slices,
+        None if is_old else packed.layout,
+    )
+    await store.put(log_key(TENANT, TRIAL, stored.id), packed.content)
+    return stored
+
+
+def _slices(grams: Grams, text: str) -> int | None:
+    return grams.slices_with(asked_hashes(text)) if text else None
+
+
+async def _texts(
+    contents: LogContents, stored: StoredObject, after: int = 0, choosy: bool = True
+) -> list[str]:
+    return [
+        text
+        async for parts in contents.read(stored, after, choosy)
+        for part in parts
+        for text in part.texts().to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["parts", "made before"])
+async def test_all_is_read_that_may_hold_it(store: Counting, packed: Packed, is_old: bool) -> None:
+    contents = LogContents(store)
+    stored = await _stored(store, packed, "shard-04711.tar", is_old=is_old)
+    assert "shard-04711.tar was read" in await _texts(contents, stored)
+    whole = await _texts(contents, await _stored(store, packed, is_old=is_old))
+    assert [len(whole), whole[7].split(".")[0]] == [LINES, "step 7 took 5398 ms "]
+
+
+async def test_of_an_object_the_parts_are_fetched_that_may_hold_it_and_once(
+    store: Counting, packed: Packed
+) -> None:
+    contents, stored = LogContents(store), await _stored(store, packed, "shard-04711.tar")
+    for _ in range(2):
+        assert "shard-04711.tar was read" in await _texts(contents, stored)
+        assert store.fetched == [packed.layout.size_bytes(NEEDLE // packed.layout.part_lines)]
+    assert sum(store.fetched) < len(packed.content) / 25
+
+
+async def test_all_comes_at_once_where_something_is_looked_for_and_page_by_page_where_all_is_wanted(
+    store: Counting, packed: Packed
+) -> None:
+    stored = await _stored(store, packed)
+    await _texts(LogContents(store), stored)
+    assert len(store.fetched) == 1
+    store.fetched.clear()
+    async for parts in LogContents(store).read(stored, LINES // 2, False):
+        block = parts[0].block()
+        assert block.first <= LINES // 2 + 1 < block.first + len(block)
+        break
+    assert [size <= PAGE_BYTES for size in store.fetched] == [True]
+
+
+async def test_an_object_that_is_gone_has_nothing(store: Counting, packed: Packed) -> None:
+    stored = await _stored(store, packed)
+    await store.delete(log_key(TENANT, TRIAL, stored.id))
+    assert await _texts(LogContents(store), stored) == []
