@@ -12,7 +12,7 @@ UsageKey = Literal["tenant", "workspace", "user", "experiment", "pool"]
 
 
 class Used(Record):
-    """What was used in the period; of the keys, those are set that were asked for."""
+    """What was used in the period; of the keys, those are set that were asked for. `cost` is of slots whose price was known, in its currency."""
 
     tenant: TenantId | None = None
     workspace: str | None = None
@@ -20,6 +20,8 @@ class Used(Record):
     experiment: ExperimentId | None = None
     pool: PoolName | None = None
     slot_seconds: float
+    cost: float = 0.0
+    unpriced_slot_seconds: float = 0.0
 
 
 class UsagePage(BaseModel):

@@ -20,7 +20,7 @@ _MOMENT = "now, a date, a time (2026-11-01T08:00, UTC without a zone), or how lo
 By = Annotated[
     list[str] | None,
     typer.Option(
-        "--by", help="tenant, workspace, user, experiment or pool. Repeatable; by default workspace."
+        "--by", help="tenant, workspace, user, label, experiment or pool. Repeatable; by default workspace."
     ),
 ]
 Since = Annotated[str | None, typer.Option("--since", help=f"{_MOMENT} By default 30 days before the end.")]
@@ -29,7 +29,7 @@ Csv = Annotated[bool, typer.Option("--csv", help="Print CSV on stdout, for a spr
 
 
 def usage(by: By = None, since: Since = None, until: Until = None, csv: Csv = False) -> None:
-    """Show how many slot-seconds were used, exact to the second."""
+    """Show how many slot-seconds were used, exact to the second, and what they cost."""
     from muster.client import connect
 
     keys = tuple(dict.fromkeys(by or ("workspace",)))
@@ -62,13 +62,15 @@ def moment_of(given: str | None, option: str, hint: str = _MOMENT) -> datetime |
 
 
 def _show(found: "Usage") -> None:
-    keys = [str(key) for key in found.by]
-    columns = (*keys, ">slot-seconds", ">slot-hours", ">share")
+    keys = [*map(str, found.by), *(("label",) if found.by_label else ())]
+    is_priced = found.cost > 0
+    columns = (*keys, ">slot-seconds", ">slot-hours", ">share", *((">cost",) if is_priced else ()))
     whole = found.slot_seconds or 1.0
     rows = [
         (
             *(_name(row, key) for key in keys),
             f"{row.slot_seconds:,.0f}", f"{row.slot_seconds / 3600:,.2f}", f"{row.slot_seconds / whole:.0%}",
+            *((f"{row.cost:,.2f}",) if is_priced else ()),
         )
         for row in sorted(found.items, key=lambda row: -row.slot_seconds)
     ]  # fmt: skip
@@ -78,6 +80,10 @@ def _show(found: "Usage") -> None:
             "[dim]{} slot-seconds from {} to {} UTC[/]",
             f"{found.slot_seconds:,.0f}", f"{found.since:%Y-%m-%d %H:%M:%S}", f"{found.until:%Y-%m-%d %H:%M:%S}",
         )  # fmt: skip
+    if is_priced:
+        note("[dim]cost {} in all[/]", f"{found.cost:,.2f}")
+        if found.unpriced_slot_seconds:
+            note("[dim]{} slot-seconds had no known price[/]", f"{found.unpriced_slot_seconds:,.0f}")
 
 
 def _name(row: "UsageRow", key: str) -> object:

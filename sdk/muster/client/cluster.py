@@ -155,7 +155,7 @@ class Cluster:
     def usage(
         self, by: Sequence[str] = ("workspace",), since: datetime | None = None, until: datetime | None = None
     ) -> models.Usage:
-        """Return slot-seconds in a period (by default the last 30 days), by tenant, workspace, user, experiment or pool."""
+        """Return slot-seconds and cost in a period (by default the last 30 days), by tenant, workspace, user, label, experiment or pool."""
         return self._transport.get(models.Usage, "/v1/usage", _usage_query(by, since, until))
 
     def usage_csv(
@@ -167,7 +167,8 @@ class Cluster:
 
 def _usage_query(by: Sequence[str], since: datetime | None, until: datetime | None) -> Query:
     return {
-        "by": by,
+        "by": [key for key in by if key != "label"],
+        "by_label": True if "label" in by else None,
         "since": since.isoformat() if since else None,
         "until": until.isoformat() if until else None,
     }

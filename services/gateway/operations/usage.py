@@ -10,6 +10,7 @@ from muster.errors import Rejected
 from services.gateway.api.usage import Usage, UsageKey, UsageRequest, UsageRow
 from services.gateway.core.grants import TENANT, Place
 from services.gateway.core.permissions import Permission
+from services.gateway.core.usage import SUMS, Part, by_label, keys_of
 from services.gateway.operations.call import Call
 from services.gateway.store import access, experiments as store
 from shared.ids import SITE, TenantId
@@ -21,12 +22,14 @@ _OPEN_TO_OPERATORS = frozenset({UsageKey.TENANT, UsageKey.POOL})
 
 
 async def get_usage(call: Call, request: UsageRequest) -> Usage:
-    """Adds up the slot-seconds of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool."""
+    """Adds up the slot-seconds and cost of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool."""
     by = list(dict.fromkeys(request.by))
+    if not (by or request.by_label):
+        by = [UsageKey.WORKSPACE]
     is_site = call.caller.keeps_site and (
         UsageKey.TENANT in by or not call.caller.grants.holds(Permission.EXPERIMENT_READ)
     )
-    if is_site and not _OPEN_TO_OPERATORS.issuperset(by):
+    if is_site and (request.by_label or not _OPEN_TO_OPERATORS.issuperset(by)):
         raise Rejected(
             "forbidden",
             "an operator sees tenants and pools, not what is inside of a tenant",
@@ -35,11 +38,14 @@ async def get_usage(call: Call, request: UsageRequest) -> Usage:
         )
     sees = _sees(call, by)
     since, until = _period(call, request)
-    used = await _ask(call, GetUsage(by=tuple(key.value for key in by), since=since, until=until), is_site)
-    items = await _rows(call, [one for one in used if sees(one.workspace)])
-    return Usage(
-        since=since, until=until, by=by, items=items, slot_seconds=sum(item.slot_seconds for item in items)
-    )
+    keys = keys_of(by, request.by_label)
+    used = await _ask(call, GetUsage(by=keys, since=since, until=until), is_site)
+    seen = [one for one in used if sees(one.workspace)]
+    if request.by_label:
+        items = await _rows(call, by_label(seen, await _labels(call, seen), by))
+    else:
+        items = await _rows(call, [Part(one) for one in seen])
+    return Usage(since=since, until=until, by=by, by_label=request.by_label, items=items, **_sums(items))
 
 
 def usage_csv(usage: Usage) -> str:
@@ -47,7 +53,7 @@ def usage_csv(usage: Usage) -> str:
     columns = [str(key) for key in usage.by]
     if UsageKey.EXPERIMENT in usage.by:
         columns.insert(columns.index("experiment") + 1, "experiment_name")
-    columns.append("slot_seconds")
+    columns += ["label", *SUMS] if usage.by_label else SUMS
     written = io.StringIO()
     table = csv.writer(written, lineterminator="\n")
     table.writerow(columns)
@@ -106,8 +112,19 @@ async def _ask(call: Call, question: GetUsage, is_site: bool) -> list[Used]:
         question = question.model_copy(update={"after": page.next})
 
 
-async def _rows(call: Call, used: list[Used]) -> list[UsageRow]:
+def _sums(items: list[UsageRow]) -> dict[str, float]:
+    return {name: round(sum(getattr(item, name) for item in items), 6) for name in SUMS}
+
+
+async def _labels(call: Call, used: list[Used]) -> Mapping[UUID, list[str]]:
+    experiments = {one.experiment for one in used if one.experiment}
+    async with call.connection() as connection:
+        return await store.load_labels(connection, experiments)
+
+
+async def _rows(call: Call, parts: list[Part]) -> list[UsageRow]:
     """Names in the place of ids."""
+    used = [part.used for part in parts]
     tenants = {call.tenant: call.caller.tenant_name}
     numbered: Mapping[UUID, tuple[int, str]] = {}
     foreign = {one.tenant for one in used if one.tenant} - tenants.keys()
@@ -118,10 +135,11 @@ async def _rows(call: Call, used: list[Used]) -> list[UsageRow]:
     if experiments:
         async with call.connection() as connection:
             numbered = await store.load_names(connection, experiments)
-    return [_row(one, tenants, numbered) for one in used]
+    return [_row(part, tenants, numbered) for part in parts]
 
 
-def _row(used: Used, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:
+def _row(part: Part, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tuple[int, str]]) -> UsageRow:
+    used = part.used
     number, name = numbered.get(used.experiment, (None, None)) if used.experiment else (None, None)
     return UsageRow(
         tenant=tenants.get(used.tenant, str(used.tenant)) if used.tenant else None,
@@ -130,5 +148,8 @@ def _row(used: Used, tenants: Mapping[TenantId, str], numbered: Mapping[UUID, tu
         experiment=number,
         experiment_name=name,
         pool=used.pool,
+        label=part.label,
         slot_seconds=round(used.slot_seconds, 3),
+        cost=round(used.cost, 6),
+        unpriced_slot_seconds=round(used.unpriced_slot_seconds, 3),
     )

@@ -83,6 +83,13 @@ async def load_names(
     return {row.id: (row.number, row.name) for row in await connection.execute(query.where(wanted))}
 
 
+async def load_labels(connection: AsyncConnection, experiments: Collection[UUID]) -> dict[UUID, list[str]]:
+    """The labels of each that there is, by its id."""
+    wanted = experiment.c.id == any_(bindparam("ids", list(experiments), type_=ARRAY(Uuid)))
+    query = select(experiment.c.id, experiment.c.labels)
+    return {row.id: row.labels for row in await connection.execute(query.where(wanted))}
+
+
 async def load_known_numbers(connection: AsyncConnection, numbers: Collection[int]) -> set[int]:
     """Those of the numbers that are experiments' here."""
     query = select(experiment.c.number).where(experiment.c.number.in_(numbers))

@@ -17,7 +17,7 @@ from shared.tuples import changed
 
 
 class Holding(NamedTuple):
-    """Slots of one worker that one allocation held; `until` None: it holds them now."""
+    """Slots of one worker that one allocation held; `until` None: it holds them now. The price is that of its beginning; None: not known."""
 
     allocation: AllocationId
     worker: WorkerId
@@ -29,6 +29,7 @@ class Holding(NamedTuple):
     pool: PoolName
     slots: SlotCount
     until: datetime | None = None
+    price_per_slot_hour: float | None = None
 
     @property
     def key(self) -> tuple[AllocationId, WorkerId, datetime]:
@@ -47,7 +48,7 @@ class Ledger:
         for holding in holdings:
             self._open.setdefault(holding.worker, {})[holding.allocation] = holding
 
-    def begin(self, run: Run, now: datetime) -> None:
+    def begin(self, run: Run, now: datetime, price_per_slot_hour: float | None = None) -> None:
         """The run has the slots that its shares say, from now on; what it held otherwise on those workers ends."""
         for share in run.shares:
             before = self._open.get(share.worker, {}).get(run.allocation)
@@ -56,7 +57,7 @@ class Ledger:
             if before is not None:
                 self._end(before, now)
             if share.charged:
-                self._begin(_holding(run, share.worker, share.charged, now))
+                self._begin(_holding(run, share.worker, share.charged, now, price_per_slot_hour))
 
     def follow(self, worker: Worker, now: datetime) -> None:
         """Ends what the worker no longer holds. One that this term has not heard may still hold all."""
@@ -91,7 +92,9 @@ class Ledger:
         self._changed[holding.key] = changed(holding, until=max(now, holding.since))
 
 
-def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Holding:
+def _holding(
+    run: Run, worker: WorkerId, slots: SlotCount, now: datetime, price_per_slot_hour: float | None
+) -> Holding:
     return Holding(
         allocation=run.allocation,
         worker=worker,
@@ -102,4 +105,5 @@ def _holding(run: Run, worker: WorkerId, slots: SlotCount, now: datetime) -> Hol
         experiment=run.experiment,
         pool=run.pool,
         slots=slots,
+        price_per_slot_hour=price_per_slot_hour,
     )

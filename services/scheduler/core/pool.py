@@ -28,7 +28,7 @@ class PoolPolicy:
         max_slots: What the pool can grow to (None: not known); requests above it can never be placed.
         provided_kind: Kind of slot that its provider's machines bring (None: not known).
         provided_labels: Labels that its provider's machines bring.
-        price_per_slot_hour: What its provider's machines cost (None: not known); told to searches, no grant depends on it.
+        price_per_slot_hour: What its provider's machines cost (None: not known); told to searches, and what usage is reckoned with.
         order: Who goes first (`order/`).
         ageing: How long a request waits to count as one priority level more important; None: for ever (`priority` only).
         min_run: So long a run is not asked for its slots.

@@ -236,6 +236,7 @@ def holding_row(holding: Holding) -> Row:
         "pool": holding.pool,
         "slots": stored(holding.slots),
         "until": holding.until,
+        "price_per_slot_hour": holding.price_per_slot_hour,
     }
 
 
@@ -252,6 +253,7 @@ def holding_of(row: Any) -> Holding:
         pool=PoolName(row.pool),
         slots=count_from(row.slots),
         until=row.until,
+        price_per_slot_hour=row.price_per_slot_hour,
     )
 
 

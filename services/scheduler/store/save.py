@@ -63,6 +63,7 @@ _HOLDING = (
         "pool",
         "slots",
         "until",
+        "price_per_slot_hour",
     ),
 )
 

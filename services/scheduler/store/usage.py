@@ -1,4 +1,4 @@
-"""Slot-seconds added up from the holdings, in the database: exact, whatever the period."""
+"""Slot-seconds and money added up from the holdings, in the database: exact, whatever the period."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,6 +15,7 @@ _COLUMNS: Mapping[UsageKey, str] = {
     "experiment": "experiment",
     "pool": "pool",
 }
+_SUMS = ("slot_seconds", "cost", "unpriced_slot_seconds")
 _MOST_ROWS = 1000
 """Fits a reply on the bus with names of any length that the gateway takes."""
 
@@ -31,7 +32,8 @@ async def load_usage(connection: AsyncConnection, query: GetUsage, now: datetime
     rows = found.all()
     shown = [_used(tuple(keys), row) for row in rows[:limit]]
     more = len(rows) > limit
-    return UsagePage(rows=tuple(shown), next=tuple(map(str, rows[limit - 1][:-1])) if more else None)
+    last = rows[limit - 1][: len(keys)] if more else None
+    return UsagePage(rows=tuple(shown), next=tuple(map(str, last)) if last is not None else None)
 
 
 def _statement(keys: tuple[UsageKey, ...], goes_on: bool) -> TextClause:
@@ -41,9 +43,12 @@ def _statement(keys: tuple[UsageKey, ...], goes_on: bool) -> TextClause:
     places = ", ".join(f":{place}" for place in _places(len(keys)))
     beyond = f"WHERE ({names}) > ({places})" if goes_on else ""
     return text(
-        f"SELECT * FROM (SELECT {columns},"
-        " sum(slots * extract(epoch FROM least(coalesce(until, :until), :until) - greatest(since, :since))) AS slot_seconds"
-        " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)"
+        f"SELECT * FROM (SELECT {columns}, sum(slot_seconds) AS slot_seconds,"
+        " coalesce(sum(slot_seconds * price_per_slot_hour::numeric), 0) / 3600 AS cost,"
+        " coalesce(sum(slot_seconds) FILTER (WHERE price_per_slot_hour IS NULL), 0) AS unpriced_slot_seconds"
+        " FROM (SELECT *, slots"
+        " * extract(epoch FROM least(coalesce(until, :until), :until) - greatest(since, :since)) AS slot_seconds"
+        " FROM scheduler.holding WHERE since < :until AND (until > :since OR until IS NULL)) held"
         f" GROUP BY {names}) used {beyond} ORDER BY {names} LIMIT :limit"
     )
 
@@ -53,4 +58,5 @@ def _places(count: int) -> list[str]:
 
 
 def _used(keys: tuple[UsageKey, ...], row: Sequence[str | float]) -> Used:
-    return Used.model_validate({**dict(zip(keys, row, strict=False)), "slot_seconds": float(row[-1])})
+    sums = dict(zip(_SUMS, map(float, row[len(keys) :]), strict=True))
+    return Used.model_validate({**dict(zip(keys, row, strict=False)), **sums})

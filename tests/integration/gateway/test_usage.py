@@ -52,9 +52,33 @@ async def test_usage_is_told_with_names_and_the_period_that_was_asked_for(
     table = await api.get("/v1/usage", params={"by": ["experiment", "user"]}, headers={"Accept": "text/csv"})
     assert table.headers["content-type"].startswith("text/csv")
     assert table.text.splitlines() == [
-        "experiment,experiment_name,user,slot_seconds",
-        f"{made['number']},{made['name']},ada,7200.25",
-        ",,ada,12.5",
+        "experiment,experiment_name,user,slot_seconds,cost,unpriced_slot_seconds",
+        f"{made['number']},{made['name']},ada,7200.25,0.0,0.0",
+        ",,ada,12.5,0.0,0.0",
+    ]
+
+
+async def test_usage_by_label_is_divided_and_adds_up_with_its_cost(
+    api: httpx.AsyncClient, others: Others
+) -> None:
+    both = await create(api, labels=["thesis", "vision"])
+    rows = (
+        Used(experiment=UUID(both["id"]), slot_seconds=100.0, cost=5.0, unpriced_slot_seconds=20.0),
+        Used(experiment=UUID(int=1), slot_seconds=7.0),
+    )
+    others.say(GetUsage, UsagePage(rows=rows))
+    found = (await api.get("/v1/usage", params={"by_label": "true"})).json()
+    assert [(row["label"], row["slot_seconds"], row["cost"]) for row in found["items"]] == [
+        (None, 7.0, 0.0),
+        ("thesis", 50.0, 2.5),
+        ("vision", 50.0, 2.5),
+    ]
+    assert (found["slot_seconds"], found["cost"], found["unpriced_slot_seconds"]) == (107.0, 5.0, 20.0)
+    assert others.asked[-1][1].by == ("experiment",)
+    table = await api.get("/v1/usage", params={"by_label": "true"}, headers={"Accept": "text/csv"})
+    assert table.text.splitlines()[0::2] == [
+        "label,slot_seconds,cost,unpriced_slot_seconds",
+        "thesis,50.0,2.5,10.0",
     ]
 
 

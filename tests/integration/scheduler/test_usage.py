@@ -45,6 +45,7 @@ async def test_usage_equals_an_independent_count(around: Platform) -> None:
             for workspace, seconds in counted.items()
         }
         await it_is_told_by_period_key_and_page(around)
+        await it_is_told_what_it_cost(around)
 
 
 async def it_is_told_by_period_key_and_page(around: Platform) -> None:
@@ -74,6 +75,17 @@ async def it_is_told_by_period_key_and_page(around: Platform) -> None:
     assert {used.tenant: used.slot_seconds for used in site.rows} == {
         DEFAULT_TENANT: pytest.approx(whole.slot_seconds)
     }
+
+
+async def it_is_told_what_it_cost(around: Platform) -> None:
+    """Of what had a price; and how much had none."""
+    await around.rows(
+        "UPDATE scheduler.holding SET price_per_slot_hour = 36 WHERE workspace = 'vision' RETURNING 1"
+    )
+    page = await around.ask(asked("workspace"), DEFAULT_TENANT)
+    speech, vision = page.rows
+    assert vision.cost == pytest.approx(vision.slot_seconds / 100) and vision.unpriced_slot_seconds == 0
+    assert (speech.cost, speech.unpriced_slot_seconds) == (0, pytest.approx(speech.slot_seconds))
 
 
 async def test_what_is_held_counts_up_to_now_and_on_through_the_next_leader(around: Platform) -> None:

@@ -1,6 +1,7 @@
 """Usage is what was really held: the ledger's sums equal an independent count, whatever happens to workers and leaders."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
@@ -9,7 +10,7 @@ from services.scheduler.core.holdings import Holding, Ledger
 from services.scheduler.core.run import Exit
 from services.scheduler.core.worker import Liveness
 from tests.unit.scheduler.test_properties import EVENTS, POLICIES, WORKERS, happen
-from tests.unit.scheduler.world import NOW, World, tenant_id
+from tests.unit.scheduler.world import NOW, POOL, World, tenant_id
 
 
 class Books:
@@ -163,3 +164,15 @@ def _held_by_lost(world: World) -> set[object]:
         if worker.liveness is Liveness.LOST
         for allocation in worker.held
     }
+
+
+def test_a_holding_costs_what_its_pools_machines_cost_when_it_began():
+    kept = books(a=4)
+    pool = kept.world.cluster.pools[POOL]
+    kept.world.cluster.put_pool(replace(pool.policy, price_per_slot_hour=2.5))
+    kept.world.want(1, 3)
+    kept.cycle(90)
+    kept.world.cluster.put_pool(replace(pool.policy, price_per_slot_hour=9.0))
+    kept.world.want(2, 1)
+    kept.cycle(10)
+    assert sorted((one.slots, one.price_per_slot_hour) for one in kept.kept.values()) == [(1, 9.0), (3, 2.5)]

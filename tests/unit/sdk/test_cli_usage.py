@@ -33,6 +33,16 @@ def test_the_largest_stands_first_with_hours_and_share(shell: Shell) -> None:
     assert json.loads(shell("usage", "--json").out)["slot_seconds"] == 7300.0
 
 
+def test_what_has_a_price_is_told_with_its_cost(shell: Shell) -> None:
+    priced = [row | {"cost": cost} for row, cost in zip(USAGE["items"], (0.5, 36.0), strict=True)]  # type: ignore[call-overload]
+    told = USAGE | {"items": priced, "cost": 36.5, "unpriced_slot_seconds": 100.0}
+    shell.answers["GET /v1/usage"] = httpx.Response(200, json=told)
+    shown = shell("usage", "--by", "workspace", "--by", "user")
+    lines = [line.split() for line in shown.out.splitlines()]
+    assert (lines[0][-1], lines[1][-1]) == ("cost", "36.00")
+    assert "cost 36.50 in all" in shown.err and "100 slot-seconds had no known price" in shown.err
+
+
 def test_csv_is_what_the_platform_gives(shell: Shell) -> None:
     shell.answers["GET /v1/usage"] = httpx.Response(200, text="workspace,slot_seconds\nvision,7200.0\n")
     assert shell("usage", "--csv").out == "workspace,slot_seconds\nvision,7200.0\n"

@@ -3121,46 +3121,60 @@ class TrialTableRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., column: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Usage(_message.Message):
-    __slots__ = ("since", "until", "by", "items", "slot_seconds")
+    __slots__ = ("since", "until", "by", "by_label", "items", "slot_seconds", "cost", "unpriced_slot_seconds")
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     BY_FIELD_NUMBER: _ClassVar[int]
+    BY_LABEL_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
     SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    UNPRICED_SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
     by: _containers.RepeatedScalarFieldContainer[UsageKey]
+    by_label: bool
     items: _containers.RepeatedCompositeFieldContainer[UsageRow]
     slot_seconds: float
-    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., items: _Optional[_Iterable[_Union[UsageRow, _Mapping]]] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
+    cost: float
+    unpriced_slot_seconds: float
+    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., by_label: _Optional[bool] = ..., items: _Optional[_Iterable[_Union[UsageRow, _Mapping]]] = ..., slot_seconds: _Optional[float] = ..., cost: _Optional[float] = ..., unpriced_slot_seconds: _Optional[float] = ...) -> None: ...
 
 class UsageRequest(_message.Message):
-    __slots__ = ("by", "since", "until")
+    __slots__ = ("by", "by_label", "since", "until")
     BY_FIELD_NUMBER: _ClassVar[int]
+    BY_LABEL_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     by: _containers.RepeatedScalarFieldContainer[UsageKey]
+    by_label: bool
     since: _timestamp_pb2.Timestamp
     until: _timestamp_pb2.Timestamp
-    def __init__(self, by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, by: _Optional[_Iterable[_Union[UsageKey, str]]] = ..., by_label: _Optional[bool] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class UsageRow(_message.Message):
-    __slots__ = ("tenant", "workspace", "user", "experiment", "experiment_name", "pool", "slot_seconds")
+    __slots__ = ("tenant", "workspace", "user", "experiment", "experiment_name", "pool", "label", "slot_seconds", "cost", "unpriced_slot_seconds")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     USER_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_NAME_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
     SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    UNPRICED_SLOT_SECONDS_FIELD_NUMBER: _ClassVar[int]
     tenant: str
     workspace: str
     user: str
     experiment: int
     experiment_name: str
     pool: str
+    label: str
     slot_seconds: float
-    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., slot_seconds: _Optional[float] = ...) -> None: ...
+    cost: float
+    unpriced_slot_seconds: float
+    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., user: _Optional[str] = ..., experiment: _Optional[int] = ..., experiment_name: _Optional[str] = ..., pool: _Optional[str] = ..., label: _Optional[str] = ..., slot_seconds: _Optional[float] = ..., cost: _Optional[float] = ..., unpriced_slot_seconds: _Optional[float] = ...) -> None: ...
 
 class User(_message.Message):
     __slots__ = ("id", "name", "kind", "display_name", "groups", "created_at", "disabled_at")

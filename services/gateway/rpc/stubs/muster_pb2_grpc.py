@@ -1453,7 +1453,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetUsage(self, request, context):
-        """Adds up the slot-seconds of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool.
+        """Adds up the slot-seconds and cost of the caller's tenant in a period; an operator sees those of every tenant, by tenant and pool.
         REST: GET /v1/usage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -159,7 +159,7 @@ def _form(
 def _keep(cluster: Cluster, run: Run, now: datetime) -> None:
     cluster.put_run(run)
     cluster.hold(run)
-    cluster.ledger.begin(run, now)
+    cluster.ledger.begin(run, now, cluster.pools[run.pool].policy.price_per_slot_hour)
     cluster.want(run.workers)
 
 

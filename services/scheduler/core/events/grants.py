@@ -46,7 +46,7 @@ def on_granted(cluster: Cluster, trial_id: TrialId, placement: Placement, new: N
     trial = trial.moved(RequestTrigger.GRANTED, now, runs=run.number, run=run.id)
     cluster.put_run(run)
     cluster.hold(run)
-    cluster.ledger.begin(run, now)
+    cluster.ledger.begin(run, now, cluster.pools[run.pool].policy.price_per_slot_hour)
     cluster.put_trial(trial)
     cluster.want(run.workers)
     cluster.tell(Granted(run, trial, waited_since))

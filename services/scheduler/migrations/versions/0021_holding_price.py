@@ -1,0 +1,12 @@
+"""What each holding cost, by the price of its pool's machines when it began; of what was held before it is not known."""
+
+from alembic import op
+
+revision = "0021"
+down_revision = "0020"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE scheduler.holding ADD COLUMN price_per_slot_hour double precision")
