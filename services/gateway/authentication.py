@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from uuid import UUID
 
 from muster.errors import Rejected
 from services.gateway.core.grants import Binding, Held, add_up
@@ -11,7 +12,7 @@ from services.gateway.operations.call import Caller
 from services.gateway.store import access as tokens, roles
 from shared.clock import Clock
 from shared.db import Database
-from shared.ids import TenantId
+from shared.ids import SITE, TenantId
 
 REMEMBERED_S = 2.0
 """A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
@@ -34,9 +35,9 @@ class Authenticator:
         self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
 
     async def caller_of(self, bearer: str | None) -> Caller:
-        """Raises Rejected (`unauthenticated`) for a missing, unknown, expired or revoked token."""
+        """Raises Unauthenticated for a missing, unknown, expired or revoked token."""
         if bearer is None or not is_token(bearer):
-            raise unauthenticated()
+            raise Unauthenticated("no_token" if bearer is None else "no_such_token")
         hashed = hash_token(self._pepper, bearer)
         known = self._known.get(hashed)
         if known is None or known.until_s <= self._clock.monotonic():
@@ -44,14 +45,19 @@ class Authenticator:
             self._remember(hashed, known)
         expires_at = known.caller.expires_at
         if expires_at is not None and expires_at <= self._clock.now():
-            raise unauthenticated()
+            caller = known.caller
+            raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
         return known.caller
 
     async def _look_up(self, hashed: bytes) -> Caller:
         async with self._database.system() as connection:
             row = await tokens.find_token(connection, hashed)
-            if row is None or row.revoked_at is not None or row.disabled_at is not None:
-                raise unauthenticated()
+            if row is None:
+                raise Unauthenticated("no_such_token")
+            if row.revoked_at is not None or row.disabled_at is not None:
+                why = "token_revoked" if row.revoked_at is not None else "user_disabled"
+                name = row.account_name or row.name
+                raise Unauthenticated(why, TenantId(row.tenant), row.id, row.account, name)
             if row.account is None:
                 given = [Binding(row.role, ROLES[row.role])]
             else:
@@ -75,10 +81,24 @@ class Authenticator:
             self._known.popitem(last=False)
 
 
-def unauthenticated() -> Rejected:
-    """The one answer to whatever is wrong with a token."""
-    return Rejected(
-        "unauthenticated",
-        "a valid access token is needed",
-        hint="send `Authorization: Bearer mst_…`; the admin token stands in the file that the first start wrote",
-    )
+class Unauthenticated(Rejected):
+    """The one answer to whatever is wrong with a token; what it was, and whose, is for the audit log alone."""
+
+    def __init__(
+        self,
+        why: str,
+        tenant: TenantId = SITE,
+        token: UUID | None = None,
+        user: UUID | None = None,
+        name: str = "",
+    ) -> None:
+        super().__init__(
+            "unauthenticated",
+            "a valid access token is needed",
+            hint="send `Authorization: Bearer mst_…`; the admin token stands in the file that the first start wrote",
+        )
+        self.why = why
+        self.tenant = tenant
+        self.token = token
+        self.user = user
+        self.name = name

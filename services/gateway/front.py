@@ -1,20 +1,27 @@
 """The one way into every operation, whatever the protocol: who, may they, how often, then the handler under a deadline."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, cast
 
 from muster.errors import Rejected, Transient
 from services.gateway.api.base import Request, Resource
-from services.gateway.authentication import Authenticator
-from services.gateway.core.permissions import Access
+from services.gateway.auditing import Pen
+from services.gateway.authentication import Authenticator, Unauthenticated
+from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
+from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
 from services.gateway.operations.operation import Idempotency, Operation
 from services.gateway.rates import Limiter
 from shared import telemetry
+from shared.ids import SITE, TenantId
 
+NOWHERE = Origin()
+NOTHING: Mapping[str, str] = MappingProxyType({})
+_DENIALS = {"forbidden", "unauthenticated"}
 _MAX_KEY_CHARS = 200
 
 
@@ -28,6 +35,7 @@ class Inputs:
     last_event_id: str | None = None
     body: AsyncIterator[bytes] | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
+    origin: Origin = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +48,26 @@ class Front:
     deadline_s: float
     upload_deadline_s: float
 
-    async def admit(self, row: Operation[Any, Any], bearer: str | None) -> Caller:
-        """The caller, once it is known, allowed and not too fast; before anything of the request is read."""
+    async def admit(
+        self,
+        row: Operation[Any, Any],
+        bearer: str | None,
+        origin: Origin = NOWHERE,
+        named: Mapping[str, str] = NOTHING,
+    ) -> Caller:
+        """The caller, once it is known, allowed and not too fast; before anything of the request is read.
+
+        Args:
+            named: what the request's path names.
+        """
         caller = NOBODY
         if not isinstance(row.permission, Access):
-            caller = await self.authenticator.caller_of(bearer)
-            check_permission(caller, row.permission, bool(row.path_fields))
+            try:
+                caller = await self.authenticator.caller_of(bearer)
+                check_permission(caller, row.permission, bool(row.path_fields))
+            except Rejected as error:
+                self._deny(row, caller, origin, named, error)
+                raise
         if row.permission is not Access.PUBLIC:
             await self.limiter.take(caller.tenant, row.rate_class)
         return caller
@@ -63,9 +85,18 @@ class Front:
         if left_s is not None:
             deadline_s = min(deadline_s, left_s)
         handler = cast(Callable[[Call, Request], Awaitable[Resource]], row.handler)
+        call = self._call(row, caller, request, inputs)
         try:
             async with asyncio.timeout(deadline_s):
-                return await handler(self._call(row, caller, inputs), request)
+                found = await handler(call, request)
+                # What was read, or found to be so already: what changed something has its record.
+                await call.record()
+                return found
+        except Rejected as error:
+            # Else it was allowed, and another service refused it.
+            if call.pen is None or not call.pen.is_written:
+                self._deny(row, caller, inputs.origin, _named(row, request), error)
+            raise
         except TimeoutError:
             raise Transient(f"{row.name} took longer than {deadline_s:g} s", code="timeout") from None
 
@@ -74,18 +105,20 @@ class Front:
     ) -> AsyncIterator[Resource]:
         """Calls a streaming operation; nothing more is sent to a caller whose rights have changed."""
         handler = cast(Callable[[Call, Request], AsyncIterator[Resource]], row.handler)
-        return self._still_allowed(handler(self._call(row, caller, inputs), request), caller, inputs)
+        call = self._call(row, caller, request, inputs)
+        return self._still_allowed(handler(call, request), call, inputs)
 
     async def _still_allowed(
-        self, items: AsyncIterator[Resource], caller: Caller, inputs: Inputs
+        self, items: AsyncIterator[Resource], call: Call, inputs: Inputs
     ) -> AsyncIterator[Resource]:
+        await call.record()
         async with aclosing(cast(AsyncGenerator[Resource], items)):
             async for item in items:
-                if await self.authenticator.caller_of(inputs.bearer) != caller:
+                if await self.authenticator.caller_of(inputs.bearer) != call.caller:
                     raise Transient("what you may do has changed; connect again", 0.5, "restarting")
                 yield item
 
-    def _call(self, row: Operation[Any, Any], caller: Caller, inputs: Inputs) -> Call:
+    def _call(self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs) -> Call:
         key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None
         if key is not None and not 1 <= len(key) <= _MAX_KEY_CHARS:
             raise Rejected(
@@ -110,4 +143,57 @@ class Front:
             trace_id=telemetry.trace_id(),
             last_event_id=inputs.last_event_id,
             announce=inputs.announce,
+            pen=self._pen(row, caller, request, inputs.origin),
         )
+
+    def _pen(self, row: Operation[Any, Any], caller: Caller, request: Request, origin: Origin) -> Pen | None:
+        if row.audits is Audited.NEVER:
+            return None
+        asked = request.model_dump(mode="json", exclude=set(row.path_fields), exclude_defaults=True)
+        return Pen(
+            facts=_facts(row, caller, origin, _named(row, request)),
+            tenants=(_whose(row, caller),),
+            path=row.path,
+            trace_id=telemetry.trace_id(),
+            asked=asked_of(asked),
+            auditor=self.doors.auditor,
+        )
+
+    def _deny(
+        self,
+        row: Operation[Any, Any],
+        caller: Caller,
+        origin: Origin,
+        named: Mapping[str, str],
+        error: Rejected,
+    ) -> None:
+        """Has a refusal told in the log of whose caller it was. That a thing to look at was not found is none; one to change may be another's."""
+        if isinstance(error, Unauthenticated):
+            facts = replace(
+                _facts(row, caller, origin, named), actor=error.name, user=error.user, token=error.token
+            )
+            self.doors.auditor.deny(error.tenant, facts, error.why)
+        elif error.code in _DENIALS or (error.code == "not_found" and row.audits is not Audited.NEVER):
+            self.doors.auditor.deny(_whose(row, caller), _facts(row, caller, origin, named), error.code)
+
+
+def _facts(row: Operation[Any, Any], caller: Caller, origin: Origin, named: Mapping[str, str]) -> Facts:
+    return Facts(
+        operation=row.name,
+        entity=name_entity(row.path, named),
+        origin=origin,
+        actor=caller.name,
+        user=caller.user,
+        token=caller.token_id if caller is not NOBODY else None,
+        path=named,
+    )
+
+
+def _named(row: Operation[Any, Any], request: Request) -> dict[str, str]:
+    """What the request's path names."""
+    return {name: str(getattr(request, name)) for name in row.path_fields}
+
+
+def _whose(row: Operation[Any, Any], caller: Caller) -> TenantId:
+    """In whose log a call stands: the site's where it is about what belongs to no tenant."""
+    return SITE if row.permission in SITE_PERMISSIONS or caller is NOBODY else caller.tenant

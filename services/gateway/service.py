@@ -12,6 +12,7 @@ from aiohttp import web
 from redis.asyncio import Redis
 
 from services.gateway import secrets_files
+from services.gateway.auditing import Auditor
 from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
 from services.gateway.core.permissions import ADMIN, OPERATOR
@@ -75,7 +76,10 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     http = await process.enter(
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=600, sock_connect=5))
     )
-    doors = make_doors(settings, database, units, bus, feed, clock, keys, http)
+    auditor = Auditor(database, clock)
+    process.start("audit", auditor.run)
+    process.on_close(auditor.flush)
+    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
     front = Front(
         doors, Authenticator(database, keys.token, clock), limiter, own.deadline_s, own.upload_deadline_s
@@ -114,6 +118,7 @@ def make_doors(
     clock: Clock,
     keys: Keys,
     http: aiohttp.ClientSession,
+    auditor: Auditor,
 ) -> Doors:
     """What operations reach."""
     own = settings.gateway
@@ -135,6 +140,7 @@ def make_doors(
         max_code_bytes=own.max_code_bytes,
         follow_poll_s=own.follow_poll_s,
         version=API_VERSION,
+        auditor=auditor,
     )
 
 

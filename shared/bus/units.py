@@ -1,11 +1,13 @@
 """The unit of work: one transaction that holds state, inbox and outbox together, and what happens right after its commit."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -61,6 +63,7 @@ class Unit:
         self.now: datetime = clock.now()
         self._clock = clock
         self._rows: list[OutboxRow] = []
+        self._beside: tuple[str, tuple[object, ...]] | None = None
         self._then: list[Callable[[], Awaitable[None]]] = []
         self._emitted: Counter[UUID] = Counter()
 
@@ -80,6 +83,13 @@ class Unit:
         if whose is None:
             raise Broken("a message was emitted without a tenant in a system transaction")
         self._rows += [self._row(message, whose, cause) for message in messages]
+
+    def alongside(self, insert: str, *arguments: object) -> None:
+        """One INSERT, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
+
+        A second one takes the place of the first. It is carried out at the end, whether anything was emitted or not.
+        """
+        self._beside = (insert, arguments)
 
     def then(self, action: Callable[[], Awaitable[None]]) -> None:
         """Runs after the commit; for fast paths only, because a crash in between forgets it."""
@@ -155,8 +165,8 @@ class Units:
         async with transaction as connection:
             unit = Unit(connection, tenant, self._clock, self._schema)
             yield unit
-            if unit._rows:
-                await self._store(connection, unit._rows)
+            if unit._rows or unit._beside:
+                await self._store(connection, unit._rows, unit._beside)
             faults.point(BEFORE_COMMIT)
         faults.point(AFTER_COMMIT)
         if unit._rows:
@@ -164,9 +174,17 @@ class Units:
         for action in unit._then:
             await _attempt(action)
 
-    async def _store(self, connection: AsyncConnection, rows: list[OutboxRow]) -> None:
-        await Driver.of(connection).fetch(
-            self._insert,
+    async def _store(
+        self,
+        connection: AsyncConnection,
+        rows: list[OutboxRow],
+        beside: tuple[str, tuple[object, ...]] | None,
+    ) -> None:
+        driver = Driver.of(connection)
+        if not rows and beside:
+            await driver.fetch(beside[0], *beside[1])
+            return
+        arguments: tuple[object, ...] = (
             [row.id for row in rows],
             [row.tenant for row in rows],
             [row.subject for row in rows],
@@ -174,6 +192,17 @@ class Units:
             [row.payload for row in rows],
             [row.entity for row in rows],
         )
+        if beside is None:
+            await driver.fetch(self._insert, *arguments)
+            return
+        await driver.fetch(_together(self._insert, len(arguments), beside[0]), *arguments, *beside[1])
+
+
+@cache
+def _together(first: str, arguments: int, second: str) -> str:
+    """Both statements as one, the arguments of the second behind those of the first."""
+    moved = re.sub(r"\$(\d+)", lambda found: f"${int(found[1]) + arguments}", second)
+    return f"WITH first AS ({first}) {moved}"
 
 
 def _correlation(message: Event | Command, cause: Delivery[Any] | None) -> UUID | None:

@@ -33,9 +33,9 @@ ALLOWED = {
     "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
     "services/gateway/authentication.py": "the tenant of a token is what is looked for",
+    "services/gateway/auditing.py": "seals what all tenants' calls have recorded, and records refusals",
+    "services/gateway/operations/call.py": "opens it for what who keeps the site changes, with its audit record",
     "services/gateway/operations/cluster.py": "instances are the site's",
-    "services/gateway/operations/draining.py": "workers are the site's",
-    "services/gateway/operations/pools.py": "pools and their rules are the site's",
     "services/gateway/operations/reservations.py": "slots are booked by who keeps the site, for any tenant",
     "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
     "services/gateway/operations/tenants.py": "makes and names tenants, for who keeps the site",
@@ -81,7 +81,7 @@ def _is_getattr_of_it(call: ast.Call) -> bool:
 PAST_THE_CALL = {
     "services/gateway/operations/call.py": "opens them, with what the caller sees",
     "services/gateway/operations/commands.py": "waits for what a command made of a thing that was found before",
-    "services/gateway/operations/curation.py": "a tenant's bytes are bounded by who keeps the site",
+    "services/gateway/operations/audit.py": "an audit log is a tenant's as a whole, or the site's",
     "services/gateway/operations/events.py": "where a feed begins and ends is the same for all who read it",
 }
 

@@ -22,6 +22,8 @@ class Permission(StrEnum):
     ACCESS_READ = "access.read"
     ACCESS_GRANT = "access.grant"
     ACCESS_MANAGE = "access.manage"
+    AUDIT_READ = "audit.read"
+    SITE_AUDIT = "site.audit"
     TENANT_READ = "tenant.read"
     TENANT_MANAGE = "tenant.manage"
     SELF = "self"
@@ -48,10 +50,11 @@ SITE = frozenset(
         Permission.WORKER_JOIN,
         Permission.TENANT_READ,
         Permission.TENANT_MANAGE,
+        Permission.SITE_AUDIT,
     }
 )
 """About what belongs to no tenant. No tenant's admin has them, so none can hand them out."""
-WIDE = SITE | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE}
+WIDE = SITE | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE, Permission.AUDIT_READ}
 """These count on the tenant as a whole only; a role that holds one cannot be given on a workspace."""
 
 _VIEW = frozenset(
@@ -74,12 +77,14 @@ _LEAD = _EDIT | {
 
 ADMIN, OPERATOR = "admin", "operator"
 ROLES: dict[str, Permissions] = {
-    ADMIN: _LEAD | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE},
+    ADMIN: _LEAD | {Permission.TOKEN_MANAGE, Permission.ACCESS_MANAGE, Permission.AUDIT_READ},
     "workspace-admin": _LEAD,
     "editor": _EDIT,
     "approver": _VIEW | {Permission.MODEL_APPROVE},
     "viewer": _VIEW,
-    "auditor": frozenset({Permission.SELF, Permission.ACCESS_READ, Permission.CLUSTER_READ}),
+    "auditor": frozenset(
+        {Permission.SELF, Permission.ACCESS_READ, Permission.AUDIT_READ, Permission.CLUSTER_READ}
+    ),
     OPERATOR: SITE | {Permission.SELF, Permission.CLUSTER_READ},
 }
 """The roles that every tenant has, widest first. An operator sees tenants' machines and no tenant's content."""

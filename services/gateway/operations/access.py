@@ -71,7 +71,9 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
             "expires_at": expires_at,
         }
         await store.insert_token(unit.connection, values)
-    return CreatedToken.model_validate(values | {"secret": secret})
+        created = CreatedToken.model_validate(values | {"secret": secret})
+        call.note(after=created)
+    return created
 
 
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
@@ -96,6 +98,7 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
             await store.revoke_token(unit.connection, token_id, unit.now)
             row = await store.load_token(unit.connection, token_id)
             if row is not None:
+                call.note(after=_render_token(row))
                 return _render_token(row)
     raise NotFound("the token")
 
@@ -107,7 +110,7 @@ async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinTo
         worker=WorkerId(request.worker) if request.worker else None,
         life_s=float(request.ttl_s),
     )
-    issued = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    issued = await call.order(question)
     return JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
 
 
@@ -125,7 +128,7 @@ async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentia
         address=request.address,
     )
     try:
-        found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+        found = await call.order(question)
     except Rejected as error:
         if error.code == "bad_join_token":
             raise Rejected(

@@ -1,16 +1,20 @@
 """What a handler is given beside its request: who calls, until when, and the doors to everything else."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 from uuid import UUID
 
 import aiohttp
+from pydantic import BaseModel, JsonValue
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound, Rejected
+from services.gateway.api.base import Resource
+from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
 from services.gateway.feed import Feed
@@ -18,7 +22,9 @@ from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
 from shared.db import Database
 from shared.ids import SITE, TenantId
+from shared.messages.base import Query
 
+R = TypeVar("R", bound=BaseModel)
 _KINDS = {
     "experiments": EXPERIMENTS,
     "models": MODELS,
@@ -56,6 +62,7 @@ class Doors:
     max_code_bytes: int
     follow_poll_s: float
     version: str
+    auditor: Auditor
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,8 @@ class Call:
     last_event_id: str | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
     """Tells a stream's caller where it stands before the first item, so that a reconnect loses nothing."""
+    pen: Pen | None = field(default=None, repr=False)
+    """Writes the record of the call into the audit log; None where nothing is changed."""
 
     @property
     def tenant(self) -> TenantId:
@@ -115,8 +124,60 @@ class Call:
         return self.doors.database.tenant(self.tenant, self.within)
 
     def unit(self) -> AbstractAsyncContextManager[Unit]:
-        """The same, for what is changed and announced."""
-        return self.doors.units.tenant(self.tenant, self.within)
+        """The same, for what is changed and announced; the call's audit record is committed with it."""
+        return self._recorded(self.doors.units.tenant(self.tenant, self.within))
+
+    def site_unit(self) -> AbstractAsyncContextManager[Unit]:
+        """Over all tenants, for what who keeps the site changes; the call's audit record is committed with it."""
+        return self._recorded(self.doors.units.system())
+
+    async def order(self, question: Query[R], timeout_s: float | None = None) -> R:
+        """Asks another service for a change; that it was asked for stands in the audit log before."""
+        await self.record()
+        return await self.doors.bus.ask(question, self.tenant, timeout_s or self.doors.query_timeout_s)
+
+    async def record(self) -> None:
+        """Commits the call's audit record by itself, unless it is committed already or there is none."""
+        pen = self.pen
+        if pen is not None and not pen.is_written:
+            units = self.doors.units
+            one = len(pen.tenants) == 1
+            async with self._recorded(units.tenant(pen.tenants[0]) if one else units.system()):
+                pass
+
+    def note(
+        self,
+        before: Resource | Mapping[str, JsonValue] | None = None,
+        after: Resource | Mapping[str, JsonValue] | None = None,
+        entity: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        """What the audit record shows of the thing that is changed; to be said before the transaction ends.
+
+        Args:
+            before: as its users saw it.
+            after: as they see it from now on.
+            entity: what it is, as `kind/name`, where the path says it otherwise.
+            code: a word on how it went, such as `repeated`.
+        """
+        if (pen := self.pen) is not None:
+            pen.before = shown(before) if before is not None else pen.before
+            pen.after = shown(after) if after is not None else pen.after
+            pen.entity, pen.code = entity or pen.entity, code or pen.code
+
+    def concerns(self, tenant: TenantId) -> None:
+        """Who keeps the site changes something of a tenant: the record stands in that tenant's log too."""
+        if self.pen is not None and tenant not in self.pen.tenants:
+            self.pen.tenants += (tenant,)
+
+    @asynccontextmanager
+    async def _recorded(self, opened: AbstractAsyncContextManager[Unit]) -> AsyncIterator[Unit]:
+        async with opened as unit:
+            yield unit
+            if self.pen is not None:
+                self.pen.write(unit)
+        if self.pen is not None:
+            self.pen.written()
 
     @property
     def sees_all_experiments(self) -> bool:

@@ -39,18 +39,14 @@ async def edit_checkpoint(call: Call, request: EditCheckpointRequest) -> Checkpo
     found = CheckpointId(await visible_id(call, request.checkpoint))
     await _check_unchanged(call, request.checkpoint)
     question = EditCheckpoint(checkpoint_id=found, metadata=request.metadata)
-    return render_checkpoint_whole(
-        await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
-    )
+    return render_checkpoint_whole(await call.order(question))
 
 
 async def delete_checkpoint(call: Call, request: CheckpointRequest) -> Checkpoint:
     """Deletes a checkpoint; refused with the reason where it is registered or in use."""
     question = DeleteCheckpoint(checkpoint_id=CheckpointId(await visible_id(call, request.checkpoint)))
     await _check_unchanged(call, request.checkpoint)
-    return render_checkpoint_whole(
-        await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
-    )
+    return render_checkpoint_whole(await call.order(question))
 
 
 async def verify_checkpoint(call: Call, request: CheckpointRequest) -> VerificationAsked:
@@ -74,8 +70,8 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
     question = CollectCheckpoints(
         experiment_id=ExperimentId(experiment.id), **request.model_dump(exclude={"experiment"})
     )
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.plan_timeout_s)
-    async with call.doors.database.tenant(call.tenant) as connection:
+    found = await call.order(question, call.doors.plan_timeout_s)
+    async with call.connection() as connection:
         names = await load_trial_numbers(connection, {one.trial_id for one in found.checkpoints})
     return Collected(
         policy=RetentionPolicy.model_validate(found.policy, from_attributes=True),
@@ -106,10 +102,14 @@ async def get_storage(call: Call, request: Empty) -> Storage:
 async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> StorageLimit:
     """Says how many bytes a tenant may store from now on; what is stored already stays."""
     tenant, name = await named_tenant(call, request.tenant)
-    async with call.doors.units.tenant(tenant) as unit:
+    call.concerns(tenant)
+    async with call.site_unit() as unit:
         version = await limits.save_storage_limit(unit.connection, tenant, request.maximum_bytes)
-        unit.emit(StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes))
-    return StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
+        changed = StorageLimitChanged(limit_id=tenant, version=version, maximum_bytes=request.maximum_bytes)
+        unit.emit(changed, tenant=tenant)
+        limit = StorageLimit(tenant=name, maximum_bytes=request.maximum_bytes)
+        call.note(after=limit, entity=f"storage-limit/{name}")
+    return limit
 
 
 async def _check_unchanged(call: Call, checkpoint: str) -> None:
@@ -118,5 +118,5 @@ async def _check_unchanged(call: Call, checkpoint: str) -> None:
 
 
 async def _verify(call: Call, question: VerifyCheckpoints) -> VerificationAsked:
-    found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+    found = await call.order(question)
     return VerificationAsked(checkpoints=found.checkpoints, files=found.files, size_bytes=found.size_bytes)

@@ -65,8 +65,9 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
         has = ", ".join(map(str, before.slot_ids))
         raise NotFound(f"slot {request.slot} of worker {before.worker}", f"it has {has or 'none'}")
     operation = new_id(call.doors.clock)
+    call.note(before=render_worker(before))
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
-    async with call.doors.units.system() as unit:
+    async with call.site_unit() as unit:
         unit.emit(command, tenant=SITE)
 
     async def look(_: AsyncConnection) -> WorkerView | None:
@@ -100,7 +101,7 @@ async def _drain(call: Call, workers: Sequence[WorkerView], reclaim: bool, undo:
         DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)
         for worker in workers
     ]
-    async with call.doors.units.system() as unit:
+    async with call.site_unit() as unit:
         unit.emit(*commands, tenant=SITE)
 
     async def now() -> list[WorkerView]:

@@ -55,6 +55,7 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
 
     if row.rank is None:
         await _queued(call, row)
+    call.note(before=render_experiment_detail(row))
     await send(call, command)
     try:
         found = await wait_for(call, command.operation_id, look)

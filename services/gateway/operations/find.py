@@ -25,7 +25,9 @@ def parse_uuid(text: str) -> UUID | None:
 async def find_experiment(call: Call, reference: str) -> Row:
     """Raises NotFound."""
     async with call.connection() as connection:
-        return await experiment_in(connection, reference)
+        row = await experiment_in(connection, reference)
+    call.note(entity=f"experiment/{row.number}")
+    return row
 
 
 async def experiment_in(connection: AsyncConnection, reference: str) -> Row:
@@ -45,6 +47,7 @@ async def find_trial(call: Call, reference: str) -> Row:
         async with call.connection() as connection:
             row = await store.load_trial(connection, key)
         if row is not None:
+            call.note(entity=f"trial/{row.experiment_number}.{row.number}")
             return row
     raise NotFound(f"trial {reference}", "trials are named by their id, or as 31.4: trial 4 of experiment 31")
 

@@ -107,6 +107,7 @@ async def _command(call: Call, row: Any, command: Command, reached: Reached) -> 
         now = await store.load_experiment(connection, row.id)
         return now if now is not None and reached(now) else None
 
+    call.note(before=render_experiment(row))
     await send(call, command)
     found = await wait_for(call, command.operation_id, look)
     return render_experiment(found if found is not None else await find_experiment(call, str(row.id)))

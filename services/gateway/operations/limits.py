@@ -45,7 +45,8 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
         "tenant": tenant,
         "workspace": request.workspace or "",
     }
-    async with call.doors.units.system() as unit:
+    call.concerns(tenant)
+    async with call.site_unit() as unit:
         version = await limits.save_limit(unit.connection, values)
         changed = LimitsChanged(
             limit_id=derived_id(tenant, "limit", pool.pool, request.workspace or ""),
@@ -58,6 +59,7 @@ async def set_limit(call: Call, request: SetLimitRequest) -> Limit:
             weight=request.weight,
         )
         unit.emit(changed, tenant=SITE)
+        call.note(after=_render(values, name), entity=f"limit/{pool.pool}/{name}")
     warnings = await unused_workspace(call, tenant, request.workspace)
     return _render(values, name).model_copy(update={"warnings": warnings})
 

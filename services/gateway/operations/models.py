@@ -82,6 +82,7 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
+        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         if request.approvals:
             # Whoever may ask for a stage could otherwise have nobody asked first.
             call.check_place(Permission.MODEL_APPROVE, Place(model.workspace))
@@ -106,6 +107,7 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
 
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
+        call.note(before=render_model(model), entity=f"model/{model.workspace}/{model.name}")
         return DeleteModel(
             operation_id=operation_id,
             model_id=model.id,
@@ -120,6 +122,7 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
 async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
     async def order(connection: AsyncConnection, operation_id: UUID) -> Command:
         model = await model_in(connection, request.model)
+        call.note(before=render_model(model))
         return SetAlias(
             operation_id=operation_id,
             model_id=model.id,

@@ -56,6 +56,8 @@ async def claim(
             "Idempotency-Key",
             "use a new key for a new request",
         )
+    if earlier is not None:
+        call.note(code="repeated")
     return Claimed(earlier.entity, earlier.position, earlier.response) if earlier is not None else None
 
 

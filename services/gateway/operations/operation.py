@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Generic, Literal, TypeVar
 
 from services.gateway.api.base import Request, Resource
+from services.gateway.core.auditing import Audited
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations.call import Call
 
@@ -63,12 +64,19 @@ class Operation(Generic[Req, Res]):
     """For who asks REST for `text/csv`."""
     conditional: bool = False
     """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
+    audited: Audited | None = None
+    """None: what changes is, and what reads is not."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.permission, Permission | Access):
             raise TypeError(f"operation {self.name} has no permission: name one in its row")
         if not _NAME.fullmatch(self.name) or not _PATH.fullmatch(self.path):
             raise ValueError(f"operation {self.name} has a malformed name or path {self.path!r}")
+        may_change = self.idempotent is not Idempotency.SAFE
+        if may_change and self.audits is not Audited.CHANGE and not str(self.permission).endswith(".read"):
+            raise ValueError(
+                f"operation {self.name} may change something and is not audited: let `audited` be"
+            )
         unknown = set(self.path_fields) - set(self.request.model_fields)
         if unknown:
             raise ValueError(f"{self.path} names {sorted(unknown)}, which {self.request.__name__} has not")
@@ -77,6 +85,13 @@ class Operation(Generic[Req, Res]):
     def path_fields(self) -> tuple[str, ...]:
         """The request's fields that stand in the path."""
         return tuple(_PLACES.findall(self.path))
+
+    @property
+    def audits(self) -> Audited:
+        """What of it stands in the audit log, as the row says or its idempotency suggests."""
+        if self.audited is not None:
+            return self.audited
+        return Audited.NEVER if self.idempotent is Idempotency.SAFE else Audited.CHANGE
 
     @property
     def has_effect(self) -> bool:

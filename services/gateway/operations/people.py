@@ -53,6 +53,7 @@ async def create_user(call: Call, request: CreateUserRequest) -> User:
         if not await store.insert_account(unit.connection, values | {"kind": str(request.kind)}):
             raise Conflict("user_exists", f"there is a user {request.name} already", "name")
         user = User.model_validate(values | {"groups": []})
+        call.note(after=user)
         await remember(call, unit.connection, user)
     return user
 
@@ -84,6 +85,7 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
         await roles.take_turn(unit.connection, call.tenant)
         user = await user_in(unit.connection, request.user)
         check_unchanged(call, render_user(user))
+        call.note(before=render_user(user), entity=f"user/{user.name}")
         if request.display_name is not None:
             await store.save_account(unit.connection, user.id, {"display_name": request.display_name})
         if request.disabled is not None:
@@ -92,7 +94,9 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
             since = (user.disabled_at or unit.now) if request.disabled else None
             await store.save_account(unit.connection, user.id, {"disabled_at": since})
             await keep_own_access(call, unit.connection)
-        return render_user(await user_in(unit.connection, str(user.id)))
+        edited = render_user(await user_in(unit.connection, str(user.id)))
+        call.note(after=edited)
+        return edited
 
 
 async def create_user_token(call: Call, request: CreateUserTokenRequest) -> CreatedToken:
@@ -116,8 +120,10 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
             "scope": sorted(scope) if scope is not None else None,
         }
         await access.insert_token(unit.connection, values)
-    shown = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
-    return CreatedToken.model_validate(values | shown)
+        shown = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
+        created = CreatedToken.model_validate(values | shown)
+        call.note(after=created, entity=f"user/{user.name}/token/{created.id}")
+    return created
 
 
 async def create_group(call: Call, request: CreateGroupRequest) -> Group:
@@ -131,6 +137,7 @@ async def create_group(call: Call, request: CreateGroupRequest) -> Group:
         if not await store.insert_team(unit.connection, values):
             raise Conflict("group_exists", f"there is a group {request.name} already", "name")
         group = Group.model_validate(values | {"members": 0})
+        call.note(after=group)
         await remember(call, unit.connection, group)
     return group
 
@@ -160,6 +167,7 @@ async def delete_group(call: Call, request: GroupRequest) -> Done:
         await roles.take_turn(unit.connection, call.tenant)
         group = await group_in(unit.connection, request.group)
         check_unchanged(call, _render_group(group))
+        call.note(before=_render_group(group), entity=f"group/{group.name}")
         await roles.delete_bindings_of_team(unit.connection, group.id)
         await store.delete_team(unit.connection, group.id)
         await keep_own_access(call, unit.connection)
@@ -174,7 +182,9 @@ async def add_group_member(call: Call, request: GroupMemberRequest) -> User:
         given = await roles.load_given_to_team(unit.connection, call.tenant, group.id)
         check_covered(call, add_up(given), f"group {group.name}", "group")
         await store.add_member(unit.connection, call.tenant, group.id, user.id)
-        return render_user(await user_in(unit.connection, str(user.id)))
+        added = render_user(await user_in(unit.connection, str(user.id)))
+        call.note(render_user(user), added, f"group/{group.name}/user/{user.name}")
+        return added
 
 
 async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
@@ -184,7 +194,9 @@ async def remove_group_member(call: Call, request: GroupMemberRequest) -> User:
         user = await user_in(unit.connection, request.user)
         await store.remove_member(unit.connection, group.id, user.id)
         await keep_own_access(call, unit.connection)
-        return render_user(await user_in(unit.connection, str(user.id)))
+        removed = render_user(await user_in(unit.connection, str(user.id)))
+        call.note(render_user(user), removed, f"group/{group.name}/user/{user.name}")
+        return removed
 
 
 async def user_in(connection: AsyncConnection, reference: str) -> Any:

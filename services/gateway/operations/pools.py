@@ -47,8 +47,9 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     before = await view_of(call, request.pool)
     check_unchanged(call, render_pool(before))
     rules = _changed(before.rules, request)
+    call.note(before=render_pool(before), entity=f"pool/{before.pool}")
     command = EditPool(operation_id=new_id(call.doors.clock), pool=before.pool, rules=rules)
-    async with call.doors.units.system() as unit:
+    async with call.site_unit() as unit:
         unit.emit(command, tenant=SITE)
 
     async def look(_: AsyncConnection) -> PoolView | None:

@@ -93,7 +93,7 @@ async def delete_reservation(call: Call, request: ReservationRequest) -> Reserva
 
 
 async def _send(call: Call, command: Command) -> None:
-    async with call.doors.units.system() as unit:
+    async with call.site_unit() as unit:
         unit.emit(command, tenant=SITE)
 
 

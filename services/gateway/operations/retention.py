@@ -26,6 +26,6 @@ async def set_retention(call: Call, request: SetRetentionRequest) -> RetentionRu
     """Says for how long the caller's tenant, or a workspace of it, keeps metrics and logs; older ones go within the hour."""
     call.check_place(Permission.RETENTION_MANAGE, Place(request.workspace))
     rule = messages.RetentionRule(**request.model_dump())
-    await call.doors.bus.ask(messages.SetRetention(rule=rule), call.tenant, call.doors.query_timeout_s)
+    await call.order(messages.SetRetention(rule=rule))
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     return RetentionRule(**rule.model_dump(), warnings=warnings)

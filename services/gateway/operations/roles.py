@@ -78,6 +78,7 @@ async def create_role(call: Call, request: CreateRoleRequest) -> RoleDefinition:
         if not await store.insert_role(unit.connection, values):
             raise _exists(request.name)
         role = _render(await _made_role(unit.connection, request.name))
+        call.note(after=role)
         await remember(call, unit.connection, role)
     return role
 
@@ -90,6 +91,7 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
         await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
+        call.note(before=_render(role))
         changed: dict[str, Any] = {}
         if request.description is not None:
             changed["description"] = request.description
@@ -98,7 +100,9 @@ async def edit_role(call: Call, request: EditRoleRequest) -> RoleDefinition:
         if changed:
             await store.save_role(unit.connection, role.name, changed)
             await keep_own_access(call, unit.connection)
-        return _render(await _made_role(unit.connection, role.name))
+        edited = _render(await _made_role(unit.connection, role.name))
+        call.note(after=edited)
+        return edited
 
 
 async def delete_role(call: Call, request: RoleRequest) -> Done:
@@ -107,6 +111,7 @@ async def delete_role(call: Call, request: RoleRequest) -> Done:
         await store.take_turn(unit.connection, call.tenant)
         role = await _made_role(unit.connection, _changeable(request.role))
         check_unchanged(call, _render(role))
+        call.note(before=_render(role))
         if given := await store.count_bindings(unit.connection, role.name):
             raise Conflict(
                 "role_in_use",
@@ -141,7 +146,9 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
         group = (await group_in(unit.connection, request.group)).id if request.group else None
         values = binding_values(call.tenant, request.role, user, group, place)
         await store.insert_binding(unit.connection, values | {"created_at": unit.now, "by": call.caller.name})
-        return _render_binding(await store.load_binding(unit.connection, values["id"]))
+        binding = _render_binding(await store.load_binding(unit.connection, values["id"]))
+        call.note(after=binding, entity=f"role-binding/{binding.id}")
+        return binding
 
 
 async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> RoleBindingPage:
@@ -172,6 +179,7 @@ async def revoke_role(call: Call, request: RoleBindingRequest) -> RoleBinding:
         check_covered(call, add_up(given), f"role {row.role}", "binding")
         await store.delete_binding(unit.connection, row.id)
         await keep_own_access(call, unit.connection)
+        call.note(before=_render_binding(row))
         return _render_binding(row)
 
 

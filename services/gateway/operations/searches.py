@@ -54,6 +54,7 @@ async def tell_search(call: Call, request: TellSearchRequest) -> DrivenSearch:
         acknowledge=request.acknowledge,
         driver=request.driver,
     )
+    await call.record()
     return _render(row, await _ask(call, row, question))
 
 

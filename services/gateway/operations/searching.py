@@ -45,6 +45,7 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
         told = now.terms if now is not None else None
         return now if told and told["operation_id"] == str(command.operation_id) else None
 
+    call.note(before=render_experiment_detail(row))
     await send(call, command)
     found = await wait_for(call, command.operation_id, look)
     return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))

@@ -91,6 +91,7 @@ async def _submit(
         await store.insert_submission(unit.connection, values)
         answer = render_experiment_detail(_Row(values))
         await remember(call, unit.connection, answer)
+        call.note(after=answer, entity=f"experiment/{number}")
         unit.emit(_committed(unit, checked, values))
     _log.info("an experiment was submitted", experiment=str(experiment_id), number=number)
     return answer

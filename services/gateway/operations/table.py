@@ -2,6 +2,7 @@
 
 from services.gateway.api import (
     access,
+    audit,
     base,
     checkpoints,
     cluster,
@@ -24,9 +25,11 @@ from services.gateway.api import (
     usage,
     versions,
 )
+from services.gateway.core.auditing import Audited
 from services.gateway.core.permissions import Access, Permission
 from services.gateway.operations import (
     access as access_handlers,
+    audit as audit_handlers,
     checkpoints as checkpoint_handlers,
     cluster as cluster_handlers,
     code as code_handlers,
@@ -70,6 +73,7 @@ DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
 SEE_ACCESS, GRANT, MANAGE_ACCESS = Permission.ACCESS_READ, Permission.ACCESS_GRANT, Permission.ACCESS_MANAGE
 POLICY = Permission.POLICY_MANAGE
 CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
+LOOK = Audited.LOOK
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
 # fmt: off
 OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
@@ -89,7 +93,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("FinishExperiment", "POST", "/v1/experiments/{experiment}/finish", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.finish_experiment),
     Operation("ArchiveExperiment", "POST", "/v1/experiments/{experiment}/archive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.archive_experiment),
     Operation("UnarchiveExperiment", "POST", "/v1/experiments/{experiment}/unarchive", experiments.ExperimentRequest, experiments.Experiment, WRITE_EXPERIMENT, NATURAL, lifecycle_handlers.unarchive_experiment),
-    Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment),
+    Operation("PlanExperiment", "POST", "/v1/plans", plans.PlanExperimentRequest, plans.Plan, READ_EXPERIMENT, NATURAL, plan_handlers.plan_experiment, audited=Audited.NEVER),
     # what configs are built from, and held to
     Operation("CreateTemplate", "POST", "/v1/templates", policies.CreateTemplateRequest, policies.Template, POLICY, KEY, template_handlers.create_template, status=201),
     Operation("ListTemplates", "GET", "/v1/templates", policies.ListTemplatesRequest, policies.TemplatePage, READ_EXPERIMENT, SAFE, template_handlers.list_templates),
@@ -129,7 +133,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListTrialCheckpoints", "GET", "/v1/trials/{trial}/checkpoints", checkpoints.ListTrialCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_trial_checkpoints),
     Operation("ListExperimentCheckpoints", "GET", "/v1/experiments/{experiment}/checkpoints", checkpoints.ListExperimentCheckpointsRequest, checkpoints.CheckpointPage, READ_EXPERIMENT, SAFE, checkpoint_handlers.list_experiment_checkpoints),
     Operation("GetCheckpoint", "GET", "/v1/checkpoints/{checkpoint}", checkpoints.CheckpointRequest, checkpoints.Checkpoint, READ_EXPERIMENT, SAFE, checkpoint_handlers.get_checkpoint),
-    Operation("DownloadCheckpoint", "GET", "/v1/checkpoints/{checkpoint}/files", checkpoints.CheckpointRequest, checkpoints.Download, DOWNLOAD, SAFE, checkpoint_handlers.download_checkpoint),
+    Operation("DownloadCheckpoint", "GET", "/v1/checkpoints/{checkpoint}/files", checkpoints.CheckpointRequest, checkpoints.Download, DOWNLOAD, SAFE, checkpoint_handlers.download_checkpoint, audited=LOOK),
     Operation("EditCheckpoint", "PATCH", "/v1/checkpoints/{checkpoint}", checkpoints.EditCheckpointRequest, checkpoints.Checkpoint, WRITE_EXPERIMENT, NATURAL, curation_handlers.edit_checkpoint, conditional=True),
     Operation("DeleteCheckpoint", "DELETE", "/v1/checkpoints/{checkpoint}", checkpoints.CheckpointRequest, checkpoints.Checkpoint, WRITE_EXPERIMENT, NATURAL, curation_handlers.delete_checkpoint, conditional=True),
     Operation("VerifyCheckpoint", "POST", "/v1/checkpoints/{checkpoint}/verify", checkpoints.CheckpointRequest, checkpoints.VerificationAsked, WRITE_EXPERIMENT, NATURAL, curation_handlers.verify_checkpoint),
@@ -152,7 +156,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("GetModelVersion", "GET", "/v1/models/{model}/versions/{version}", versions.ModelVersionRequest, versions.ModelVersion, READ_MODEL, SAFE, version_handlers.get_version),
     Operation("EditModelVersion", "PATCH", "/v1/models/{model}/versions/{version}", versions.EditModelVersionRequest, versions.ModelVersion, WRITE_MODEL, KEY, version_handlers.edit_version, conditional=True),
     Operation("DeleteModelVersion", "DELETE", "/v1/models/{model}/versions/{version}", versions.DeleteModelVersionRequest, versions.ModelVersion, WRITE_MODEL, KEY, version_handlers.delete_version, conditional=True),
-    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", versions.ModelVersionRequest, checkpoints.Download, READ_MODEL, SAFE, version_handlers.download_version),
+    Operation("DownloadModelVersion", "GET", "/v1/models/{model}/versions/{version}/files", versions.ModelVersionRequest, checkpoints.Download, READ_MODEL, SAFE, version_handlers.download_version, audited=LOOK),
     Operation("CompareModelVersions", "GET", "/v1/models/{model}/compare", versions.CompareModelVersionsRequest, versions.ModelComparison, READ_MODEL, SAFE, version_handlers.compare_versions),
     Operation("SetModelStage", "POST", "/v1/models/{model}/versions/{version}/stage", versions.SetModelStageRequest, versions.ModelVersion, WRITE_MODEL, KEY, version_handlers.set_stage, conditional=True),
     Operation("ApproveModelStage", "POST", "/v1/models/{model}/versions/{version}/stage/approve", versions.DecideModelStageRequest, versions.ModelVersion, APPROVE_MODEL, KEY, version_handlers.approve_stage, conditional=True),
@@ -206,6 +210,10 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("RevokeRole", "DELETE", "/v1/role-bindings/{binding}", roles.RoleBindingRequest, roles.RoleBinding, GRANT, NATURAL, role_handlers.revoke_role),
     Operation("CreateTenant", "POST", "/v1/tenants", roles.CreateTenantRequest, roles.CreatedTenant, Permission.TENANT_MANAGE, NATURAL, tenant_handlers.create_tenant, status=201),
     Operation("ListTenants", "GET", "/v1/tenants", base.PageRequest, roles.TenantPage, Permission.TENANT_READ, SAFE, tenant_handlers.list_tenants),
+    # what happened
+    Operation("ListAudit", "GET", "/v1/audit", audit.ListAuditRequest, audit.AuditPage, Permission.AUDIT_READ, SAFE, audit_handlers.list_audit),
+    Operation("ListSiteAudit", "GET", "/v1/site/audit", audit.ListAuditRequest, audit.AuditPage, Permission.SITE_AUDIT, SAFE, audit_handlers.list_site_audit),
+    # joining
     Operation("IssueJoinToken", "POST", "/v1/join-tokens", access.IssueJoinTokenRequest, access.JoinToken, Permission.WORKER_JOIN, NATURAL, access_handlers.issue_join_token, status=201),
     Operation("JoinWorker", "POST", "/v1/workers/join", access.JoinWorkerRequest, access.WorkerCredentials, Access.JOIN_TOKEN, NATURAL, access_handlers.join_worker, rate=RateClass.JOIN),
     Operation("GetHealth", "GET", "/v1/health", base.Empty, access.Health, Access.PUBLIC, SAFE, access_handlers.get_health),

@@ -20,7 +20,8 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
     secret = render_token(secrets.token_bytes(RANDOM_BYTES))
     now = call.doors.clock.now()
     expires_at = now + timedelta(seconds=request.ttl_s)
-    async with call.doors.database.system() as connection:
+    async with call.site_unit() as unit:
+        connection = unit.connection
         if not await access.ensure_tenant(connection, tenant, request.name, now):
             raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
         account = await founding.ensure_founder(connection, tenant, (ADMIN,), now)
@@ -35,6 +36,8 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
             "account": account,
         }
         await access.insert_token(connection, values)
+        call.concerns(tenant)
+        call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
     return CreatedTenant(id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at)
 
 

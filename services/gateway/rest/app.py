@@ -10,6 +10,7 @@ from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
+from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.operation import Operation
@@ -68,7 +69,8 @@ class Rest:
 
     async def _serve(self, request: web.Request, row: Operation[Any, Any]) -> web.StreamResponse:
         bearer = read_bearer(request.headers.get("Authorization"))
-        caller = await self._front.admit(row, bearer)
+        origin = Origin("rest", request.remote or "", request.headers.get("User-Agent", ""))
+        caller = await self._front.admit(row, bearer, origin, dict(request.match_info))
         model = await read_request(request, row, self._settings.body_timeout_s)
         inputs = Inputs(
             bearer=bearer,
@@ -76,6 +78,7 @@ class Rest:
             if_match=read_list(request, "If-Match"),
             last_event_id=request.headers.get("Last-Event-ID"),
             body=self._chunks(request) if row.stream == "upload" else None,
+            origin=origin,
         )
         if row.stream == "server":
             return await stream_events(request, self._front, row, caller, model, inputs)

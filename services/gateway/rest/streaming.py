@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -42,8 +43,7 @@ async def stream_events(
         await open_stream()
         await response.write(f"id: {position}\n\n".encode())
 
-    told = Inputs(inputs.bearer, last_event_id=inputs.last_event_id, announce=announce)
-    items = front.stream(row, caller, model, told)
+    items = front.stream(row, caller, model, replace(inputs, announce=announce))
     try:
         async for item in _with_heartbeats(items):
             await open_stream()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
+from urllib.parse import unquote
 
 import grpc
 import grpc.aio
@@ -13,6 +14,7 @@ from grpc_reflection.v1alpha import reflection
 
 from muster.errors import Broken, MusterError, Rejected
 from services.gateway.api.base import Request
+from services.gateway.core.auditing import Origin
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.operation import Operation
@@ -96,7 +98,7 @@ class Rpc:
     def _unary(self, row: Operation[Any, Any]) -> Callable[[Message, Context], Any]:
         async def serve(message: Message, context: Context) -> Message:
             async with _Told(self._front, row, context):
-                caller = await self._admit(row, context)
+                caller = await self._admit(row, context, message)
                 request = self._read(row, message)
                 found = await self._front.call(
                     row, caller, request, _inputs(context), context.time_remaining()
@@ -114,7 +116,7 @@ class Rpc:
                 await context.send_initial_metadata(((LAST_EVENT_ID, position),))
 
             async with _Told(self._front, row, context):
-                caller = await self._admit(row, context)
+                caller = await self._admit(row, context, message)
                 request = self._read(row, message)
                 inputs = _inputs(context, announce=announce)
                 async for item in self._front.stream(row, caller, request, inputs):
@@ -138,8 +140,11 @@ class Rpc:
 
         return serve
 
-    async def _admit(self, row: Operation[Any, Any], context: Context) -> Caller:
-        return await self._front.admit(row, _bearer(context))
+    async def _admit(
+        self, row: Operation[Any, Any], context: Context, message: Message | None = None
+    ) -> Caller:
+        named = {name: str(getattr(message, name)) for name in row.path_fields} if message else {}
+        return await self._front.admit(row, _bearer(context), _origin(context), named)
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, message))
@@ -186,8 +191,17 @@ def _inputs(context: Context, **more: Any) -> Inputs:
         idempotency_key=metadata.get("idempotency-key"),
         if_match=metadata.get("if-match"),
         last_event_id=metadata.get(LAST_EVENT_ID),
+        origin=_origin(context),
         **more,
     )
+
+
+def _origin(context: Context) -> Origin:
+    """The peer's address without its port, as the other protocol tells it."""
+    kind, _, rest = context.peer().partition(":")
+    address = unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
+    agent = next((value for key, value in context.invocation_metadata() or () if key == "user-agent"), "")
+    return Origin("grpc", address, str(agent))
 
 
 def _bearer(context: Context) -> str | None:

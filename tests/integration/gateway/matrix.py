@@ -36,8 +36,8 @@ WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source"
 OF_THE_SITE = {"pool", "worker"}
 """Machines and pools belong to no tenant."""
 WORDS = {
-    "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
-    "driver", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "pattern", "permissions",
+    "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
+    "driver", "entity", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
     "reason", "reference", "remove_tags", "scope", "sort", "tag", "tags", "topology",
 }  # fmt: skip
 """Texts that name nothing."""

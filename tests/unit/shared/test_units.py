@@ -43,7 +43,10 @@ class NoConnection:
     def __init__(self) -> None:
         self.sync_connection = self.connection = self.driver_connection = self
 
-    async def fetch(self, *_: object) -> list[object]:
+        self.asked: list[tuple[object, ...]] = []
+
+    async def fetch(self, *asked: object) -> list[object]:
+        self.asked.append(asked)
         return []
 
 
@@ -102,3 +105,16 @@ async def test_a_message_that_the_bus_would_never_take_is_refused_before_the_com
             unit.emit(huge)
     assert refusal.value.code == "message_too_large"
     assert hands.rows == []
+
+
+@pytest.mark.parametrize("emitting", [True, False])
+async def test_what_goes_alongside_takes_no_statement_of_its_own(emitting: bool) -> None:
+    units = Units(cast(Database, NoDatabase()), Hands(), "gateway", StoppedClock())
+    async with units.tenant(DEFAULT_TENANT) as unit:
+        unit.alongside("INSERT INTO log SELECT $1, $2", "a", "b")
+        if emitting:
+            unit.emit(changed(1))
+        connection = cast(Any, unit.connection)
+    (asked,) = connection.asked
+    assert asked[-2:] == ("a", "b") and "INSERT INTO log SELECT" in asked[0]
+    assert ("$7, $8" in asked[0]) == emitting == ("gateway.outbox" in asked[0])

@@ -11,6 +11,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class AuditOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    AUDIT_OUTCOME_UNSPECIFIED: _ClassVar[AuditOutcome]
+    AUDIT_OUTCOME_ALLOWED: _ClassVar[AuditOutcome]
+    AUDIT_OUTCOME_DENIED: _ClassVar[AuditOutcome]
+
 class CheckpointState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CHECKPOINT_STATE_UNSPECIFIED: _ClassVar[CheckpointState]
@@ -168,6 +174,9 @@ class UserKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     USER_KIND_UNSPECIFIED: _ClassVar[UserKind]
     USER_KIND_PERSON: _ClassVar[UserKind]
     USER_KIND_SERVICE_ACCOUNT: _ClassVar[UserKind]
+AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome
+AUDIT_OUTCOME_ALLOWED: AuditOutcome
+AUDIT_OUTCOME_DENIED: AuditOutcome
 CHECKPOINT_STATE_UNSPECIFIED: CheckpointState
 CHECKPOINT_STATE_UPLOADING: CheckpointState
 CHECKPOINT_STATE_SAVED: CheckpointState
@@ -269,6 +278,65 @@ USAGE_KEY_POOL: UsageKey
 USER_KIND_UNSPECIFIED: UserKind
 USER_KIND_PERSON: UserKind
 USER_KIND_SERVICE_ACCOUNT: UserKind
+
+class AuditPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[AuditRecord]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[AuditRecord, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class AuditRecord(_message.Message):
+    __slots__ = ("sequence", "at", "id", "actor", "user", "token", "operation", "entity", "path", "asked", "before", "after", "outcome", "code", "count", "address", "agent", "protocol", "trace_id", "hash")
+    class PathEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    AT_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    ASKED_FIELD_NUMBER: _ClassVar[int]
+    BEFORE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_FIELD_NUMBER: _ClassVar[int]
+    TRACE_ID_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    at: _timestamp_pb2.Timestamp
+    id: str
+    actor: str
+    user: str
+    token: str
+    operation: str
+    entity: str
+    path: _containers.ScalarMap[str, str]
+    asked: _struct_pb2.Struct
+    before: _struct_pb2.Struct
+    after: _struct_pb2.Struct
+    outcome: AuditOutcome
+    code: str
+    count: int
+    address: str
+    agent: str
+    protocol: str
+    trace_id: str
+    hash: str
+    def __init__(self, sequence: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., id: _Optional[str] = ..., actor: _Optional[str] = ..., user: _Optional[str] = ..., token: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., path: _Optional[_Mapping[str, str]] = ..., asked: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., before: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., after: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., code: _Optional[str] = ..., count: _Optional[int] = ..., address: _Optional[str] = ..., agent: _Optional[str] = ..., protocol: _Optional[str] = ..., trace_id: _Optional[str] = ..., hash: _Optional[str] = ...) -> None: ...
 
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value", "others")
@@ -1578,6 +1646,26 @@ class LineageNode(_message.Message):
     name: str
     facts: _struct_pb2.Struct
     def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[LineageKind, str]] = ..., name: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class ListAuditRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "actor", "operation", "entity", "outcome", "since", "until")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    actor: str
+    operation: str
+    entity: str
+    outcome: AuditOutcome
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListExperimentCheckpointsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")

@@ -655,6 +655,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
                 _registered_method=True)
+        self.ListAudit = channel.unary_unary(
+                '/muster.v1.Muster/ListAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
+                _registered_method=True)
+        self.ListSiteAudit = channel.unary_unary(
+                '/muster.v1.Muster/ListSiteAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
+                _registered_method=True)
         self.IssueJoinToken = channel.unary_unary(
                 '/muster.v1.Muster/IssueJoinToken',
                 request_serializer=muster_dot_v1_dot_muster__pb2.IssueJoinTokenRequest.SerializeToString,
@@ -1668,6 +1678,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListAudit(self, request, context):
+        """Lists who did what in the caller's tenant, newest first; a record appears here within two seconds.
+        REST: GET /v1/audit
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSiteAudit(self, request, context):
+        """Lists who did what to the site: its machines, pools, limits and tenants; and refused tokens that nobody has.
+        REST: GET /v1/site/audit
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def IssueJoinToken(self, request, context):
         """Makes a one-time token with which one machine can join a pool.
         REST: POST /v1/join-tokens
@@ -2314,6 +2340,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.ListTenants,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PageRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TenantPage.SerializeToString,
+            ),
+            'ListAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditPage.SerializeToString,
+            ),
+            'ListSiteAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSiteAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditPage.SerializeToString,
             ),
             'IssueJoinToken': grpc.unary_unary_rpc_method_handler(
                     servicer.IssueJoinToken,
@@ -5680,6 +5716,60 @@ class Muster:
             '/muster.v1.Muster/ListTenants',
             muster_dot_v1_dot_muster__pb2.PageRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TenantPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListAudit',
+            muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSiteAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListSiteAudit',
+            muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
             options,
             channel_credentials,
             insecure,

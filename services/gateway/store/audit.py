@@ -1,0 +1,130 @@
+"""The audit log: appending what waits to be sealed, sealing it, and reading what is sealed."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, Text, cast, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from muster.audit import Anchor
+from services.gateway.store.audit_tables import audit
+from shared.driver import Driver
+from shared.ids import TenantId
+
+APPEND = (
+    "INSERT INTO gateway.audit_waiting (tenant, record)"
+    " SELECT tenant, record::json FROM unnest($1::uuid[], $2::text[]) AS given (tenant, record)"
+)
+"""Takes tenants and records, one by one."""
+Sealed = tuple[int, str, bytes]
+
+
+async def append(connection: AsyncConnection, tenants: Sequence[UUID], records: Sequence[str]) -> None:
+    """Under a tenant's role: records of that tenant only."""
+    await Driver.of(connection).fetch(APPEND, list(tenants), list(records))
+
+
+async def load_waiting_tenants(connection: AsyncConnection) -> list[TenantId]:
+    """Whose records wait to be sealed."""
+    rows = await Driver.of(connection).fetch("SELECT DISTINCT tenant FROM gateway.audit_waiting")
+    return [TenantId(row["tenant"]) for row in rows]
+
+
+async def try_turn(connection: AsyncConnection, tenant: UUID) -> bool:
+    """Until the transaction ends nobody else seals this tenant's records; False where somebody does."""
+    sql = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS taken"
+    return bool((await Driver.of(connection).fetch(sql, f"muster:audit:{tenant}"))[0]["taken"])
+
+
+async def take_waiting(connection: AsyncConnection, tenant: UUID, limit: int) -> list[str]:
+    """Takes records away from those that wait, in the order in which they came."""
+    rows = await Driver.of(connection).fetch(_TAKE, tenant, limit)
+    return [row["record"] for row in sorted(rows, key=lambda row: row["position"])]
+
+
+async def insert_sealed(
+    connection: AsyncConnection, tenant: UUID, now: datetime, sealed: Sequence[Sealed]
+) -> None:
+    """Fails where a sequence is taken already."""
+    sequences, texts, hashes = zip(*sealed, strict=True)
+    await Driver.of(connection).fetch(_INSERT, tenant, now, list(sequences), list(texts), list(hashes))
+
+
+async def load_head(connection: AsyncConnection, tenant: UUID) -> Anchor:
+    """The last sealed record's sequence and hash."""
+    rows = await Driver.of(connection).fetch(_HEAD, tenant)
+    return Anchor(rows[0]["sequence"], bytes(rows[0]["hash"])) if rows else Anchor()
+
+
+async def load_hash(connection: AsyncConnection, tenant: UUID, sequence: int) -> bytes | None:
+    """The hash that a record was sealed with."""
+    query = select(audit.c.hash).where(audit.c.tenant == tenant, audit.c.sequence == sequence)
+    found = (await connection.execute(query)).scalar_one_or_none()
+    return bytes(found) if found is not None else None
+
+
+async def load_texts(
+    connection: AsyncConnection, tenant: UUID, after: int, last: int | None, limit: int
+) -> Sequence[Row[Any]]:
+    """Sequences, texts as they were sealed, and hashes, in order, behind `after` and up to `last`."""
+    text = cast(audit.c.record, Text).label("text")
+    query = select(audit.c.sequence, text, audit.c.hash).where(
+        audit.c.tenant == tenant, audit.c.sequence > after
+    )
+    if last is not None:
+        query = query.where(audit.c.sequence <= last)
+    return (await connection.execute(query.order_by(audit.c.sequence).limit(limit))).all()
+
+
+async def load_bounds(
+    connection: AsyncConnection, tenant: UUID, since: datetime | None, until: datetime | None
+) -> tuple[int, int]:
+    """The first and the last sequence of what happened from `since` to before `until`; the last lies before the first where nothing did."""
+    query = select(func.min(audit.c.sequence), func.max(audit.c.sequence)).where(audit.c.tenant == tenant)
+    if since is not None:
+        query = query.where(audit.c.at >= _as_stored(since))
+    if until is not None:
+        query = query.where(audit.c.at < _as_stored(until))
+    first, last = (await connection.execute(query)).one()
+    return (first, last) if first is not None else (1, 0)
+
+
+async def load_records(
+    connection: AsyncConnection,
+    tenant: UUID,
+    wanted: dict[str, str],
+    since: datetime | None,
+    until: datetime | None,
+    below: int | None,
+    limit: int,
+) -> Sequence[Any]:
+    """Newest first; `wanted` says what columns must hold."""
+    query = select(audit.c.sequence, audit.c.record, audit.c.hash).where(audit.c.tenant == tenant)
+    for name, value in wanted.items():
+        query = query.where(audit.c[name] == value)
+    if since is not None:
+        query = query.where(audit.c.at >= _as_stored(since))
+    if until is not None:
+        query = query.where(audit.c.at < _as_stored(until))
+    if below is not None:
+        query = query.where(audit.c.sequence < below)
+    return (await connection.execute(query.order_by(audit.c.sequence.desc()).limit(limit))).all()
+
+
+def _as_stored(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+_TAKE = """
+DELETE FROM gateway.audit_waiting WHERE position IN (
+    SELECT position FROM gateway.audit_waiting WHERE tenant = $1 ORDER BY position LIMIT $2)
+RETURNING position, record::text AS record
+"""
+_HEAD = "SELECT sequence, hash FROM gateway.audit WHERE tenant = $1 ORDER BY sequence DESC LIMIT 1"
+_INSERT = """
+INSERT INTO gateway.audit (tenant, sequence, record, hash, sealed_at)
+SELECT $1, sequence, record::json, hash, $2
+FROM unnest($3::bigint[], $4::text[], $5::bytea[]) AS given (sequence, record, hash)
+"""
