@@ -81,8 +81,8 @@ class Database:
 
 
 @contextmanager
-def platform(workers: int) -> Iterator[Platform]:
-    """Start, wait until the workers are ready, and stop; the folder is removed."""
+def platform(workers: int, **gateway: str) -> Iterator[Platform]:
+    """Start, wait until the workers are ready, and stop; the folder is removed. `gateway`: settings of it, by their names in the environment."""
     home = Path(tempfile.mkdtemp(prefix="muster-bench-"))
     environment = {
         **os.environ,
@@ -90,6 +90,7 @@ def platform(workers: int) -> Iterator[Platform]:
         "MUSTER_GATEWAY__PORT": "0",
         "MUSTER_PROVISIONER__MINIMUM": str(workers),
         "MUSTER_PROVISIONER__MAXIMUM": str(workers),
+        **{f"MUSTER_GATEWAY__{name}": value for name, value in gateway.items()},
     }
     try:
         _muster("up", environment)

@@ -16,6 +16,7 @@ MACHINERY = {
     "metrics_trials",
     "run",
     "service_scale",
+    "traffic",
     "turns",
 }
 

@@ -1,0 +1,145 @@
+"""Requests to a gateway as other systems send them: at a fixed rate, whether or not it keeps up, from many connections.
+
+A process of its own, so that its processor time is told apart: `python -m tests.bench.traffic` reads a `Traffic` from its standard input as JSON
+and prints a `Seen`. A request's time begins when it was due: one that had to wait for a connection has waited.
+"""
+
+import asyncio
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+ROOT = Path(__file__).parents[2]
+MARGIN_S = 60.0
+SAME_KEY = 0.2
+"""So many creates come a second time, with the same key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What is sent: `mix` says how often which kind; `known` are experiments that are read and changed."""
+
+    url: str
+    token: str
+    rate_per_s: float
+    seconds: float
+    connections: int
+    mix: dict[str, float]
+    known: list[str]
+    config: dict[str, Any]
+    code_sha256: str | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What came of it: milliseconds of each answered request, how many answers of each status (0: none came), and the sender's processor time."""
+
+    ms: list[float]
+    statuses: dict[str, int]
+    cpu_s: float
+
+    def count(self, *firsts: str) -> int:
+        """How many answers have a status that begins so."""
+        return sum(count for status, count in self.statuses.items() if status.startswith(firsts))
+
+
+def send(*streams: Traffic) -> list[Seen]:
+    """Send all of them at once, each from a process of its own."""
+    senders = []
+    for traffic in streams:
+        sender = subprocess.Popen(
+            [sys.executable, "-m", "tests.bench.traffic"],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert sender.stdin is not None
+        sender.stdin.write(json.dumps(asdict(traffic)))
+        sender.stdin.close()
+        senders.append((sender, traffic))
+    seen = []
+    for sender, traffic in senders:
+        assert sender.stdout is not None
+        said = sender.stdout.read()
+        if sender.wait(traffic.seconds + MARGIN_S) != 0:
+            raise SystemExit(f"the sender of {traffic.rate_per_s:g} requests a second failed: {said[-2000:]}")
+        seen.append(Seen(**json.loads(said)))
+    return seen
+
+
+@dataclass(slots=True)
+class _Sender:
+    traffic: Traffic
+    http: aiohttp.ClientSession
+    chance: random.Random
+    ms: list[float] = field(default_factory=list)
+    statuses: dict[str, int] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
+
+    async def run(self) -> None:
+        """Sends until the time is over, then waits for what is on its way."""
+        kinds, parts = list(self.traffic.mix), list(self.traffic.mix.values())
+        begun = due = time.monotonic()
+        async with asyncio.TaskGroup() as group:
+            while due < begun + self.traffic.seconds:
+                if (ahead := due - time.monotonic()) > 0:
+                    await asyncio.sleep(ahead)
+                kind = self.chance.choices(kinds, parts)[0]
+                group.create_task(self._ask(due, *_KINDS[kind](self)))
+                due += self.chance.expovariate(self.traffic.rate_per_s)
+
+    async def _ask(self, due: float, verb: str, path: str, body: Any = None, key: str = "") -> None:
+        headers = {"Idempotency-Key": key} if key else {}
+        try:
+            async with self.http.request(verb, path, json=body, headers=headers) as answer:
+                await answer.read()
+                status = str(answer.status)
+        except (TimeoutError, aiohttp.ClientError):
+            status = "0"
+        if status.startswith("2"):
+            self.ms.append((time.monotonic() - due) * 1000)
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+
+    def get(self) -> tuple[Any, ...]:
+        return "GET", f"/v1/experiments/{self.chance.choice(self.traffic.known)}"
+
+    def list(self) -> tuple[Any, ...]:
+        return "GET", "/v1/experiments?limit=50"
+
+    def update(self) -> tuple[Any, ...]:
+        body = {"priority": self.chance.randint(1, 99)}
+        return "PATCH", f"/v1/experiments/{self.chance.choice(self.traffic.known)}", body
+
+    def create(self) -> tuple[Any, ...]:
+        if not self.keys or self.chance.random() > SAME_KEY:
+            self.keys.append(f"{self.traffic.seed}-{time.time_ns()}")
+        body = {"config": self.traffic.config, "code_sha256": self.traffic.code_sha256}
+        return "POST", "/v1/experiments", body, self.keys[-1]
+
+
+_KINDS: dict[str, Callable[[_Sender], tuple[Any, ...]]] = {
+    "get": _Sender.get, "list": _Sender.list, "create": _Sender.create, "update": _Sender.update,
+}  # fmt: skip
+
+
+async def _send(traffic: Traffic) -> Seen:
+    connector = aiohttp.TCPConnector(limit=traffic.connections)
+    headers = {"Authorization": f"Bearer {traffic.token}"}
+    async with aiohttp.ClientSession(traffic.url, connector=connector, headers=headers) as http:
+        sender = _Sender(traffic, http, random.Random(traffic.seed))
+        begun = time.process_time()
+        await sender.run()
+        return Seen(sender.ms, sender.statuses, time.process_time() - begun)
+
+
+if __name__ == "__main__":
+    import uvloop
+
+    print(json.dumps(asdict(uvloop.run(_send(Traffic(**json.load(sys.stdin)))))))
