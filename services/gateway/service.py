@@ -29,6 +29,7 @@ from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.store import access, events, founding
+from services.gateway.tails import Tails
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
@@ -129,6 +130,7 @@ def make_doors(
         units=units,
         bus=bus,
         feed=feed,
+        tails=Tails(feed, own.follow_poll_s),
         clock=clock,
         keys=keys,
         http=http,

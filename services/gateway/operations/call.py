@@ -18,6 +18,7 @@ from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
 from services.gateway.feed import Feed
+from services.gateway.tails import Tails
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
 from shared.db import Database
@@ -51,6 +52,7 @@ class Doors:
     units: Units
     bus: Bus
     feed: Feed
+    tails: Tails
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession

@@ -1,6 +1,7 @@
 """The stream of a tenant's changes: in order, without a gap, from any position still kept."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from uuid import UUID
 
 from muster.errors import Rejected
@@ -9,6 +10,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.render import render_event
 from services.gateway.store import events as store
+from services.gateway.tails import Page, Told
 
 _BATCH = 200
 
@@ -18,31 +20,43 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     experiment: UUID | None = None
     if request.experiment is not None:
         experiment = (await find_experiment(call, request.experiment)).id
-    position = await _start(call, call.last_event_id or request.after)
+    kinds = frozenset(request.kind)
+    position, last = await _start(call, call.last_event_id or request.after)
     if call.announce is not None:
         await call.announce(str(position))
-    is_narrowed = bool(call.within)
-    kinds = [str(kind) for kind in request.kind]
-    with call.doors.feed.waiting(call.tenant) as waiter:
+    key = (call.tenant, frozenset(call.within.items()))
+    with call.doors.tails.following(key, last, partial(_read, call)) as tail:
         while True:
-            async with call.connection() as connection:
-                last = await store.feed_end(connection) if is_narrowed else position
-                rows = await store.load_events(connection, position, kinds, experiment, _BATCH)
-            for row in rows:
-                yield render_event(row, str(row.position))
-                position = row.position
-            if len(rows) < _BATCH:
-                # What is kept from the caller is passed over once, and not at each look.
-                position = max(position, last)
-                await waiter.wait(call.doors.follow_poll_s)
+            if position < tail.begin:
+                page = await _read(call, position)
+                told, end = page.told, page.end
+            else:
+                told, end = tail.since(position), tail.end
+            for one in told:
+                if (not kinds or one.event.kind in kinds) and experiment in (None, one.event.experiment):
+                    yield one.event
+            position = max(position, end)
+            await tail.more(position)
 
 
-async def _start(call: Call, after: str | None) -> int:
+async def _read(call: Call, after: int) -> Page:
+    """One batch of what the call sees behind a position. What is kept from it is passed over once, and not at each look."""
+    async with call.connection() as connection:
+        end = await store.feed_end(connection)
+        rows = await store.load_events(connection, after, _BATCH)
+    told = [Told(row.position, render_event(row, str(row.position))) for row in rows]
+    if len(told) == _BATCH:
+        return Page(told, told[-1].position, is_last=False)
+    return Page(told, max([after, end, *(one.position for one in told[-1:])]), is_last=True)
+
+
+async def _start(call: Call, after: str | None) -> tuple[int, int]:
+    """Behind which position the stream begins, and the last that there is."""
     # Where the feed begins is the same for all: the first event that this caller sees may come long after it.
     async with call.doors.database.tenant(call.tenant) as connection:
         first, last = await store.feed_bounds(connection)
     if after is None:
-        return last
+        return last, last
     position = int(after) if after.isdecimal() and len(after) < 19 else -1
     if not 0 <= position <= last:
         raise Rejected("cursor_invalid", "this is not the id of an event of yours", "after")
@@ -53,4 +67,4 @@ async def _start(call: Call, after: str | None) -> int:
             "after",
             "read the lists again, then watch without `after`",
         )
-    return position
+    return position, last

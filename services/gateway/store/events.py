@@ -56,16 +56,10 @@ async def append_events(
     return last
 
 
-async def load_events(
-    connection: AsyncConnection, after: int, kinds: Sequence[str], experiment: UUID | None, limit: int
-) -> Sequence[Row[Any]]:
+async def load_events(connection: AsyncConnection, after: int, limit: int) -> Sequence[Row[Any]]:
     """In order, those behind `after`."""
-    query = select(event).where(event.c.position > after)
-    if kinds:
-        query = query.where(event.c.kind.in_(kinds))
-    if experiment is not None:
-        query = query.where(event.c.experiment == experiment)
-    return (await connection.execute(query.order_by(event.c.position).limit(limit))).all()
+    query = select(event).where(event.c.position > after).order_by(event.c.position).limit(limit)
+    return (await connection.execute(query)).all()
 
 
 async def find_told(connection: AsyncConnection, after: int, kind: str, operation_id: UUID) -> UUID | None:

@@ -1,0 +1,122 @@
+"""Tails of feeds: however many streams follow, each event is read once and told to all, in order."""
+
+import asyncio
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+
+from muster.errors import Transient
+from services.gateway.api.cluster import Event, EventKind
+from services.gateway.feed import Feed
+from services.gateway.tails import KEPT, Key, Page, Tail, Tails, Told
+from shared.ids import TenantId
+
+TENANT = TenantId(UUID(int=1))
+KEY: Key = (TENANT, frozenset())
+SLOW_S = 60.0
+
+
+class Bus:
+    async def hint(self, hint: object, tenant: object) -> None:
+        """Nobody else listens."""
+
+
+class Table:
+    """A feed of `count` events, read in batches; counts how often."""
+
+    def __init__(self, count: int = 0) -> None:
+        self.count = count
+        self.reads = 0
+        self.is_away = False
+
+    async def read(self, after: int) -> Page:
+        self.reads += 1
+        if self.is_away:
+            raise Transient("the database is away")
+        told = [Told(position, event(position)) for position in range(after + 1, self.count + 1)][:100]
+        return Page(told, told[-1].position if told else after, is_last=len(told) < 100)
+
+
+def event(position: int) -> Event:
+    return Event(
+        id=str(position), time=datetime(2026, 1, 1, tzinfo=UTC), kind=EventKind.TRIAL, change="changed",
+        entity=UUID(int=position), version=1, resource={},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def feed() -> Feed:
+    return Feed(cast(Any, Bus()))
+
+
+async def heard(tail: Tail, position: int, until: int) -> list[int]:
+    seen: list[int] = []
+    async with asyncio.timeout(5):
+        while position < until:
+            await tail.more(position)
+            seen += [told.position for told in tail.since(position)]
+            position = tail.end
+    return seen
+
+
+async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
+    tails, table = Tails(feed, SLOW_S), Table()
+    with ExitStack() as streams:
+        opened = [streams.enter_context(tails.following(KEY, 0, table.read)) for _ in range(1000)]
+        waiting = [asyncio.create_task(heard(tail, 0, 3)) for tail in opened]
+        await asyncio.sleep(0)
+        table.count = 3
+        await feed.changed(TENANT, 3)
+        assert [await one for one in waiting] == [[1, 2, 3]] * 1000
+        assert table.reads <= 3
+
+
+async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) -> None:
+    tails, whole, narrowed = Tails(feed, SLOW_S), Table(2), Table(1)
+    other: Key = (TENANT, frozenset({("experiments", "a1")}))
+    with tails.following(KEY, 0, whole.read) as one, tails.following(other, 0, narrowed.read) as two:
+        assert await heard(one, 0, 2) == [1, 2] and await heard(two, 0, 1) == [1]
+
+
+async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
+    tails, table = Tails(feed, SLOW_S), Table(KEPT + 150)
+    with tails.following(KEY, 0, table.read) as tail:
+        assert len(await heard(tail, 0, table.count)) >= KEPT
+        assert tail.begin == 150
+        assert [told.position for told in tail.since(150)] == list(range(151, table.count + 1))
+
+
+async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_reads_anew(feed: Feed) -> None:
+    tails, table = Tails(feed, SLOW_S), Table()
+    with tails.following(KEY, 0, table.read) as one, tails.following(KEY, 0, table.read) as two:
+        table.is_away = True
+        await asyncio.sleep(0)
+        await feed.changed(TENANT, 1)
+        for tail in (one, two):
+            with pytest.raises(Transient, match="away"):
+                await tail.more(0)
+        table.is_away, table.count = False, 1
+        with tails.following(KEY, 0, table.read) as three:
+            assert await heard(three, 0, 1) == [1]
+
+
+async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
+    tails, table = Tails(feed, 0.001), Table()
+    with tails.following(KEY, 0, table.read):
+        await asyncio.sleep(0.01)
+    reads = table.reads
+    await asyncio.sleep(0.02)
+    assert table.reads == reads
+
+
+async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> None:
+    tails, table = Tails(feed, SLOW_S), Table()
+    with tails.following(KEY, 0, table.read) as tail:
+        await asyncio.sleep(0)
+        feed.end()
+        with pytest.raises(Transient) as raised:
+            await tail.more(0)
+    assert raised.value.code == "restarting"
