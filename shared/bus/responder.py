@@ -102,7 +102,7 @@ class Responder:
     async def _respond(self, question: Question, answer: Answer, message: Msg) -> None:
         found = message.headers or {}
         with (
-            telemetry.span(f"answer {question.TYPE}", parent=found),
+            _span(question, found),
             metrics.observed(self._owner, question.TYPE),
         ):
             try:
@@ -140,6 +140,13 @@ class Responder:
                 return await answer(ask, query)
         except TimeoutError as error:
             raise Transient(f"{question.TYPE} took longer than {deadline_s:g} s", code="timeout") from error
+
+
+def _span(question: Question, found: Mapping[str, str]) -> contextlib.AbstractContextManager[object]:
+    """None for what comes by the clock and belongs to nothing: a heartbeat each second would be most of what traces hold."""
+    if issubclass(question, WorkerRequest) and not question.IS_TRACED and not telemetry.is_traced(found):
+        return contextlib.nullcontext()
+    return telemetry.span(f"answer {question.TYPE}", parent=found)
 
 
 def _subject(question: Question) -> str:

@@ -126,6 +126,8 @@ class ObservedSet(WorkerRequest[Seen], owner="scheduler", kind="observed"):
     `trouble`: why it can begin nothing new, in a sentence.
     """
 
+    IS_TRACED = False
+
     worker: WorkerId
     incarnation: UUID
     sequence: int

@@ -114,6 +114,8 @@ class Query(Message, Generic[Reply]):
 class WorkerRequest(Message, Generic[Reply]):
     """A worker's request to the owner: `rpt` for reports from its journal, `wrq` for everything else. The subject proves the worker."""
 
+    IS_TRACED: ClassVar[bool] = True
+    """Whether answering one that belongs to no trace begins one."""
     FAMILY: ClassVar[str] = ""
     OWNER: ClassVar[str] = ""
     REPLY: ClassVar[type[BaseModel]]

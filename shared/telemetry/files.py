@@ -21,7 +21,7 @@ DIRECTORY_BYTES = 256 * 1024 * 1024
 class FileSpanExporter(SpanExporter):
     """Appends spans; keeps at most two files of `file_bytes` for this process.
 
-    Called from the one thread of the batch processor. A full disk costs spans, never the process.
+    Called by one thread at a time. A full disk costs spans, never the process.
     """
 
     def __init__(self, directory: Path, service: str, file_bytes: int) -> None:

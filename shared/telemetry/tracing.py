@@ -9,7 +9,7 @@ from uuid import UUID
 from opentelemetry import context as contexts, trace
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
+from opentelemetry.sdk.trace.export import SpanExporter
 from opentelemetry.trace import (
     Link,
     NonRecordingSpan,
@@ -21,6 +21,7 @@ from opentelemetry.trace import (
 
 from shared.settings import TelemetrySettings
 from shared.telemetry.files import FileSpanExporter
+from shared.telemetry.queue import SpanQueue
 
 TRACEPARENT = "traceparent"
 TRACE_HEADERS = (TRACEPARENT,)
@@ -59,8 +60,6 @@ Value = str | int | float | bool | UUID | None
 
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _SCOPE = "muster"
-_QUEUE_SPANS = 8192
-_EXPORT_EVERY_MS = 500
 
 _provider: TracerProvider | None = None
 _tracer: trace.Tracer = trace.NoOpTracer()
@@ -74,9 +73,7 @@ def configure(service: str, settings: TelemetrySettings) -> None:
     if exporter is None:
         return
     _provider = TracerProvider(resource=Resource.create({"service.name": f"muster-{service}"}))
-    _provider.add_span_processor(
-        BatchSpanProcessor(exporter, max_queue_size=_QUEUE_SPANS, schedule_delay_millis=_EXPORT_EVERY_MS)
-    )
+    _provider.add_span_processor(SpanQueue(exporter))
     _tracer = _provider.get_tracer(_SCOPE)
 
 
@@ -141,6 +138,11 @@ def extract(headers: Mapping[str, str]) -> contexts.Context:
         if found
         else contexts.Context()
     )
+
+
+def is_traced(headers: Mapping[str, str]) -> bool:
+    """Whether a message's headers carry a trace."""
+    return _span_context(headers) is not None
 
 
 def same_trace(one: Mapping[str, str], other: Mapping[str, str]) -> bool:

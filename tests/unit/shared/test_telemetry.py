@@ -1,14 +1,18 @@
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from shared import telemetry
 from shared.errors import Transient
 from shared.settings import TelemetrySettings
 from shared.telemetry import metrics
+from shared.telemetry.queue import SpanQueue
 
 
 @pytest.fixture
@@ -109,3 +113,44 @@ def test_ages_are_shown_to_a_plain_reader_too() -> None:
     assert 'muster_outbox_age_seconds{service="tester"} 1.5' in text
     assert 'muster_consumer_lag{consumer="tester_events"} 3.0' in text
     assert 'muster_lease_age_seconds{lease="cycle"} 0.25' in text
+
+
+def test_spans_are_written_soon_after_they_ended_however_many(traces: Path) -> None:
+    for _ in range(2):
+        for _ in range(700):
+            with telemetry.span("one of many"):
+                pass
+        time.sleep(0.05)
+    deadline = time.monotonic() + 5
+
+    def lines() -> int:
+        return sum(len(file.read_text().splitlines()) for file in traces.glob("*.jsonl*"))
+
+    while not lines() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert lines() > 0, "nobody has asked for them: they come by themselves"
+
+
+def test_an_exporter_that_fails_once_gets_what_comes_later(traces: Path) -> None:
+    exporter = Failing()
+    queue = SpanQueue(exporter)
+    queue.on_end(cast(ReadableSpan, "lost"))
+    queue.force_flush()
+    queue.on_end(cast(ReadableSpan, "kept"))
+    queue.shutdown()
+    assert exporter.got == ["kept"]
+
+
+class Failing(SpanExporter):
+    """Fails the first time."""
+
+    def __init__(self) -> None:
+        self.got: list[object] = []
+        self._has_failed = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        if not self._has_failed:
+            self._has_failed = True
+            raise OSError("the collector is away")
+        self.got += spans
+        return SpanExportResult.SUCCESS
