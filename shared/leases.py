@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from shared.clock import Clock
 from shared.db import Database, open_to_system
+from shared.driver import Driver
 from shared.errors import Conflict, Transient
 from shared.outages import Outages
 from shared.telemetry import metrics
@@ -180,19 +181,13 @@ class Lease:
         metrics.lease_age(self._name, asked - (held.until - self._life_s))
         try:
             async with asyncio.timeout(timeout_s), self._database.system_statements() as connection:
-                found = await connection.execute(
-                    text(
-                        f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => :life)"
-                        " WHERE name = :name AND holder = :holder AND epoch = :epoch RETURNING epoch"
-                    ),
-                    {
-                        "name": self._name,
-                        "holder": self._holder,
-                        "epoch": held.epoch,
-                        "life": self._life_s,
-                    },
+                # Past SQLAlchemy: it is asked each second as long as the platform lives.
+                found = await Driver.of(connection).fetch(
+                    f"UPDATE {self._schema}.lease SET expires_at = now() + make_interval(secs => $1)"
+                    " WHERE name = $2 AND holder = $3 AND epoch = $4 RETURNING epoch",
+                    *(self._life_s, self._name, self._holder, held.epoch),
                 )
-                renewed = found.scalar_one_or_none() is not None
+                renewed = bool(found)
         except (Transient, TimeoutError) as error:
             self._outages.failed(_ASKING, error)
             return False

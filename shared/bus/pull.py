@@ -28,7 +28,7 @@ _BATCH = 256
 _AHEAD = _BATCH
 """As many or fewer that are here or asked for are too few beside a batch that is worked on."""
 _EXPIRES_S = 60.0
-_HEARTBEAT_S = 3.0
+_HEARTBEAT_S = 4.0
 _SILENT_S = 2 * _HEARTBEAT_S
 _ACK_WAIT_S = 5.0
 _IN_PROGRESS_EVERY_S = 1.5
@@ -89,7 +89,7 @@ class Pull:
         while not self._arrived and not self._woken:
             await self._keep_asking()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_HEARTBEAT_S):
+                async with asyncio.timeout(_SILENT_S):
                     await self._something.wait()
             self._something.clear()
         if self._linger_s and len(self._arrived) < most and not self._woken:

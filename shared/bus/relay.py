@@ -32,11 +32,11 @@ BEFORE_MARK = faults.register("relay.before_mark")
 _BATCH = 500
 _REFILL = 20 * _BATCH
 _ACK_TIMEOUT_S = 5.0
-_MARK_EVERY = timedelta(seconds=1)
-_POLL_EVERY = timedelta(seconds=6)
+_MARK_AFTER_S = 1.0
+_POLL_EVERY = timedelta(seconds=15)
 _POLL_AGAIN_S = 2.0
 _STALE_S = 3.0
-_INSPECT_EVERY = timedelta(seconds=10)
+_INSPECT_EVERY = timedelta(seconds=30)
 _CLEAN_EVERY = timedelta(minutes=10)
 _FAILED_REST_S = 1.0
 _REFUSED_MOST_S = 15.0
@@ -73,6 +73,7 @@ class Relay:
         self._publishing = asyncio.Lock()
         self._marking = asyncio.Lock()
         self._reconnected = asyncio.Event()
+        self._to_mark = asyncio.Event()
         self._flushed = asyncio.Event()
         self._poll_sooner = asyncio.Event()
         bus.on_reconnect.append(self._on_reconnect)
@@ -90,7 +91,7 @@ class Relay:
         async with asyncio.TaskGroup() as group:
             loops = [
                 group.create_task(self._publish_loop()),
-                group.create_task(repeat(self._mark, _MARK_EVERY)),
+                group.create_task(self._mark_loop()),
                 group.create_task(repeat(self._poll, _POLL_EVERY, self._poll_sooner)),
                 group.create_task(repeat(self._inspect, _INSPECT_EVERY, self._reconnected)),
                 group.create_task(repeat(self._outbox.drop_old, _CLEAN_EVERY)),
@@ -165,11 +166,14 @@ class Relay:
             if isinstance(outcome, Stored):
                 self._refused.pop(row.id, None)
                 stream = created[streams.stream_of(row.subject).name]
+                if outcome.sequence < self._top.get(outcome.stream, 0):
+                    self._reconnected.set()  # it counts anew: another stream has taken its place
                 self._top[outcome.stream] = max(self._top.get(outcome.stream, 0), outcome.sequence)
                 self._unmarked.append(Published(row.id, outcome.stream, stream, outcome.sequence))
             else:
                 refused.append(outcome.why)
                 self._refuse(row, outcome.why)
+        self._to_mark.set()
         if refused:
             raise Transient(f"JetStream did not take {len(refused)} messages: {refused[0]}", 0.5)
 
@@ -187,6 +191,23 @@ class Relay:
         refused.until = self._clock.monotonic() + min(0.5 * 2**refused.times, _REFUSED_MOST_S)
         if refused.times == _REFUSED_OFTEN:
             _log.error("a message is refused again and again", id=str(row.id), subject=row.subject, why=why)
+
+    async def _mark_loop(self) -> None:
+        """Marks what was published, a second's worth at a time; rests while there is nothing."""
+        while True:
+            await self._to_mark.wait()
+            self._to_mark.clear()
+            await asyncio.sleep(_MARK_AFTER_S)
+            try:
+                await self._mark()
+                self._outages.worked("marking")
+            except Transient as error:
+                self._outages.failed("marking", error)
+                self._to_mark.set()
+            except Exception:  # noqa: BLE001 - the loop outlives any one batch
+                _log.exception("marking failed", rows=len(self._unmarked))
+                self._to_mark.set()
+            leave_if_cancelled()
 
     async def _mark(self) -> None:
         async with self._marking:
