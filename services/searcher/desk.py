@@ -44,12 +44,13 @@ class Done:
 @dataclass(frozen=True, slots=True)
 class Desk:
     """Turns events into decisions, and these into rows and messages. `news` is set when there may be progress to tell, `capacity` when
-    a pool was told of; `prices`: of a slot for an hour, as they were read last."""
+    a pool was told of, `budgets` when one is due at another time, or slots may have another price; `prices`: of a slot for an hour, as they were read last."""
 
     searches: Searches
     bus: Bus
     news: asyncio.Event = field(default_factory=asyncio.Event)
     capacity: asyncio.Event = field(default_factory=asyncio.Event)
+    budgets: asyncio.Event = field(default_factory=asyncio.Event)
     prices: dict[PoolName, float] = field(default_factory=dict)
 
     def price_of(self, config: ExperimentConfig) -> float:
@@ -102,12 +103,18 @@ class Desk:
             await self.searches.save(unit, each.loaded)
             self._emit(unit, each)
             self._answer(unit, each)
+            if each.decision.experiment.due_at is not None:
+                unit.then(self._see_budgets)
             if each.loaded.search.is_driven and each.decision.entries:
                 unit.then(partial(self._hint, unit.tenant, each.decision.experiment))
         unit.then(self._wake)
 
     async def see_capacity(self) -> None:
         self.capacity.set()
+        self.budgets.set()
+
+    async def _see_budgets(self) -> None:
+        self.budgets.set()
 
     async def _wake(self) -> None:
         self.news.set()

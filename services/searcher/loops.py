@@ -3,7 +3,7 @@ whose last reports never come, and searches whose programs never do."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from services.searcher import events
 from services.searcher.core.widening import Idle
@@ -18,8 +18,8 @@ from shared.clock import Clock
 from shared.ids import PoolName
 from shared.loops import repeat
 
-SAFETY_S = 5.0
-"""How often news is looked for that nobody here brought: of a replica that has died."""
+SAFETY_S = 15.0
+"""How often is looked for what nobody here brought: news of a replica that has died, budgets and prices that another has set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Loops:
 
     async def keep_budgets(self) -> None:
         """Stop searches at the limits of their budgets; runs until cancelled."""
-        await repeat(self.keep_budgets_once, timedelta(seconds=self.settings.budget_every_s))
+        await repeat(self._budget_round, timedelta(seconds=SAFETY_S), self.desk.budgets)
 
     async def settle(self) -> None:
         """End what waits too long for reports that do not come; runs until cancelled."""
@@ -97,10 +97,18 @@ class Loops:
         async with self.units.system() as unit:
             await self._read_prices(unit)
 
-    async def keep_budgets_once(self) -> None:
+    async def _budget_round(self) -> timedelta | None:
+        """At most one look in each `budget_every_s`, however often budgets change."""
+        due_at = await self.keep_budgets_once()
+        await asyncio.sleep(self.settings.budget_every_s)
+        return None if due_at is None else max(timedelta(0), due_at - self.clock.now())
+
+    async def keep_budgets_once(self) -> datetime | None:
+        """Return when the next one is due; None where time alone brings none nearer."""
         async with self.units.system() as unit:
             await self._read_prices(unit)
             due = dict.fromkeys(await capacity.load_due(unit.connection, unit.now))
+            next_at = await capacity.load_next_due(unit.connection)
             prices = dict(self.desk.prices)
             if prices != self.counted:
                 due |= dict.fromkeys(await capacity.load_costed(unit.connection))
@@ -116,6 +124,7 @@ class Loops:
                 await self.desk.finish(unit, [Done(loaded, await self.desk.decide(unit, turn), ())])
         self.counted.clear()
         self.counted.update(prices)
+        return self.clock.now() if due else next_at
 
     async def _read_prices(self, unit: Unit) -> None:
         self.desk.prices.clear()

@@ -11,7 +11,7 @@ class SearcherSection(Section):
     `settle_after_s`: a trial whose request has closed ends after this time even if not everything that its
     last run announced was stored. `cached_searches`: experiments whose search state is kept in memory. `save_every`:
     a search's state is saved after so many entries of its journal, or an eighth of them all where that is more.
-    `budget_every_s`: how often limits of budgets are looked at.
+    `budget_every_s`: limits of budgets are looked at when they are due, at most so often.
     """
 
     announce_every_s: float = Field(1.0, gt=0)

@@ -34,6 +34,7 @@ _COSTED = text(
     " AND terms ->> 'cost' IS NOT NULL"
 )
 _DUE = text("SELECT tenant, id FROM searcher.experiment WHERE due_at <= :now ORDER BY due_at LIMIT 100")
+_NEXT_DUE = text("SELECT min(due_at) FROM searcher.experiment WHERE due_at IS NOT NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +81,9 @@ async def load_due(connection: AsyncConnection, now: datetime) -> Sequence[Searc
     """Searches whose budget must be looked at by now, the longest due first."""
     found = await connection.execute(_DUE, {"now": now})
     return [Searching(TenantId(row.tenant), ExperimentId(row.id)) for row in found]
+
+
+async def load_next_due(connection: AsyncConnection) -> datetime | None:
+    """When the next budget must be looked at; None where no search has a limit that time alone brings nearer."""
+    found: datetime | None = await connection.scalar(_NEXT_DUE)
+    return found
