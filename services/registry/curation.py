@@ -3,6 +3,7 @@
 Each request is whole in one transaction or says why it is not, and asked again it changes nothing more (decision 0109).
 """
 
+import asyncio
 from dataclasses import asdict, replace
 
 from services.registry import events
@@ -47,8 +48,10 @@ _HELD = {
 class Curation:
     """Answers `qry.v1.registry.edit_checkpoint`, `.verify_checkpoints`, `.delete_checkpoint`, `.collect_checkpoints`, `.storage`."""
 
-    def __init__(self, units: Units, retention: Retention) -> None:
+    def __init__(self, units: Units, retention: Retention, asked: asyncio.Event) -> None:
+        """`asked` is set when files are to be read before all others."""
         self._units = units
+        self._asked = asked
         self._retention = retention
 
     def answers(self) -> dict[Question, Answer]:
@@ -86,6 +89,7 @@ class Curation:
             else:
                 raise Rejected("bad_request", "name a checkpoint or an experiment")
             files, size_bytes = await objects.ask_to_verify(unit.connection, wanted, unit.now)
+        self._asked.set()
         return VerificationAsked(checkpoints=len(wanted), files=files, size_bytes=size_bytes)
 
     async def on_delete(self, ask: Ask, query: DeleteCheckpoint) -> CheckpointView:

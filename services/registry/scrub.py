@@ -5,7 +5,7 @@ reads, `damage`, which draws the consequences.
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import structlog
@@ -32,6 +32,7 @@ class Scrub:
     Attributes:
         bytes_per_s: how fast objects are read that nobody asked for; 0 reads none of them.
         every: how long an object is trusted after it was read.
+        asked: set when somebody here has asked for a reading.
     """
 
     units: Units
@@ -39,6 +40,7 @@ class Scrub:
     clock: Clock
     bytes_per_s: int
     every: timedelta
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def read_asked(self) -> None:
         """Read what was asked for, one after the other, until nothing is left."""

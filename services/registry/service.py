@@ -52,7 +52,8 @@ LINGER_S = 0.03
 """Events only bring the registry's picture of trials forward; nobody waits for one of them."""
 
 SWEEP_EVERY = timedelta(hours=1)
-READ_EVERY = timedelta(seconds=0.5)
+ASKED_ELSEWHERE_EVERY = timedelta(seconds=15)
+"""What another replica was asked to read and did not: it has died, or has much to read."""
 SCRUB_EVERY = timedelta(minutes=1)
 
 
@@ -87,8 +88,8 @@ async def compose(settings: Settings, process: Process) -> None:
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
     retention = Retention(units, bus)
-    curation = Curation(units, retention)
     scrub = Scrub(units, verifier, clock, wanted.scrub_bytes_per_s, timedelta(seconds=wanted.scrub_every_s))
+    curation = Curation(units, retention, scrub.asked)
     turns = SharedTurns(exports.AT_ONCE)
     of_points = Exports(ExportMetrics, Points(units), objects, links, clock, turns)
     of_trials = Exports(ExportTable, Trials(units), objects, links, clock, turns)
@@ -109,6 +110,7 @@ async def compose(settings: Settings, process: Process) -> None:
     loops = _loops(wanted, upkeep, packing, media_retention, log_packer, scrub, sweep_exports)
     for name, (does, every) in loops.items():
         process.start(name, partial(repeat, does, every))
+    process.start("asked", lambda: repeat(scrub.read_asked, ASKED_ELSEWHERE_EVERY, scrub.asked))
     _start(process, "events", Consumer(bus, units, NAME, EVENTS, linger_s=LINGER_S).run)
     _start(process, "commands", Consumer(bus, units, NAME, COMMANDS).run)
     await _answer(process, bus, answers)
@@ -203,7 +205,6 @@ def _loops(
         "pack_logs": (log_packer.pack, timedelta(seconds=wanted.log_pack_every_s)),
         "retain_logs": (log_packer.retain, timedelta(seconds=wanted.retain_every_s)),
         "drop_logs": (log_packer.drop, timedelta(seconds=wanted.unused_every_s)),
-        "asked": (scrub.read_asked, READ_EVERY),
         "scrub": (scrub.read_on, SCRUB_EVERY),
         "sweep": (upkeep.sweep, SWEEP_EVERY),
         "sweep_exports": (sweep_exports, SWEEP_EVERY),

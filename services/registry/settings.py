@@ -38,8 +38,8 @@ class RegistrySettings(Section):
     part_bytes: int = Field(1024**3, ge=LEAST_PART_BYTES, le=5 * 1024**3)
     code_bytes: int = Field(128 * 1024 * 1024, ge=1)
     collect_after_s: float = Field(60.0, ge=0)
-    collect_every_s: float = Field(5.0, gt=0)
-    settle_every_s: float = Field(5.0, gt=0)
+    collect_every_s: float = Field(10.0, gt=0)
+    settle_every_s: float = Field(15.0, gt=0)
     collect_dry: bool = False
     unused_for_s: float = Field(86_400.0, ge=0)
     unused_every_s: float = Field(60.0, gt=0)
@@ -54,7 +54,7 @@ class RegistrySettings(Section):
     log_rest_letters: int = Field(64 * 1024, ge=1)
     log_rest_after_s: float = Field(60.0, ge=0)
     log_attempt_s: float = Field(600.0, gt=0)
-    log_pack_every_s: float = Field(5.0, gt=0)
+    log_pack_every_s: float = Field(10.0, gt=0)
     lanes: int = Field(2, ge=1, le=16)
 
 
