@@ -1,5 +1,5 @@
 """The leader's loop: what is wanted against what there is. Woken by events, by ends of workers, and by the clock:
-each second while something goes on, every five at rest.
+each second while something goes on, every ten at rest.
 
 Intents are committed under the lease before any effect; effects (`effects`) are idempotent and repeated until recorded.
 """
@@ -29,7 +29,7 @@ from shared.outages import Outages
 BEFORE_INTENT = faults.register("provisioner.before_intent")
 AFTER_INTENT = faults.register("provisioner.after_intent")
 EVERY_S = 1.0
-AT_REST_S = 5.0
+AT_REST_S = 10.0
 _SAMPLES_PER_TIMEOUT = 4
 _log = structlog.get_logger()
 

@@ -22,8 +22,10 @@ from shared.errors import Rejected, Transient
 from shared.ids import WorkerId
 from shared.messages.allocations import ObservedAllocation, ObservedSet, Seen
 
-PULSE_S = 0.5
-"""Three echoes before one counts as missing (`liveness.ECHO_GAP_S`)."""
+PULSE_S = 0.4
+"""Between two echoes, while some worker's heartbeat is late: more than one before they count as missing (`liveness.ECHO_GAP_S`)."""
+SHORTEST_S = 0.25
+"""Where a thousand workers beat, some heartbeat is about to be late all the time."""
 _log = structlog.get_logger()
 
 
@@ -77,16 +79,18 @@ class Pulse:
         return None if ago_s is None else self._clock.now() - timedelta(seconds=ago_s)
 
     async def run(self, ended: asyncio.Event) -> None:
-        """Listens to its own echo, and gives up workers whose lease has run out meanwhile."""
+        """Listens to its own echo while some worker's heartbeat is late, and gives up those whose lease has run out meanwhile."""
         subject = f"_INBOX_scheduler.echo.{self._cycle.term.epoch}"
         subscription = await self._bus.subscribe(subject, self._on_echo)
         try:
             while not ended.is_set():
-                with contextlib.suppress(Transient):
-                    await self._bus.echo(subject)
+                due_s = self.silence.echo_due_s(self._clock.monotonic())
+                if not due_s:
+                    with contextlib.suppress(Transient):
+                        await self._bus.echo(subject)
                 self._give_up_silent()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(ended.wait(), PULSE_S)
+                    await asyncio.wait_for(ended.wait(), max(SHORTEST_S, due_s) if due_s else PULSE_S)
         finally:
             with contextlib.suppress(Exception):
                 await subscription.unsubscribe()

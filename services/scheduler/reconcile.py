@@ -23,15 +23,20 @@ from shared.db import Database
 from shared.ids import RunId, TrialId, WorkerId
 
 EVERY_S = 5.0
+LATER_S = 20.0
+SETTLING_S = 60.0
+"""Handlers of the leader before store late soon after it, if ever; later on this is for one that was frozen meanwhile."""
 PRUNE_EVERY_S = 3600.0
 _PRUNE_PAUSE_S = 0.05
 
 
 async def reconcile(cycle: Cycle, database: Database, ended: asyncio.Event) -> None:
     """Every few seconds: late wishes of trials and workers, late checkpoints, late rules of people, and forgetting."""
+    settled_at = cycle.clock.monotonic() + SETTLING_S
     while not ended.is_set():
+        pause_s = EVERY_S if cycle.clock.monotonic() < settled_at else LATER_S
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(ended.wait(), EVERY_S)
+            await asyncio.wait_for(ended.wait(), pause_s)
             return
         await _once(cycle, database)
 

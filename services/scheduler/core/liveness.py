@@ -4,6 +4,8 @@ from shared.ids import WorkerId
 
 LEASE_S = 4.0
 ECHO_GAP_S = 1.5
+ECHO_AFTER_S = 1.1
+"""A heartbeat is late by then: until it comes, the leader must know that it would be heard."""
 
 
 class Silence:
@@ -25,7 +27,14 @@ class Silence:
         self._heard.setdefault(worker, self._floor)
 
     def on_heard(self, worker: WorkerId, now: float) -> None:
+        """A worker has spoken; that proves the way over the bus as an echo does."""
         self._heard[worker] = now
+        self.on_echo(now)
+
+    def echo_due_s(self, now: float) -> float:
+        """In how long an echo is wanted: once some worker's heartbeat is late, at once."""
+        oldest = min(self._heard.values(), default=now)
+        return max(0.0, max(oldest, self._floor) + ECHO_AFTER_S - now)
 
     def on_echo(self, now: float) -> None:
         """The leader hears itself: the way over the bus is open. After a gap all leases begin anew."""

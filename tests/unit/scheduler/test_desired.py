@@ -11,7 +11,7 @@ from shared.ids import WorkerId
 from shared.messages.specs import Signal, Wanted
 from tests.unit.scheduler.world import World
 
-A = WorkerId("a")
+A, B = WorkerId("a"), WorkerId("b")
 
 
 def test_the_set_names_what_should_stand_with_its_spec_until_the_worker_names_it():
@@ -114,3 +114,29 @@ def test_a_new_leader_expects_the_workers_it_has_read_of():
     silence.watch(A)
     assert beats(silence, 100.0, 104.0, echo=True) == []
     assert beats(silence, 104.25, 104.25, echo=True) == [A]
+
+
+def test_no_echo_is_asked_for_while_heartbeats_come_in_time():
+    silence = Silence(0.0)
+    silence.on_heard(A, 10.0)
+    assert silence.echo_due_s(10.0) == pytest.approx(1.1)
+    assert silence.echo_due_s(11.0) > 0
+    assert silence.echo_due_s(11.2) == 0, "a heartbeat is late: the leader must know that it would be heard"
+
+
+def test_a_worker_that_is_heard_proves_the_way_over_the_bus_for_one_that_is_not():
+    silence = Silence(0.0)
+    silence.watch(B)
+    lost: list[WorkerId] = []
+    for second in range(6):
+        silence.on_heard(A, float(second))
+        lost += silence.take_silent(second + 0.5)
+    assert lost == [B]
+
+
+def test_without_an_echo_a_lone_worker_that_falls_silent_is_given_up_only_once_the_way_is_open():
+    silence = Silence(0.0)
+    silence.on_heard(A, 0.0)
+    assert beats(silence, 0.25, 9.75, echo=False) == []
+    assert beats(silence, 10.0, 14.0, echo=True) == []
+    assert beats(silence, 14.25, 14.25, echo=True) == [A]
