@@ -19,6 +19,27 @@ a secret stood in a key that is left out (`checkpoint_storage.secret_key`, `envi
 Defaults are Determined's: `max_restarts` 5, `max_concurrent_trials` 16, `checkpoint_policy` best, one best and one newest checkpoint of
 each trial, `preemption_timeout` 3600, `divisor` 4, `mode` standard, `max_rungs` 5.
 
+## Taking over what is there
+
+Save what its REST API answers as JSON files, one answer a file: `GET /api/v1/experiments`, `/experiments/{id}` (for the config), `/models`,
+`/models/{name}/versions`, `/checkpoints/{uuid}`, `/workspaces`. Then
+
+    muster import determined DUMPS --s3 https://s3.example      # tells what would be done
+    muster import determined DUMPS --s3 https://s3.example --apply --to configs
+    muster import determined DUMPS --apply --submit CODE         # and submits each config with this folder of code
+
+- Each experiment's config becomes `experiment-31-NAME.yaml`, translated; its first lines say what differs. One that cannot be submitted (a trial
+  class) is written all the same, with the reason. A file that was changed by hand is left as it is.
+- Each model is made in its workspace, which must be there where your roles ask for it, with description, notes, labels (as tags) and metadata. A name with
+  other characters than letters, digits and `. _ -` gets `-` in their place.
+- A version here is made of a checkpoint that the registry holds, and those of Determined lie in its own store: versions stand in the model's metadata under
+  `determined.versions`, with name, comment, notes, labels, metadata, hyperparameters, metrics and the checkpoint's address (`s3://bucket/prefix/uuid`), where the store at
+  `--s3` shows a file of it; else the report names it as left out. Keys: `--access-key`, `--secret-key`, or `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`.
+  To have one as a version, load it in a script, call `trial.checkpoint()`, and register what that saved.
+- What was submitted has the label `determined-31`, and what was made is known by its metadata: a second time changes only what Determined tells otherwise.
+
+Trials, metrics and logs are not taken over.
+
 ## Merging
 
 A config is laid over a template as Determined lays it (`muster.config.merge_configs`): scalars of the config win; mappings are merged key by

@@ -12,6 +12,7 @@ from muster.cli import (
     cluster,
     experiment,
     exports,
+    importing,
     model,
     plan,
     policy,
@@ -66,6 +67,7 @@ ORDER = (
     "group",
     "role",
     "tenant",
+    "import",
     "login",
     "whoami",
 )
@@ -171,6 +173,7 @@ app.add_typer(user.users, name="user")
 app.add_typer(user.groups, name="group")
 app.add_typer(role.app, name="role")
 app.add_typer(role.tenants, name="tenant")
+app.add_typer(importing.app, name="import")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("search", cls=Command)(search.search)

@@ -1,0 +1,109 @@
+"""An import carried out: files written, models made, experiments submitted; a second time finds all of it done."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from muster.client import Client
+from muster.errors import Conflict, Rejected
+from muster.importing.planning import ConfigFile, ImportPlan, ModelEntry
+
+UNCATEGORIZED = "Uncategorized"
+
+
+class Outcome(StrEnum):
+    """What became of one thing."""
+
+    MADE = "made"
+    CHANGED = "changed"
+    KNOWN = "already there"
+    LEFT_OUT = "left out"
+
+
+class Done(BaseModel):
+    """What became of one thing, or would become of it, and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    what: str
+    outcome: Outcome
+    why: str = ""
+
+
+def carry_out(plan: ImportPlan, folder: Path, client: Client | None, code: Path | None = None) -> list[Done]:
+    """Write the configs into `folder`, make the models, and with `code` submit the configs with that folder of code.
+
+    What is refused is told, and the rest goes on. Without a `client` only files are written.
+
+    Raises:
+        MusterError: The platform cannot be asked at all.
+    """
+    done = [_write(config, folder) for config in plan.configs]
+    if client is not None:
+        done += [_attempt(f"model {entry.name}", partial(_make, client, entry)) for entry in plan.models]
+    if client is not None and code is not None:
+        stored = client.experiments.put_code(code)
+        for config in plan.configs:
+            what = f"experiment {config.experiment}"
+            done.append(_attempt(what, partial(_submit, client, config, stored)))
+    return [*done, *(Done(what=what, outcome=Outcome.LEFT_OUT, why=why) for what, why in plan.left_out)]
+
+
+def _write(config: ConfigFile, folder: Path) -> Done:
+    file = folder / config.file
+    if file.exists():
+        if file.read_text(encoding="utf-8") == config.content:
+            return Done(what=str(file), outcome=Outcome.KNOWN)
+        why = "the file was changed since: delete it to have it written anew"
+        return Done(what=str(file), outcome=Outcome.LEFT_OUT, why=why)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(config.content, encoding="utf-8")
+    return Done(what=str(file), outcome=Outcome.MADE, why=config.remark)
+
+
+def _attempt(what: str, work: Callable[[], tuple[Outcome, str]]) -> Done:
+    try:
+        outcome, why = work()
+    except (Rejected, Conflict) as error:
+        return Done(what=what, outcome=Outcome.LEFT_OUT, why=error.message)
+    return Done(what=what, outcome=outcome, why=why)
+
+
+def _make(client: Client, entry: ModelEntry) -> tuple[Outcome, str]:
+    """Make the model; of one that came by an import before, only what Determined tells of it is changed."""
+    workspace = entry.workspace or UNCATEGORIZED
+    found = [
+        one
+        for one in client.models.list(name_contains=entry.name)
+        if (one.name, one.workspace) == (entry.name, workspace)
+    ]
+    if not found:
+        client.models.create(
+            entry.name,
+            workspace=entry.workspace,
+            description=entry.description,
+            notes=entry.notes,
+            tags=entry.tags,
+            metadata=entry.metadata,
+        )
+        return Outcome.MADE, f"{entry.versions} versions in its metadata"
+    known, told = found[0].metadata.get("determined"), entry.metadata["determined"]
+    if not isinstance(known, dict) or not isinstance(told, dict) or known.get("name") != told.get("name"):
+        return Outcome.LEFT_OUT, f"{workspace} has a model of this name that did not come from there"
+    if known == told:
+        return Outcome.KNOWN, ""
+    client.models.edit(found[0].id, metadata={"determined": told})
+    return Outcome.CHANGED, f"{entry.versions} versions in its metadata"
+
+
+def _submit(client: Client, config: ConfigFile, code: str) -> tuple[Outcome, str]:
+    if config.refusal:
+        return Outcome.LEFT_OUT, config.refusal
+    for archived in (False, True):
+        for one in client.experiments.list(labels=[config.label], archived=archived):
+            return Outcome.KNOWN, f"as experiment {one.number}"
+    made = client.experiments.create(config.content, code, labels=[config.label])
+    return Outcome.MADE, f"as experiment {made.number}"
