@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from minio.credentials import Credentials
+from minio.credentials.credentials import Credentials
 from minio.signer import sign_v4_s3
 
 from muster.config import load_config
@@ -245,7 +245,11 @@ def test_the_store_is_asked_with_the_signature_that_a_client_of_s3_sends() -> No
     )
     assert "secret" not in str(seen[0].headers)
     nothing = hashlib.sha256(b"").hexdigest()
-    headers = {"Host": "s3.example", "x-amz-content-sha256": nothing, "x-amz-date": "20260102T000000Z"}
+    headers: dict[str, str | list[str] | tuple[str]] = {
+        "Host": "s3.example",
+        "x-amz-content-sha256": nothing,
+        "x-amz-date": "20260102T000000Z",
+    }
     url = urlsplit("https://s3.example/b/p/there")
     known = sign_v4_s3(
         method="HEAD", url=url, region="eu-central-1", headers=headers, credentials=Credentials("AKIA", "secret"), content_sha256=nothing,
