@@ -17,6 +17,7 @@ from services.gateway.operations.operation import Operation
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
+from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
 from shared import telemetry
 from shared.ids import new_id
 from shared.telemetry import metrics
@@ -68,7 +69,10 @@ class Rest:
         return serve
 
     async def _serve(self, request: web.Request, row: Operation[Any, Any]) -> web.StreamResponse:
+        is_socket = row.stream == "server" and wants_socket(request)
         bearer = read_bearer(request.headers.get("Authorization"))
+        if bearer is None and is_socket:
+            bearer = bearer_among(request.headers.get("Sec-WebSocket-Protocol", ""))
         origin = Origin("rest", request.remote or "", request.headers.get("User-Agent", ""))
         caller = await self._front.admit(row, bearer, origin, dict(request.match_info))
         model = await read_request(request, row, self._settings.body_timeout_s)
@@ -81,7 +85,8 @@ class Rest:
             origin=origin,
         )
         if row.stream == "server":
-            return await stream_events(request, self._front, row, caller, model, inputs)
+            stream = stream_frames if is_socket else stream_events
+            return await stream(request, self._front, row, caller, model, inputs)
         return _shown(request, row, await self._front.call(row, caller, model, inputs))
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:

@@ -61,11 +61,15 @@ async def stream_events(
     return response
 
 
+def cursor_of(item: Resource) -> str:
+    """What to give to go on behind the item."""
+    return str(getattr(item, "cursor", None) or getattr(item, "id", ""))
+
+
 def _block(item: Resource, row: Operation[Any, Any]) -> bytes:
     """One event: the item's JSON holds no line break, so one data line is enough."""
-    cursor = getattr(item, "cursor", None) or getattr(item, "id", "")
     kind = f"event: {kind}\n" if (kind := getattr(item, "kind", "")) else ""
-    return f"id: {cursor}\n{kind}data: ".encode() + item.to_json() + b"\n\n"
+    return f"id: {cursor_of(item)}\n{kind}data: ".encode() + item.to_json() + b"\n\n"
 
 
 async def _with_heartbeats(items: AsyncIterator[Resource]) -> AsyncIterator[Resource | None]:
