@@ -137,6 +137,7 @@ class Front:
             caller=caller,
             needed=row.permission,
             idempotency_key=key,
+            is_secret=row.secret,
             if_match=inputs.if_match if row.conditional else None,
             join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
             body=inputs.body,

@@ -52,7 +52,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))
     database = await process.enter(Database(settings.postgres, "gateway"))
-    keys = Keys(derive_key(pepper, "token"), derive_key(pepper, "cursor"))
+    keys = Keys(derive_key(pepper, "token"), derive_key(pepper, "cursor"), derive_key(pepper, "answer"))
     await ensure_admin(database, own.admin_token_file, keys, clock)
 
     bus = await process.enter(

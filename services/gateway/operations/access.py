@@ -28,6 +28,7 @@ from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered
+from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
@@ -56,14 +57,17 @@ async def get_me(call: Call, request: Empty) -> Me:
 async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
     """Makes an access token and shows its secret, this one time."""
     check_covered(call, add_up([Binding(request.role, ROLES[request.role])]), f"role {request.role}", "role")
-    secret = render_token(secrets.token_bytes(RANDOM_BYTES))
+    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
     async with call.unit() as unit:
+        earlier = await claim(call, unit, request, token_id)
+        if earlier is not None:
+            return CreatedToken.model_validate(earlier.response)
         expires_at = unit.now + timedelta(seconds=request.ttl_s)
         if call.caller.expires_at is not None:
             expires_at = min(expires_at, call.caller.expires_at)
         values = {
             "tenant": call.tenant,
-            "id": new_id(call.doors.clock),
+            "id": token_id,
             "name": request.name,
             "role": str(request.role),
             "hash": hash_token(call.doors.keys.token, secret),
@@ -73,7 +77,7 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
         await store.insert_token(unit.connection, values)
         created = CreatedToken.model_validate(values | {"secret": secret})
         call.note(after=created)
-    return created
+        return await remember(call, unit.connection, created)
 
 
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
@@ -105,13 +109,20 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
 
 async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
     """Makes a one-time token with which one machine can join a pool."""
+    async with call.unit() as unit:
+        earlier = await claim(call, unit, request, new_id(call.doors.clock))
+    if earlier is not None and earlier.response is not None:
+        return JoinToken.model_validate(earlier.response)
     question = IssueJoin(
         pool=PoolName(request.pool),
         worker=WorkerId(request.worker) if request.worker else None,
         life_s=float(request.ttl_s),
     )
     issued = await call.order(question)
-    return JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
+    answer = JoinToken(token=issued.token, pool=request.pool, expires_at=issued.expires_at)
+    async with call.connection() as connection:
+        # Of two that were issued at once only the first is told to anybody.
+        return await remember(call, connection, answer)
 
 
 async def join_worker(call: Call, request: JoinWorkerRequest) -> WorkerCredentials:

@@ -42,6 +42,7 @@ class Keys:
 
     token: bytes
     cursor: bytes
+    answer: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class Call:
     needed: Permission | Access = Access.PUBLIC
     """What the operation asks of its caller: where that is not held, nothing is found."""
     idempotency_key: str | None = None
+    is_secret: bool = False
+    """Whether the answer holds a secret, which is then kept for a repeated request sealed only."""
     if_match: str | None = None
     """The tags of what the caller saw: only that is to be changed."""
     join_token: str | None = field(default=None, repr=False)

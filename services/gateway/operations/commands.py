@@ -115,10 +115,8 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
             retry_after_s=2.0,
             code="still_working",
         )
-    answer = entity.render(row)
     async with call.connection() as connection:
-        await remember(call, connection, answer)
-    return answer
+        return await remember(call, connection, entity.render(row))
 
 
 async def _ordered(call: Call, request: Request, order: Order) -> Claimed:

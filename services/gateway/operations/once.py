@@ -1,7 +1,14 @@
-"""Idempotency keys: the same request again has the same answer, another request with the same key is refused."""
+"""Idempotency keys: the same request again has the same answer, another request with the same key is refused.
 
+An answer that holds a secret is kept sealed, under a key made of the pepper and of the idempotency key.
+"""
+
+import base64
 import hashlib
+import hmac
+import secrets
 from dataclasses import dataclass
+from typing import TypeVar, cast
 from uuid import UUID
 
 import orjson
@@ -10,9 +17,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import Conflict
 from services.gateway.api.base import Request, Resource
+from services.gateway.core.sealing import NONCE_BYTES, seal, unseal
 from services.gateway.operations.call import Call
 from services.gateway.store.events import claim_key, drop_key, save_answer
 from shared.bus import Unit
+
+A = TypeVar("A", bound=Resource)
+_SEALED = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +67,56 @@ async def claim(
             "Idempotency-Key",
             "use a new key for a new request",
         )
-    if earlier is not None:
-        call.note(code="repeated")
-    return Claimed(earlier.entity, earlier.position, earlier.response) if earlier is not None else None
+    if earlier is None:
+        return None
+    call.note(code="repeated")
+    return Claimed(earlier.entity, earlier.position, _opened(call, key, earlier.response))
 
 
-async def remember(call: Call, connection: AsyncConnection, answer: Resource) -> None:
-    """Keeps the answer for whoever repeats the request."""
-    if call.idempotency_key is not None:
-        await save_answer(connection, call.operation, call.idempotency_key, answer.model_dump(mode="json"))
+async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
+    """Keeps the answer for whoever repeats the request; returns the one that is kept, where two were made at once."""
+    key = call.idempotency_key
+    if key is None:
+        return answer
+    shown = _closed(call, key, answer.model_dump(mode="json"))
+    kept = await save_answer(connection, call.tenant, call.operation, key, shown)
+    return answer if kept == shown else type(answer).model_validate(_opened(call, key, kept))
 
 
 async def forget(call: Call, operation_id: UUID) -> None:
     """The owner refused the operation: the key may be used again."""
     if call.idempotency_key is not None:
         async with call.connection() as connection:
-            await drop_key(connection, call.operation, call.idempotency_key, operation_id)
+            await drop_key(connection, call.tenant, call.operation, call.idempotency_key, operation_id)
 
 
 def _fingerprint(call: Call, request: Request) -> bytes:
     """Who asks is part of what is asked: another person's approval is another request."""
     asked = {"by": str(call.caller.user or call.caller.name), "request": request.model_dump(mode="json")}
+    if call.is_secret:  # Two tokens without a user may bear one name.
+        asked["token"] = str(call.caller.token_id)
     return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def _closed(call: Call, key: str, answer: JsonValue) -> JsonValue:
+    if not call.is_secret:
+        return answer
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    sealed = seal(_key(call, key), nonce, _context(call, key), orjson.dumps(answer).decode())
+    return {_SEALED: base64.b64encode(sealed).decode()}
+
+
+def _opened(call: Call, key: str, kept: JsonValue) -> JsonValue:
+    if not call.is_secret or kept is None:
+        return kept
+    sealed = base64.b64decode(cast(dict[str, str], kept)[_SEALED])
+    answer: JsonValue = orjson.loads(unseal(_key(call, key), _context(call, key), sealed))
+    return answer
+
+
+def _key(call: Call, key: str) -> bytes:
+    return hmac.digest(call.doors.keys.answer, key.encode(), hashlib.sha256)
+
+
+def _context(call: Call, key: str) -> bytes:
+    return f"{call.tenant}:{call.operation}:{key}".encode()

@@ -62,6 +62,8 @@ class Operation(Generic[Req, Res]):
     status: int = 200
     csv: Callable[[Res], str] | None = None
     """For who asks REST for `text/csv`."""
+    secret: bool = False
+    """Whether the answer holds a secret that is shown once."""
     conditional: bool = False
     """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
     audited: Audited | None = None

@@ -102,14 +102,17 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
 async def create_user_token(call: Call, request: CreateUserTokenRequest) -> CreatedToken:
     """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope."""
     scope = read_permissions(request.scope, "scope") if request.scope else None
-    secret = render_token(secrets.token_bytes(RANDOM_BYTES))
+    secret, token_id = render_token(secrets.token_bytes(RANDOM_BYTES)), new_id(call.doors.clock)
     async with call.unit() as unit:
+        earlier = await claim(call, unit, request, token_id)
+        if earlier is not None:
+            return CreatedToken.model_validate(earlier.response)
         user = await user_in(unit.connection, request.user)
         given = await roles.load_given(unit.connection, call.tenant, user.id)
         check_covered(call, add_up(given, scope), f"user {user.name}", "user")
         values = {
             "tenant": call.tenant,
-            "id": new_id(call.doors.clock),
+            "id": token_id,
             "name": request.name,
             # Not one of the roles: a replica of the version before then refuses the token rather than widen it.
             "role": "user",
@@ -123,7 +126,7 @@ async def create_user_token(call: Call, request: CreateUserTokenRequest) -> Crea
         shown = {"role": OF_A_USER, "user": user.name, "scope": request.scope, "secret": secret}
         created = CreatedToken.model_validate(values | shown)
         call.note(after=created, entity=f"user/{user.name}/token/{created.id}")
-    return created
+        return await remember(call, unit.connection, created)
 
 
 async def create_group(call: Call, request: CreateGroupRequest) -> Group:

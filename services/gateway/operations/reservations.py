@@ -5,7 +5,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import NotFound, Rejected, Transient
+from muster.errors import Conflict, NotFound, Rejected, Transient
 from services.gateway.api.base import PageRequest
 from services.gateway.api.reservations import (
     CreateReservationRequest,
@@ -19,6 +19,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.limits import named_tenant, unused_workspace
+from services.gateway.operations.once import claim, forget, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access
@@ -45,18 +46,28 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         begins_at=begins_at,
         ends_at=ends_at,
     )
-    await _send(call, command)
+    async with call.unit() as unit:
+        earlier = await claim(call, unit, request, command.operation_id)
+    if earlier is not None and earlier.response is not None:
+        return Reservation.model_validate(earlier.response)
+    await _send(call, command)  # The same again books nothing more: a reservation's id is what it is made of.
 
     async def look(_: AsyncConnection) -> ReservationView | None:
         return await _find(call, command.reservation_id)
 
-    found = await wait_for(call, command.operation_id, look, sent_for=SITE)
+    try:
+        found = await wait_for(call, command.operation_id, look, sent_for=SITE)
+    except (Rejected, Conflict):
+        await forget(call, earlier.operation_id if earlier else command.operation_id)
+        raise
     if found is None:
         raise Transient(
             "the scheduler has not answered yet; look with `muster reservation list`", retry_after_s=2.0
         )
     warnings = [*_begun(call, begins_at), *await unused_workspace(call, tenant, request.workspace)]
-    return _render(found, name).model_copy(update={"warnings": warnings})
+    answer = _render(found, name).model_copy(update={"warnings": warnings})
+    async with call.connection() as connection:
+        return await remember(call, connection, answer)
 
 
 async def list_reservations(call: Call, request: PageRequest) -> ReservationPage:

@@ -145,10 +145,13 @@ async def grant_role(call: Call, request: GrantRoleRequest) -> RoleBinding:
         user = (await user_in(unit.connection, request.user)).id if request.user else None
         group = (await group_in(unit.connection, request.group)).id if request.group else None
         values = binding_values(call.tenant, request.role, user, group, place)
+        earlier = await claim(call, unit, request, values["id"])
+        if earlier is not None:
+            return RoleBinding.model_validate(earlier.response)
         await store.insert_binding(unit.connection, values | {"created_at": unit.now, "by": call.caller.name})
         binding = _render_binding(await store.load_binding(unit.connection, values["id"]))
         call.note(after=binding, entity=f"role-binding/{binding.id}")
-        return binding
+        return await remember(call, unit.connection, binding)
 
 
 async def list_role_bindings(call: Call, request: ListRoleBindingsRequest) -> RoleBindingPage:

@@ -9,6 +9,7 @@ from services.gateway.api.roles import CreatedTenant, CreateTenantRequest, Tenan
 from services.gateway.core.permissions import ADMIN
 from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
+from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.store import access, founding
 from shared.ids import TenantId, new_id
@@ -18,10 +19,12 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
     """Makes a tenant with one admin, and shows that admin's token, this one time."""
     tenant = TenantId(new_id(call.doors.clock))
     secret = render_token(secrets.token_bytes(RANDOM_BYTES))
-    now = call.doors.clock.now()
-    expires_at = now + timedelta(seconds=request.ttl_s)
     async with call.site_unit() as unit:
-        connection = unit.connection
+        earlier = await claim(call, unit, request, tenant)
+        if earlier is not None:
+            return CreatedTenant.model_validate(earlier.response)
+        connection, now = unit.connection, unit.now
+        expires_at = now + timedelta(seconds=request.ttl_s)
         if not await access.ensure_tenant(connection, tenant, request.name, now):
             raise Conflict("tenant_exists", f"there is a tenant {request.name} already", "name")
         account = await founding.ensure_founder(connection, tenant, (ADMIN,), now)
@@ -38,7 +41,10 @@ async def create_tenant(call: Call, request: CreateTenantRequest) -> CreatedTena
         await access.insert_token(connection, values)
         call.concerns(tenant)
         call.note(after=Tenant(id=tenant, name=request.name, created_at=now))
-    return CreatedTenant(id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at)
+        created = CreatedTenant(
+            id=tenant, name=request.name, created_at=now, secret=secret, expires_at=expires_at
+        )
+        return await remember(call, connection, created)
 
 
 async def list_tenants(call: Call, request: PageRequest) -> TenantPage:

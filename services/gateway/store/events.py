@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from pydantic import JsonValue
-from sqlalchemy import Row, delete, func, select, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import ColumnElement, Row, and_, delete, func, literal, select, update
+from sqlalchemy.dialects.postgresql import JSON, insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from services.gateway.store.tables import counter, event, idempotency, operation
@@ -107,19 +107,31 @@ async def claim_key(connection: AsyncConnection, values: dict[str, Any]) -> Row[
     claim = upsert(idempotency).values(**values).on_conflict_do_nothing().returning(idempotency.c.key)
     if (await connection.execute(claim)).one_or_none() is not None:
         return None
-    mine = (idempotency.c.operation == values["operation"]) & (idempotency.c.key == values["key"])
+    mine = _kept(values["tenant"], values["operation"], values["key"])
     return (await connection.execute(select(idempotency).where(mine))).one()
 
 
-async def save_answer(connection: AsyncConnection, name: str, key: str, response: JsonValue) -> None:
-    here = (idempotency.c.operation == name) & (idempotency.c.key == key)
-    await connection.execute(update(idempotency).where(here).values(response=response))
+async def save_answer(
+    connection: AsyncConnection, tenant: UUID, name: str, key: str, response: JsonValue
+) -> JsonValue:
+    """Returns what is kept: the first answer, where there were several."""
+    first = func.coalesce(idempotency.c.response, literal(response, JSON))
+    statement = update(idempotency).where(_kept(tenant, name, key)).values(response=first)
+    kept: JsonValue = (await connection.execute(statement.returning(idempotency.c.response))).scalar_one()
+    return kept
 
 
-async def drop_key(connection: AsyncConnection, name: str, key: str, operation_id: UUID) -> None:
+async def drop_key(
+    connection: AsyncConnection, tenant: UUID, name: str, key: str, operation_id: UUID
+) -> None:
     """The request failed for good: the key may be used again, unless it is already."""
-    here = (idempotency.c.operation == name) & (idempotency.c.key == key)
-    await connection.execute(delete(idempotency).where(here, idempotency.c.entity == operation_id))
+    here = _kept(tenant, name, key) & (idempotency.c.entity == operation_id)
+    await connection.execute(delete(idempotency).where(here))
+
+
+def _kept(tenant: UUID, name: str, key: str) -> ColumnElement[bool]:
+    here = idempotency.c
+    return and_(here.tenant == tenant, here.operation == name, here.key == key)
 
 
 async def sweep(
