@@ -28,7 +28,7 @@ from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.store import access, events, founding
+from services.gateway.store import access, events, founding, ordered
 from services.gateway.tails import Tails
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.republish import republishing
@@ -220,3 +220,4 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     """Drops events, keys and refusals that are past their time."""
     async with database.system() as connection:
         await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
+        await ordered.sweep(connection, clock.now(), _KEYS_KEPT)

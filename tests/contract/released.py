@@ -25,6 +25,9 @@ BASELINE = Path(__file__).parent / "baseline"
 REQUIRED = "!"
 """Ends the type of a field without which a message is not understood."""
 
+ANSWERS = ("200", "201")
+"""202 has another body for who prefers it alone; to others it is the thing as it is by then."""
+
 Schema = dict[str, Any]
 Shape = dict[str, str] | str
 
@@ -69,7 +72,7 @@ def rest() -> Contract:
         if verb == "head":
             continue
         body = _content(operation.get("requestBody", {}))
-        answers = [_content(answer) for code, answer in operation["responses"].items() if code < "3"]
+        answers = [_content(answer) for code, answer in operation["responses"].items() if code in ANSWERS]
         addresses[name] = f"{verb.upper()} {path}: {_type(body)} → {', '.join(map(_type, answers))}"
         shapes[f"{name}?"] = {
             one["name"]: _type(one["schema"]) + (REQUIRED if one["required"] else "")

@@ -14,6 +14,7 @@ from muster.cli import (
     exports,
     importing,
     model,
+    operation,
     plan,
     policy,
     pool,
@@ -57,6 +58,7 @@ ORDER = (
     "template",
     "policy",
     "queue",
+    "operation",
     "reservation",
     "retention",
     "usage",
@@ -169,6 +171,7 @@ app.add_typer(policy.policies, name="policy")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")
+app.add_typer(operation.app, name="operation")
 app.add_typer(user.users, name="user")
 app.add_typer(user.groups, name="group")
 app.add_typer(role.app, name="role")

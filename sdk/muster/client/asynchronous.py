@@ -19,6 +19,7 @@ from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
+from muster.client.operations import Operations
 from muster.client.policies import Policies, Templates
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
@@ -211,6 +212,13 @@ class AsyncRoles(AsyncNoun[Roles]):
     revoke = awaited(Roles.revoke)
 
 
+class AsyncOperations(AsyncNoun[Operations]):
+    """`Operations`, awaited."""
+
+    list = listed(Operations.list)
+    get = awaited(Operations.get)
+
+
 class AsyncTenants(AsyncNoun[Tenants]):
     """`Tenants`, awaited."""
 
@@ -237,6 +245,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.cluster = AsyncCluster(client.cluster, self._pool)
         self.templates = AsyncTemplates(client.templates, self._pool)
         self.policies = AsyncPolicies(client.policies, self._pool)
+        self.operations = AsyncOperations(client.operations, self._pool)
         self.users = AsyncUsers(client.users, self._pool)
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)

@@ -12,6 +12,7 @@ from muster.client.cluster import Cluster
 from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
+from muster.client.operations import Operations
 from muster.client.paging import Items, LineFilter, log_query, pages
 from muster.client.policies import Policies, Templates
 from muster.client.searches import AsyncSearch, Search
@@ -38,6 +39,7 @@ class Client:
         cluster: Workers, pools, instances and the queue.
         templates: Parts of configs under a name.
         policies: What configs are held to.
+        operations: What takes longer than a request waits.
         users: People and service accounts, and their tokens.
         groups: Users who are given roles together.
         roles: Sets of permissions, and who was given them where.
@@ -55,6 +57,7 @@ class Client:
         self.cluster = Cluster(transport)
         self.templates = Templates(transport)
         self.policies = Policies(transport)
+        self.operations = Operations(transport)
         self.users = Users(transport)
         self.groups = Groups(transport)
         self.roles = Roles(transport)

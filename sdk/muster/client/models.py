@@ -793,6 +793,36 @@ class ModelPage(Resource):
     next_cursor: str | None = None
 
 
+class OperationState(StrEnum):
+    """How far an operation is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    REFUSED = "refused"
+
+
+class LongOperation(Resource):
+    """An operation whose request was answered before its outcome was known; it can be looked at for a day."""
+
+    id: UUID
+    operation: str = Field(description="What was asked for, such as `PauseExperiment`.")
+    state: OperationState
+    created_at: datetime
+    result: JsonObject | None = Field(
+        default=None, description="When it is done: what the request would have been answered with."
+    )
+    code: str | None = Field(default=None, description="When it was refused: the stable word of the reason.")
+    message: str | None = Field(default=None, description="When it was refused: why.")
+    hint: str | None = None
+
+
+class LongOperationPage(Resource):
+    """A page of operations, newest first."""
+
+    items: list[LongOperation]
+    next_cursor: str | None = None
+
+
 class UserKind(StrEnum):
     """A person, or a program with an account of its own."""
 

@@ -21,6 +21,8 @@ from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Tra
 ATTEMPTS = 6
 FIRST_WAIT_S = 0.2
 LONGEST_WAIT_S = 10.0
+SETTLING_ATTEMPTS = 8
+"""About a minute."""
 LONGEST_PAUSE_S = 2.0
 PATIENCE_S = 60.0
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)
@@ -111,8 +113,11 @@ class Transport:
             MusterError: The problem that the gateway states, or `Transient` when it cannot be reached.
         """
         answer = self._retried(call)
+        content = answer.content
+        if "preference-applied" in answer.headers:
+            content = self._settled(answer)
         try:
-            return model.model_validate_json(answer.content or b"{}")
+            return model.model_validate_json(content or b"{}")
         except ValidationError as error:
             fields = ", ".join(".".join(map(str, item["loc"])) for item in error.errors()[:5])
             raise Broken(
@@ -138,10 +143,27 @@ class Transport:
                 raise problem_of(answer)
             yield answer
 
+    def _settled(self, answer: httpx.Response) -> bytes:
+        """What came of an operation that took longer than its request waited; raises `Transient` where that takes too long."""
+        path = answer.headers["location"]
+        for attempt in range(SETTLING_ATTEMPTS):
+            self._sleep(wait_s(attempt, float(answer.headers.get("retry-after", 0))))
+            operation = self._retried(Call("GET", path)).json()
+            if operation["state"] == "refused":
+                raise Rejected(operation["code"], operation["message"], hint=operation.get("hint"))
+            if operation["state"] == "done":
+                return json.dumps(operation["result"]).encode()
+        raise Transient(
+            f"the platform is still working on it: its outcome will be shown by GET {path}",
+            LONGEST_WAIT_S,
+            "still_working",
+        )
+
     def _retried(self, call: Call) -> httpx.Response:
         headers = {**self._headers, "Accept": call.accept}
         if call.method != "GET":
             headers["Idempotency-Key"] = secrets.token_hex(16)
+            headers["Prefer"] = "respond-async"
         for attempt in range(self.attempts):
             try:
                 return self._send(call, headers)

@@ -28,7 +28,7 @@ from services.gateway.core.tokens import RANDOM_BYTES, hash_token, render_token
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered
-from services.gateway.operations.once import claim, remember
+from services.gateway.operations.once import claim, claim_apart, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
@@ -109,8 +109,7 @@ async def revoke_token(call: Call, request: TokenRequest) -> Token:
 
 async def issue_join_token(call: Call, request: IssueJoinTokenRequest) -> JoinToken:
     """Makes a one-time token with which one machine can join a pool."""
-    async with call.unit() as unit:
-        earlier = await claim(call, unit, request, new_id(call.doors.clock))
+    earlier = await claim_apart(call, request, new_id(call.doors.clock))
     if earlier is not None and earlier.response is not None:
         return JoinToken.model_validate(earlier.response)
     question = IssueJoin(

@@ -132,6 +132,10 @@ class Call:
         """The same, for what is changed and announced; the call's audit record is committed with it."""
         return self._recorded(self.doors.units.tenant(self.tenant, self.within))
 
+    def unit_apart(self) -> AbstractAsyncContextManager[Unit]:
+        """The same without the record, for what only prepares the change."""
+        return self.doors.units.tenant(self.tenant, self.within)
+
     def site_unit(self) -> AbstractAsyncContextManager[Unit]:
         """Over all tenants, for what who keeps the site changes; the call's audit record is committed with it."""
         return self._recorded(self.doors.units.system())

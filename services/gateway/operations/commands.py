@@ -7,9 +7,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from muster.errors import Conflict, NotFound, Rejected, Transient
+from muster.errors import Conflict, NotFound, Rejected
 from services.gateway.api.base import Request, Resource
 from services.gateway.operations.call import Call
+from services.gateway.operations.deferring import deferred
 from services.gateway.operations.once import Claimed, claim, forget, remember
 from services.gateway.operations.preconditions import OVERTAKEN, overtaken
 from services.gateway.store.events import feed_end, find_told, load_refusal
@@ -94,7 +95,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
     idempotency key orders nothing: it waits for the first's command, or has its answer. A refusal frees the key.
 
     Raises:
-        Transient: the owner has not answered yet.
+        StillWorking: the owner has not answered yet.
     """
     ordered = await _ordered(call, request, order)
     if ordered.response is not None:
@@ -110,11 +111,7 @@ async def carried_out(call: Call, request: Request, order: Order, entity: Entity
         await forget(call, ordered.operation_id)
         raise
     if row is None:
-        raise Transient(
-            "the owner has not answered yet; the request is kept and will be carried out",
-            retry_after_s=2.0,
-            code="still_working",
-        )
+        raise await deferred(call, ordered.operation_id, position=ordered.position)
     async with call.connection() as connection:
         return await remember(call, connection, entity.render(row))
 

@@ -9,6 +9,7 @@ from services.gateway.api.experiments import EditExperimentRequest, ExperimentDe
 from services.gateway.core.policies import Asked, check_asked, check_kept
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
+from services.gateway.operations.deferring import deferred
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended
 from services.gateway.operations.preconditions import check_unchanged
@@ -17,6 +18,9 @@ from services.gateway.operations.shaping import load_policies
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, PoolName, new_id
 from shared.messages.queue import EditExperiment
+
+TOLD = "rank"
+"""In which column of an experiment its owner's word on this stands."""
 
 
 async def edit_experiment(call: Call, request: EditExperimentRequest) -> ExperimentDetail:
@@ -65,7 +69,10 @@ async def edit_experiment(call: Call, request: EditExperimentRequest) -> Experim
             f"experiment {row.number} has not asked for slots yet",
             hint="try again in a moment",
         ) from None
-    return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
+    if found is None:
+        now = render_experiment_detail(await find_experiment(call, str(row.id)))
+        raise await deferred(call, command.operation_id, entity=row.id, present=now)
+    return render_experiment_detail(found)
 
 
 async def _check_policies(call: Call, row: Any, request: EditExperimentRequest) -> None:

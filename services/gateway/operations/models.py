@@ -30,7 +30,8 @@ from shared.messages.base import Command
 from shared.messages.models import CreateModel, DeleteModel, EditModel, SetAlias
 from shared.messages.specs import UNCATEGORIZED
 
-_MODEL = Entity("model", models.load_model, render_model, Model)
+MODEL = Entity("model", models.load_model, render_model, Model)
+ORDERING = ("CreateModel", "EditModel", "DeleteModel", "SetModelAlias", "DeleteModelAlias")
 
 
 async def create_model(call: Call, request: CreateModelRequest) -> Model:
@@ -48,7 +49,7 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
             **request.model_dump(exclude={"workspace"}),
         )
 
-    return await carried_out(call, request, order, _MODEL)
+    return await carried_out(call, request, order, MODEL)
 
 
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
@@ -89,7 +90,7 @@ async def edit_model(call: Call, request: EditModelRequest) -> Model:
         values = request.model_dump(exclude={"model"}) | guard(call, render_model(model), model.version)
         return EditModel(operation_id=operation_id, model_id=model.id, by=call.caller.name, **values)
 
-    return await carried_out(call, request, order, _MODEL)
+    return await carried_out(call, request, order, MODEL)
 
 
 async def set_alias(call: Call, request: SetModelAliasRequest) -> Model:
@@ -116,7 +117,7 @@ async def delete_model(call: Call, request: DeleteModelRequest) -> Model:
             **guard(call, render_model(model), model.version),
         )
 
-    return await carried_out(call, request, order, _MODEL)
+    return await carried_out(call, request, order, MODEL)
 
 
 async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
@@ -132,7 +133,7 @@ async def _alias(call: Call, request: ModelAlias, version: str | None) -> Model:
             **guard(call, render_model(model), model.version),
         )
 
-    return await carried_out(call, request, order, _MODEL)
+    return await carried_out(call, request, order, MODEL)
 
 
 async def _refuse_taken(connection: AsyncConnection, workspace: str, name: str) -> None:

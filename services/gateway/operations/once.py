@@ -73,6 +73,12 @@ async def claim(
     return Claimed(earlier.entity, earlier.position, _opened(call, key, earlier.response))
 
 
+async def claim_apart(call: Call, request: Request, operation_id: UUID) -> Claimed | None:
+    """Claims as `claim`, where another service is asked for what is made: in a transaction of its own, before that."""
+    async with call.unit_apart() as unit:
+        return await claim(call, unit, request, operation_id)
+
+
 async def remember(call: Call, connection: AsyncConnection, answer: A) -> A:
     """Keeps the answer for whoever repeats the request; returns the one that is kept, where two were made at once."""
     key = call.idempotency_key

@@ -64,6 +64,8 @@ class Operation(Generic[Req, Res]):
     """For who asks REST for `text/csv`."""
     secret: bool = False
     """Whether the answer holds a secret that is shown once."""
+    long: bool = False
+    """Whether it orders what may take longer than a request waits: REST then answers 202 with the operation."""
     conditional: bool = False
     """Whether it heeds `If-Match`: its handler then checks what is shown of the thing before it changes it."""
     audited: Audited | None = None

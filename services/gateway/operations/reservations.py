@@ -19,7 +19,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.commands import wait_for
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.limits import named_tenant, unused_workspace
-from services.gateway.operations.once import claim, forget, remember
+from services.gateway.operations.once import claim_apart, forget, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.pools import view_of
 from services.gateway.store import access
@@ -46,8 +46,7 @@ async def create_reservation(call: Call, request: CreateReservationRequest) -> R
         begins_at=begins_at,
         ends_at=ends_at,
     )
-    async with call.unit() as unit:
-        earlier = await claim(call, unit, request, command.operation_id)
+    earlier = await claim_apart(call, request, command.operation_id)
     if earlier is not None and earlier.response is not None:
         return Reservation.model_validate(earlier.response)
     await _send(call, command)  # The same again books nothing more: a reservation's id is what it is made of.

@@ -9,6 +9,7 @@ from muster.errors import Rejected
 from services.gateway.api.experiments import EditSearchRequest, ExperimentDetail
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import send, wait_for
+from services.gateway.operations.deferring import deferred
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.lifecycle import refuse_ended, taken_up
 from services.gateway.operations.preconditions import guard
@@ -16,6 +17,9 @@ from services.gateway.operations.render_experiments import render_experiment_det
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId, new_id
 from shared.messages.experiments import EditSearch
+
+TOLD = "terms"
+"""In which column of an experiment its owner's word on this stands."""
 
 
 async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetail:
@@ -48,7 +52,10 @@ async def edit_search(call: Call, request: EditSearchRequest) -> ExperimentDetai
     call.note(before=render_experiment_detail(row))
     await send(call, command)
     found = await wait_for(call, command.operation_id, look)
-    return render_experiment_detail(found if found is not None else await find_experiment(call, str(row.id)))
+    if found is None:
+        now = render_experiment_detail(await find_experiment(call, str(row.id)))
+        raise await deferred(call, command.operation_id, entity=row.id, present=now)
+    return render_experiment_detail(found)
 
 
 def _lifted(changes: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.store import policies as store
 from shared.ids import derived_id
 
@@ -94,9 +95,11 @@ async def delete_template(call: Call, request: TemplateRequest) -> Done:
 
 async def _managed(call: Call, connection: AsyncConnection, name: str) -> Any:
     """The template, where the caller may change it; one that is only seen is as absent."""
+    await store.lock_template(connection, name)
     row = await _template_in(connection, name)
     if not call.caller.grants.holds(Permission.POLICY_MANAGE, Place(row.workspace or None)):
         raise NotFound(f"template {name}")
+    check_unchanged(call, _render(row._mapping))
     return row
 
 

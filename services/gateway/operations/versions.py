@@ -42,7 +42,16 @@ from shared.messages.models import (
     SetStage,
 )
 
-_VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
+VERSION = Entity("version", models.load_version_by_id, render_version, ModelVersion)
+ORDERING = (
+    "CreateModelVersion",
+    "EditModelVersion",
+    "DeleteModelVersion",
+    "SetModelStage",
+    "ApproveModelStage",
+    "RejectModelStage",
+    "RecordModelUse",
+)
 
 
 async def create_version(call: Call, request: CreateModelVersionRequest) -> ModelVersion:
@@ -60,7 +69,7 @@ async def create_version(call: Call, request: CreateModelVersionRequest) -> Mode
             **request.model_dump(exclude={"model", "checkpoint"}),
         )
 
-    return await carried_out(call, request, order, _VERSION)
+    return await carried_out(call, request, order, VERSION)
 
 
 async def list_versions(call: Call, request: ListModelVersionsRequest) -> ModelVersionPage:
@@ -135,7 +144,7 @@ async def record_use(call: Call, request: RecordModelUseRequest) -> ModelVersion
             **request.model_dump(include={"kind", "reference", "metadata"}),
         )
 
-    return await carried_out(call, request, order, _VERSION)
+    return await carried_out(call, request, order, VERSION)
 
 
 async def find_version(call: Call, model: str, version: str) -> Any:
@@ -154,7 +163,7 @@ async def _changed(
         about = {"operation_id": operation_id, "version_id": row.id, "by": call.caller.name}
         return command.model_validate(about | wishes | guard(call, render_version(row), row.version))
 
-    return await carried_out(call, request, order, _VERSION)
+    return await carried_out(call, request, order, VERSION)
 
 
 async def _hashes(call: Call, version: ModelVersion) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """REST: every row of the table as a route, behind one middleware that turns errors into problems."""
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.front import Front, Inputs
+from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import read_request, slow_body, too_large
@@ -23,6 +25,8 @@ from shared.ids import new_id
 from shared.telemetry import metrics
 
 CSV = "text/csv"
+RESPOND_ASYNC = "respond-async"
+"""What a client prefers (RFC 7240) that takes an operation for an answer."""
 OPENAPI_PATH = "/openapi.json"
 """Paths beside the table of operations; they show nothing of any tenant."""
 
@@ -87,7 +91,13 @@ class Rest:
         if row.stream == "server":
             stream = stream_frames if is_socket else stream_events
             return await stream(request, self._front, row, caller, model, inputs)
-        return _shown(request, row, await self._front.call(row, caller, model, inputs))
+        try:
+            found = await self._front.call(row, caller, model, inputs)
+        except StillWorking as error:
+            if (answer := _ordered(request, error)) is None:
+                raise
+            return answer
+        return _shown(request, row, found)
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""
@@ -161,6 +171,23 @@ def read_bearer(header: str | None) -> str | None:
 def read_list(request: web.Request, header: str) -> str | None:
     """A header that may be sent in several lines, which are one list."""
     return ", ".join(request.headers.getall(header)) if header in request.headers else None
+
+
+def _ordered(request: web.Request, error: StillWorking) -> web.Response | None:
+    """What was asked for goes on: where it can be looked at. None where only a problem says it to who does not know of operations."""
+    headers = {
+        "Location": f"/v1/operations/{error.operation.id}",
+        "Retry-After": str(math.ceil(error.retry_after_s)),
+    }
+    prefers = ",".join(request.headers.getall("Prefer", [])).lower()
+    if RESPOND_ASYNC in (one.partition(";")[0].strip() for one in prefers.split(",")):
+        headers["Preference-Applied"] = RESPOND_ASYNC
+        shown: Resource | None = error.operation
+    else:
+        shown = error.present
+    if shown is None:
+        return None
+    return web.Response(body=shown.to_json(), status=202, content_type="application/json", headers=headers)
 
 
 def _shown(request: web.Request, row: Operation[Any, Any], found: Resource) -> web.Response:

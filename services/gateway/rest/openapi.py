@@ -6,6 +6,7 @@ import orjson
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from services.gateway.api.operations import LongOperation
 from services.gateway.core.permissions import Access
 from services.gateway.operations.operation import Idempotency, Operation
 
@@ -132,9 +133,20 @@ def _responses(row: Operation[Any, Any]) -> Document:
     found = {str(row.status): _success(row), "default": {"$ref": "#/components/responses/Problem"}}
     if row.is_tagged:
         found[str(row.status)]["headers"] = {"ETag": {"$ref": "#/components/headers/ETag"}}
+    if row.long:
+        found["202"] = {
+            "description": "It takes longer than a request waits: look at the operation until it is done. "
+            "`Prefer: respond-async` has it as the body; else it is the thing as it is until then.",
+            "headers": {"Location": {"description": "The operation.", "schema": {"type": "string"}}},
+            "content": {"application/json": {"schema": {"anyOf": [_ref(LongOperation), _ref(row.response)]}}},
+        }
     if row.is_tagged and row.verb == "GET":
         found["304"] = {"description": "`If-None-Match` names what it is still."}
     return found
+
+
+def _ref(model: type[BaseModel]) -> Document:
+    return {"$ref": _REF.format(model=model.__name__)}
 
 
 def _success(row: Operation[Any, Any]) -> Document:
@@ -168,6 +180,10 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
     if row.idempotent is Idempotency.KEY:
         parameters.append(
             _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")
+        )
+    if row.long:
+        parameters.append(
+            _header("Prefer", "`respond-async`: what takes long is answered with its operation.")
         )
     if row.conditional:
         parameters.append(

@@ -17,6 +17,7 @@ from services.gateway.api.base import Request
 from services.gateway.core.auditing import Origin
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
+from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.rest.reading import slow_body, validate
@@ -32,6 +33,7 @@ FULL_NAME = f"{PACKAGE}.{SERVICE}"
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 LAST_EVENT_ID = "last-event-id"
 ETAG = "etag"
+OPERATION = "operation"
 _IDLE_S = 15.0
 
 _OPTIONS = [
@@ -100,9 +102,15 @@ class Rpc:
             async with _Told(self._front, row, context):
                 caller = await self._admit(row, context, message)
                 request = self._read(row, message)
-                found = await self._front.call(
-                    row, caller, request, _inputs(context), context.time_remaining()
-                )
+                try:
+                    found = await self._front.call(
+                        row, caller, request, _inputs(context), context.time_remaining()
+                    )
+                except StillWorking as error:
+                    if error.present is None:
+                        raise
+                    context.set_trailing_metadata(((OPERATION, str(error.operation.id)),))
+                    return self._mapper.to_message(error.present)
                 if row.is_tagged:
                     context.set_trailing_metadata(((ETAG, tag_of_resource(found)),))
                 return self._mapper.to_message(found)

@@ -7,6 +7,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2 as details, status_pb2
 
 from muster.errors import MusterError, Transient
+from services.gateway.operations.deferring import StillWorking
 from shared.errors import meaning_of
 
 DOMAIN = "muster"
@@ -22,6 +23,8 @@ def status_of(
     code = grpc.StatusCode[meaning_of(error).grpc]
     status = status_pb2.Status(code=code.value[0], message=error.message)
     facts = {"kind": error.kind, "instance": f"urn:muster:request:{request_id}"}
+    if isinstance(error, StillWorking):
+        facts["operation"] = str(error.operation.id)
     facts |= {
         key: value
         for key, value in (("place", error.place), ("hint", error.hint), ("trace_id", trace_id))

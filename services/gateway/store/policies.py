@@ -43,6 +43,12 @@ async def find_template(connection: AsyncConnection, name: str) -> Row[Any] | No
     return (await connection.execute(select(template).where(template.c.name == name))).one_or_none()
 
 
+async def lock_template(connection: AsyncConnection, name: str) -> None:
+    """Until the transaction ends, others who would change it wait; what was changed before counts then."""
+    query = select(template.c.name).where(template.c.name == name)
+    await connection.execute(query.with_for_update())
+
+
 async def load_templates(connection: AsyncConnection, after: str | None, limit: int) -> Sequence[Row[Any]]:
     """By name."""
     query = select(template).order_by(template.c.name).limit(limit)

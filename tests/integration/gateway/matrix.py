@@ -27,8 +27,7 @@ MAPPER = Mapper(muster_pb2)
 
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
-    "token", "tenant", "id", "reservation", "export",
-    "template",
+    "token", "tenant", "id", "reservation", "export", "template", "operation",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key"}

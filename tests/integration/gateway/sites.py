@@ -74,6 +74,7 @@ def named(seeded: Seeded, api_names: Values) -> Values:
         "project": seeded.experiment["project"],
         "reservation": str(uuid4()),
         "export": str(uuid4()),
+        "operation": str(uuid4()),
         **api_names,
     }
 

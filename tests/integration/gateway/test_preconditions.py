@@ -32,6 +32,7 @@ CHANGES: dict[str, Any] = {
     "EditModelVersion": {"notes": "x"},
     "EditPool": {"ageing_s": 60.0},
     "EditUser": {"display_name": "x"},
+    "EditTemplate": {"description": "x"},
     "EditRole": {"description": "x"},
 }
 
@@ -46,6 +47,7 @@ async def named(gateway: Gateway, others: Others) -> dict[str, Any]:
         others.say(GetCluster, view("w1"))
         await made(api, "/v1/users", {"name": f"ann-{number}"})
         await made(api, "/v1/groups", {"name": f"team-{number}"})
+        await made(api, "/v1/templates", {"name": f"base-{number}", "config": {"max_restarts": 1}})
         await made(api, "/v1/roles", {"name": f"role-{number}", "permissions": ["experiment.read"]})
     return {
         "experiment": seeded.experiment["id"],
@@ -57,6 +59,7 @@ async def named(gateway: Gateway, others: Others) -> dict[str, Any]:
         "user": f"ann-{number}",
         "group": f"team-{number}",
         "role": f"role-{number}",
+        "template": f"base-{number}",
     }
 
 

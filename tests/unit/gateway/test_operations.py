@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import JsonValue
 
 from services.gateway.api import access, base, experiments, versions
+from services.gateway.operations.long import OUTCOMES
 from services.gateway.operations.operation import Idempotency, Operation
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rpc.mapper import Mapper
@@ -56,6 +57,10 @@ def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
     on_models = {row.name for row in OPERATIONS if row.path.startswith("/v1/models") and row.verb != "GET"}
     assert not (creating | on_models) - keyed
     assert not {row.name for row in OPERATIONS if row.name.startswith("Create")} - creating
+
+
+def test_what_takes_long_can_be_looked_at() -> None:
+    assert {row.name for row in OPERATIONS if row.long} == set(OUTCOMES)
 
 
 def test_what_shows_a_secret_says_so() -> None:

@@ -98,6 +98,13 @@ class ModelStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     MODEL_STAGE_PRODUCTION: _ClassVar[ModelStage]
     MODEL_STAGE_ARCHIVED: _ClassVar[ModelStage]
 
+class OperationState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OPERATION_STATE_UNSPECIFIED: _ClassVar[OperationState]
+    OPERATION_STATE_RUNNING: _ClassVar[OperationState]
+    OPERATION_STATE_DONE: _ClassVar[OperationState]
+    OPERATION_STATE_REFUSED: _ClassVar[OperationState]
+
 class PlanBasis(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     PLAN_BASIS_UNSPECIFIED: _ClassVar[PlanBasis]
@@ -231,6 +238,10 @@ MODEL_STAGE_CANDIDATE: ModelStage
 MODEL_STAGE_STAGING: ModelStage
 MODEL_STAGE_PRODUCTION: ModelStage
 MODEL_STAGE_ARCHIVED: ModelStage
+OPERATION_STATE_UNSPECIFIED: OperationState
+OPERATION_STATE_RUNNING: OperationState
+OPERATION_STATE_DONE: OperationState
+OPERATION_STATE_REFUSED: OperationState
 PLAN_BASIS_UNSPECIFIED: PlanBasis
 PLAN_BASIS_EARLIER_TRIALS: PlanBasis
 PLAN_BASIS_STATED_MODEL: PlanBasis
@@ -1773,6 +1784,14 @@ class ListModelsRequest(_message.Message):
     tag: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., name_contains: _Optional[str] = ..., workspace: _Optional[str] = ..., tag: _Optional[str] = ...) -> None: ...
 
+class ListOperationsRequest(_message.Message):
+    __slots__ = ("limit", "cursor")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
 class ListQueueRequest(_message.Message):
     __slots__ = ("limit", "cursor", "pool")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -1974,6 +1993,34 @@ class LogPage(_message.Message):
     items: _containers.RepeatedCompositeFieldContainer[LogLine]
     next_cursor: str
     def __init__(self, items: _Optional[_Iterable[_Union[LogLine, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class LongOperation(_message.Message):
+    __slots__ = ("id", "operation", "state", "created_at", "result", "code", "message", "hint")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    HINT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    operation: str
+    state: OperationState
+    created_at: _timestamp_pb2.Timestamp
+    result: _struct_pb2.Struct
+    code: str
+    message: str
+    hint: str
+    def __init__(self, id: _Optional[str] = ..., operation: _Optional[str] = ..., state: _Optional[_Union[OperationState, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., result: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., code: _Optional[str] = ..., message: _Optional[str] = ..., hint: _Optional[str] = ...) -> None: ...
+
+class LongOperationPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[LongOperation]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[LongOperation, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
 
 class Me(_message.Message):
     __slots__ = ("tenant", "tenant_name", "token", "name", "role", "permissions", "expires_at", "roles")
@@ -2298,6 +2345,12 @@ class ModelVersionRequest(_message.Message):
     model: str
     version: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class OperationRequest(_message.Message):
+    __slots__ = ("operation",)
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    operation: str
+    def __init__(self, operation: _Optional[str] = ...) -> None: ...
 
 class PageRequest(_message.Message):
     __slots__ = ("limit", "cursor")

@@ -530,6 +530,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.WatchEventsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Event.FromString,
                 _registered_method=True)
+        self.ListOperations = channel.unary_unary(
+                '/muster.v1.Muster/ListOperations',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListOperationsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LongOperationPage.FromString,
+                _registered_method=True)
+        self.GetOperation = channel.unary_unary(
+                '/muster.v1.Muster/GetOperation',
+                request_serializer=muster_dot_v1_dot_muster__pb2.OperationRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.LongOperation.FromString,
+                _registered_method=True)
         self.GetMe = channel.unary_unary(
                 '/muster.v1.Muster/GetMe',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -1478,6 +1488,22 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListOperations(self, request, context):
+        """Lists the caller's operations of the last day that took longer than their request waited, newest first.
+        REST: GET /v1/operations
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetOperation(self, request, context):
+        """Shows how far an operation is that took longer than its request waited; who ordered it sees it.
+        REST: GET /v1/operations/{operation}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetMe(self, request, context):
         """Says who the caller is and what the caller may do.
         REST: GET /v1/me
@@ -2215,6 +2241,16 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.WatchEvents,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.WatchEventsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Event.SerializeToString,
+            ),
+            'ListOperations': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListOperations,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListOperationsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LongOperationPage.SerializeToString,
+            ),
+            'GetOperation': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetOperation,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.OperationRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.LongOperation.SerializeToString,
             ),
             'GetMe': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMe,
@@ -5041,6 +5077,60 @@ class Muster:
             '/muster.v1.Muster/WatchEvents',
             muster_dot_v1_dot_muster__pb2.WatchEventsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Event.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListOperations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListOperations',
+            muster_dot_v1_dot_muster__pb2.ListOperationsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LongOperationPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetOperation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetOperation',
+            muster_dot_v1_dot_muster__pb2.OperationRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.LongOperation.FromString,
             options,
             channel_credentials,
             insecure,

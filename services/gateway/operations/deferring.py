@@ -1,0 +1,67 @@
+"""Answering before the outcome is known: what was ordered goes on, and becomes a thing of its own that can be looked at (`long`)."""
+
+from uuid import UUID
+
+from muster.errors import Transient
+from services.gateway.api.base import Resource
+from services.gateway.api.operations import LongOperation, OperationState
+from services.gateway.operations.call import Call
+from services.gateway.store import ordered
+
+
+class StillWorking(Transient):
+    """The owner has not answered within the time that a request waits.
+
+    Attributes:
+        operation: what goes on.
+        present: what the request is about, as it is until then; None: the edges tell of the operation alone.
+    """
+
+    def __init__(self, operation: LongOperation, present: Resource | None = None) -> None:
+        super().__init__(
+            f"the owner has not answered yet; the request is kept and will be carried out: operation {operation.id}",
+            retry_after_s=1.0,
+            code="still_working",
+        )
+        self.operation = operation
+        self.present = present
+
+
+async def deferred(
+    call: Call,
+    operation_id: UUID,
+    *,
+    entity: UUID | None = None,
+    version: int = 0,
+    position: int = 0,
+    present: Resource | None = None,
+) -> StillWorking:
+    """Remembers what was ordered, and returns the error that tells of it.
+
+    Args:
+        entity: what it changes, where it is known already.
+        version: of the entity, as it was before.
+        position: where the tenant's feed stood before.
+        present: the entity as it is shown now.
+    """
+    async with call.unit() as unit:
+        values = {
+            "tenant": call.tenant,
+            "id": operation_id,
+            "operation": call.operation,
+            "orderer": orderer_of(call),
+            "entity": entity,
+            "version": version,
+            "position": position,
+            "created_at": unit.now,
+        }
+        await ordered.insert_ordered(unit.connection, values)
+        now = unit.now
+    state = OperationState.RUNNING
+    operation = LongOperation(id=operation_id, operation=call.operation, state=state, created_at=now)
+    return StillWorking(operation, present)
+
+
+def orderer_of(call: Call) -> UUID:
+    """Whose operations these are: the user's, or the token's where it is nobody's."""
+    return call.caller.user or call.caller.token_id

@@ -1,0 +1,37 @@
+"""Operations that took longer than their request waited: remembered when it is answered, for a day."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.store.operation_tables import ordered
+
+
+async def insert_ordered(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """One that is there already, as its request came again, stays."""
+    await connection.execute(upsert(ordered).values(**values).on_conflict_do_nothing())
+
+
+async def load_ordered(connection: AsyncConnection, orderer: UUID, operation_id: UUID) -> Row[Any] | None:
+    query = select(ordered).where(ordered.c.id == operation_id, ordered.c.orderer == orderer)
+    return (await connection.execute(query)).one_or_none()
+
+
+async def load_page(
+    connection: AsyncConnection, orderer: UUID, below: UUID | None, limit: int
+) -> Sequence[Row[Any]]:
+    """Newest first: ids rise with time."""
+    query = select(ordered).where(ordered.c.orderer == orderer)
+    if below is not None:
+        query = query.where(ordered.c.id < below)
+    return (await connection.execute(query.order_by(ordered.c.id.desc()).limit(limit))).all()
+
+
+async def sweep(connection: AsyncConnection, now: datetime, kept: timedelta) -> None:
+    """Deletes what is past its time, over all tenants."""
+    await connection.execute(delete(ordered).where(ordered.c.created_at < now - kept))
