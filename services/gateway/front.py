@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from muster.errors import Rejected, Transient
+from services.gateway.allowances import Allowances
 from services.gateway.api.base import Request, Resource
 from services.gateway.auditing import Pen
 from services.gateway.authentication import Authenticator, Unauthenticated
@@ -45,6 +46,7 @@ class Front:
     doors: Doors
     authenticator: Authenticator
     limiter: Limiter
+    allowances: Allowances
     deadline_s: float
     upload_deadline_s: float
 
@@ -70,6 +72,9 @@ class Front:
                 raise
         if row.permission is not Access.PUBLIC:
             await self.limiter.take(caller.tenant, row.rate_class)
+        if caller is not NOBODY:
+            for workspace, per_s in (await self.allowances.rates_of(caller)).items():
+                await self.limiter.take_own(caller.tenant, workspace, per_s)
         return caller
 
     async def call(

@@ -15,6 +15,7 @@ from shared.ids import TenantId
 from shared.outages import Outages
 
 _LOCAL_SHARE = 0.5
+_BURST_S = 2.0
 _AWAY_S = 1.0
 _MOST = 10_000
 _REDIS = "asking redis; local limits apply"
@@ -48,16 +49,24 @@ class Limiter:
 
     async def take(self, tenant: TenantId, rate_class: RateClass) -> None:
         """Raises Transient (`rate_limited`) with the time to wait."""
-        key, rate = f"muster:rate:{tenant}:{rate_class}", self._rates[rate_class]
+        rate = self._rates[rate_class]
+        told = f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second"
+        await self._take(f"muster:rate:{tenant}:{rate_class}", rate, told)
+
+    async def take_own(self, tenant: TenantId, workspace: str, per_s: float) -> None:
+        """The same from a bucket of all requests, at the rate that was set for the tenant (""), or for a workspace of it."""
+        whose = f"workspace '{workspace}'" if workspace else "your tenant"
+        told = f"{whose} sends more than the {per_s:g} requests a second that were set for it"
+        key = f"muster:rate:{tenant}:own:{workspace.encode().hex()}"
+        await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), told)
+
+    async def _take(self, key: str, rate: Rate, told: str) -> None:
         wait_s = await self._shared(key, rate)
         if wait_s is None:
-            wait_s = self._alone(key, Rate(rate.per_s * _LOCAL_SHARE, rate.burst * _LOCAL_SHARE))
+            local = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
+            wait_s = self._alone(key, local)
         if wait_s > 0:
-            raise Transient(
-                f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second",
-                retry_after_s=round(wait_s, 3),
-                code="rate_limited",
-            )
+            raise Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
 
     async def _shared(self, key: str, rate: Rate) -> float | None:
         if self._script is None or self._clock.monotonic() < self._away_until_s:

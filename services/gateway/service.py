@@ -12,6 +12,7 @@ from aiohttp import web
 from redis.asyncio import Redis
 
 from services.gateway import secrets_files
+from services.gateway.allowances import Allowances
 from services.gateway.auditing import Auditor
 from services.gateway.authentication import Authenticator
 from services.gateway.core.buckets import Rate
@@ -82,9 +83,9 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.on_close(auditor.flush)
     doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
-    front = Front(
-        doors, Authenticator(database, keys.token, clock), limiter, own.deadline_s, own.upload_deadline_s
-    )
+    authenticator = Authenticator(database, keys.token, clock)
+    allowances = Allowances(database, clock)
+    front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s)
     keeper = _DoorKeeper(front, own, feed)
     await keeper.open()
     process.start("doors", keeper.run, keeper.close)

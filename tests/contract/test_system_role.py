@@ -38,6 +38,7 @@ ALLOWED = {
     "services/gateway/operations/cluster.py": "instances are the site's",
     "services/gateway/operations/reservations.py": "slots are booked by who keeps the site, for any tenant",
     "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
+    "services/gateway/operations/quotas.py": "a tenant's quota is set by who keeps the site",
     "services/gateway/operations/tenants.py": "makes and names tenants, for who keeps the site",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }

@@ -19,6 +19,7 @@ from muster.cli import (
     policy,
     pool,
     queue,
+    quota,
     replay,
     reservation,
     retention,
@@ -57,6 +58,7 @@ ORDER = (
     "limit",
     "template",
     "policy",
+    "quota",
     "queue",
     "operation",
     "reservation",
@@ -168,6 +170,7 @@ app.add_typer(pool.pools, name="pool")
 app.add_typer(pool.limits, name="limit")
 app.add_typer(policy.templates, name="template")
 app.add_typer(policy.policies, name="policy")
+app.add_typer(quota.app, name="quota")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")

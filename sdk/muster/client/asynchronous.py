@@ -20,7 +20,7 @@ from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
 from muster.client.operations import Operations
-from muster.client.policies import Policies, Templates
+from muster.client.policies import Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
@@ -178,6 +178,13 @@ class AsyncPolicies(AsyncNoun[Policies]):
     set = awaited(Policies.set)
 
 
+class AsyncQuotas(AsyncNoun[Quotas]):
+    """`Quotas`, awaited."""
+
+    list = awaited(Quotas.list)
+    set = awaited(Quotas.set)
+
+
 class AsyncUsers(AsyncNoun[Users]):
     """`Users`, awaited."""
 
@@ -246,6 +253,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.templates = AsyncTemplates(client.templates, self._pool)
         self.policies = AsyncPolicies(client.policies, self._pool)
         self.operations = AsyncOperations(client.operations, self._pool)
+        self.quotas = AsyncQuotas(client.quotas, self._pool)
         self.users = AsyncUsers(client.users, self._pool)
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)

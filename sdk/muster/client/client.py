@@ -14,7 +14,7 @@ from muster.client.exports import Exports
 from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.paging import Items, LineFilter, log_query, pages
-from muster.client.policies import Policies, Templates
+from muster.client.policies import Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
@@ -40,6 +40,7 @@ class Client:
         templates: Parts of configs under a name.
         policies: What configs are held to.
         operations: What takes longer than a request waits.
+        quotas: How much is done at once.
         users: People and service accounts, and their tokens.
         groups: Users who are given roles together.
         roles: Sets of permissions, and who was given them where.
@@ -58,6 +59,7 @@ class Client:
         self.templates = Templates(transport)
         self.policies = Policies(transport)
         self.operations = Operations(transport)
+        self.quotas = Quotas(transport)
         self.users = Users(transport)
         self.groups = Groups(transport)
         self.roles = Roles(transport)

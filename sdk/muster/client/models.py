@@ -1050,6 +1050,29 @@ class LimitPage(Resource):
     next_cursor: str | None = None
 
 
+class WorkQuota(Resource):
+    """How many experiments may be open at once, and how many requests a second may be sent; null bounds nothing."""
+
+    tenant: str
+    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    max_experiments: int | None = Field(
+        default=None, description="Open at once: submitted and not over, running or not."
+    )
+    requests_per_s: float | None = Field(
+        default=None,
+        description="Of a workspace: by those whose roles are all in it. Twice as many may come at once.",
+    )
+    changed_at: datetime | None = None
+    by: str | None = Field(default=None, description="Who set it.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+
+
+class WorkQuotas(Resource):
+    """By tenant: its own first, then those of its workspaces by name."""
+
+    items: list[WorkQuota]
+
+
 class Reservation(Resource):
     """From `begins_at` on and before `ends_at` these slots serve their holder alone."""
 

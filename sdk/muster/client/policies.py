@@ -1,4 +1,4 @@
-"""What configs are built from, and what they are held to: templates and policies."""
+"""What configs are built from and held to, and how much is done at once: templates, policies, quotas."""
 
 from collections.abc import Sequence
 
@@ -79,6 +79,36 @@ class Policies:
         }
         body: JsonObject = {name: value for name, value in given.items() if value is not None}
         return self._transport.put(models.ConfigPolicy, "/v1/policies", body)
+
+
+class Quotas:
+    """How many experiments may be open at once, and how many requests a second may be sent."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> Sequence[models.WorkQuota]:
+        """Return the tenant's quota first, then those of its workspaces that one sees; who keeps the site sees every tenant's."""
+        return self._transport.get(models.WorkQuotas, "/v1/quotas").items
+
+    def set(
+        self,
+        workspace: str | None = None,
+        *,
+        tenant: str | None = None,
+        max_experiments: int | None = None,
+        requests_per_s: float | None = None,
+    ) -> models.WorkQuota:
+        """Say what a workspace, or without one a tenant (by default one's own), may do at once, in place of what was said before."""
+        given: dict[str, JsonValue] = {
+            "workspace": workspace,
+            "tenant": tenant,
+            "max_experiments": max_experiments,
+            "requests_per_s": requests_per_s,
+        }
+        body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        path = "/v1/quotas/tenant" if workspace is None else "/v1/quotas/workspace"
+        return self._transport.put(models.WorkQuota, path, body)
 
 
 def _path(template: Reference) -> str:

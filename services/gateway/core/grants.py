@@ -63,6 +63,17 @@ class Grants:
         places = self.held.get(permission, frozenset())
         return bool(places) if place is None else any(one.covers(place) for one in places)
 
+    @property
+    def only_workspace(self) -> str | None:
+        """The one workspace that all that is held counts in; None where it is several, or the tenant."""
+        places = {
+            place.workspace
+            for permission, held in self.held.items()
+            if permission is not Permission.SELF
+            for place in held
+        }
+        return next(iter(places)) if len(places) == 1 else None
+
     def covers(self, other: "Grants") -> bool:
         """True when all that the other holds is held here: nobody hands out what they have not."""
         return all(

@@ -42,10 +42,13 @@ async def set_policy(call: Call, request: SetPolicyRequest) -> ConfigPolicy:
             "changed_at": unit.now,
             "by": call.caller.name,
         }
+        known = await store.find_policy(unit.connection, workspace)
+        before = None if known is None else _render(known._mapping)
         if any(value not in (None, {}) for value in said.values()):
             await store.save_policy(unit.connection, values)
         else:
             await store.delete_policy(unit.connection, call.tenant, workspace)
+        call.note(before=before, after=_render(values), entity=f"policy/{request.workspace or ''}")
     warnings = await unused_workspace(call, call.tenant, request.workspace)
     return _render(values).model_copy(update={"warnings": warnings})
 

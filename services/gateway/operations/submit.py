@@ -24,6 +24,7 @@ from services.gateway.operations.checking import (
 )
 from services.gateway.operations.find import find_experiment
 from services.gateway.operations.once import claim, remember
+from services.gateway.operations.quotas import check_open
 from services.gateway.operations.render_experiments import render_experiment_detail
 from services.gateway.operations.shaping import Shaped, shape
 from services.gateway.operations.starting import resolve_start, without_start
@@ -87,6 +88,7 @@ async def _submit(
         if earlier is not None:
             return ExperimentDetail.model_validate(earlier.response)
         number = await store.next_number(unit.connection, call.tenant)
+        await check_open(call, unit, checked.config.workspace or UNCATEGORIZED)
         values = _values(call, unit, checked, experiment_id, number)
         await store.insert_submission(unit.connection, values)
         answer = render_experiment_detail(_Row(values))

@@ -48,6 +48,7 @@ async def create_template(call: Call, request: CreateTemplateRequest) -> Templat
                 "take another name, or change that one with `muster template edit`",
             )
         template = _render(values)
+        call.note(after=template, entity=f"template/{request.name}")
         await remember(call, unit.connection, template)
     return template
 
@@ -82,7 +83,9 @@ async def edit_template(call: Call, request: EditTemplateRequest) -> Template:
         if changed:
             changed |= {"changed_at": unit.now, "by": call.caller.name}
             await store.save_template(unit.connection, row.name, changed)
-        return _render((await _template_in(unit.connection, row.name))._mapping)
+        after = _render((await _template_in(unit.connection, row.name))._mapping)
+        call.note(before=_render(row._mapping), after=after)
+        return after
 
 
 async def delete_template(call: Call, request: TemplateRequest) -> Done:
@@ -90,6 +93,7 @@ async def delete_template(call: Call, request: TemplateRequest) -> Done:
     async with call.unit() as unit:
         row = await _managed(call, unit.connection, request.template)
         await store.delete_template(unit.connection, row.name)
+        call.note(before=_render(row._mapping))
     return Done()
 
 

@@ -17,6 +17,10 @@ async def load_policies(connection: AsyncConnection) -> Sequence[Row[Any]]:
     return (await connection.execute(select(policy).order_by(policy.c.workspace))).all()
 
 
+async def find_policy(connection: AsyncConnection, workspace: str) -> Row[Any] | None:
+    return (await connection.execute(select(policy).where(policy.c.workspace == workspace))).one_or_none()
+
+
 async def load_binding_policies(connection: AsyncConnection, workspace: str) -> tuple[Policy, ...]:
     """Those that an experiment of the workspace is held to: the workspace's, then the tenant's, which has the last word."""
     query = select(policy).where(policy.c.workspace.in_(("", workspace))).order_by(policy.c.workspace.desc())

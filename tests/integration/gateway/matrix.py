@@ -68,6 +68,7 @@ REQUIRED: dict[str, Values] = {
     "SetLimit": {"pool": "x"},
     "SetModelAlias": {"version": "1"},
     "SetModelStage": {"stage": "staging"},
+    "SetWorkspaceQuota": {"workspace": "x"},
     "UndrainWorkers": {"labels": {"x": "y"}},
 }  # fmt: skip
 """What a request must hold beside what its path names, to be read at all."""

@@ -76,3 +76,18 @@ def test_what_a_template_completes_is_not_refused_before_it_is_sent(shell: Shell
     )
     assert made.code == 0, made.err
     assert shell.sent("POST", "/v1/experiments")["template"] == "gpu"
+
+
+def test_a_quota_is_said_in_a_sentence(shell: Shell) -> None:
+    quota = {"tenant": "acme", "workspace": "vision", "max_experiments": 20, "requests_per_s": 2.5}
+    shell.answers["PUT /v1/quotas/workspace"] = httpx.Response(200, json=quota)
+    said = shell("quota", "set", "-w", "vision", "--experiments", "20", "--requests", "2.5").err
+    assert " ".join(said.split()) == (
+        "workspace vision may have at most 20 experiments open at once; requests: 2.5 a second"
+    )
+    assert shell.sent("PUT", "/v1/quotas/workspace") == {
+        "workspace": "vision", "max_experiments": 20, "requests_per_s": 2.5,
+    }  # fmt: skip
+    shell.answers["GET /v1/quotas"] = httpx.Response(200, json={"items": [quota]})
+    assert "workspace vision" in shell("quota", "list").out
+    assert shell("quota", "set", "-w", "vision", "--tenant", "acme").code == 3

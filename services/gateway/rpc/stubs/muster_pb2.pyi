@@ -2963,6 +2963,26 @@ class SetStorageLimitRequest(_message.Message):
     maximum_bytes: int
     def __init__(self, tenant: _Optional[str] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
 
+class SetTenantQuotaRequest(_message.Message):
+    __slots__ = ("tenant", "max_experiments", "requests_per_s")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    MAX_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    max_experiments: int
+    requests_per_s: float
+    def __init__(self, tenant: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ...) -> None: ...
+
+class SetWorkspaceQuotaRequest(_message.Message):
+    __slots__ = ("workspace", "max_experiments", "requests_per_s")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    MAX_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    max_experiments: int
+    requests_per_s: float
+    def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ...) -> None: ...
+
 class Signature(_message.Message):
     __slots__ = ("inputs", "outputs")
     INPUTS_FIELD_NUMBER: _ClassVar[int]
@@ -3392,6 +3412,30 @@ class WayOut(_message.Message):
     number: int
     pool: str
     def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class WorkQuota(_message.Message):
+    __slots__ = ("tenant", "workspace", "max_experiments", "requests_per_s", "changed_at", "by", "warnings")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    MAX_EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    REQUESTS_PER_S_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    workspace: str
+    max_experiments: int
+    requests_per_s: float
+    changed_at: _timestamp_pb2.Timestamp
+    by: str
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ..., changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class WorkQuotas(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[WorkQuota]
+    def __init__(self, items: _Optional[_Iterable[_Union[WorkQuota, _Mapping]]] = ...) -> None: ...
 
 class Worker(_message.Message):
     __slots__ = ("id", "pool", "state", "slots", "used_slots", "slot_kind", "isolated_user", "last_heard", "labels", "disabled_slots", "trouble")

@@ -495,6 +495,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Limit.FromString,
                 _registered_method=True)
+        self.ListQuotas = channel.unary_unary(
+                '/muster.v1.Muster/ListQuotas',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkQuotas.FromString,
+                _registered_method=True)
+        self.SetTenantQuota = channel.unary_unary(
+                '/muster.v1.Muster/SetTenantQuota',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetTenantQuotaRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
+                _registered_method=True)
+        self.SetWorkspaceQuota = channel.unary_unary(
+                '/muster.v1.Muster/SetWorkspaceQuota',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
+                _registered_method=True)
         self.CreateReservation = channel.unary_unary(
                 '/muster.v1.Muster/CreateReservation',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateReservationRequest.SerializeToString,
@@ -1432,6 +1447,30 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListQuotas(self, request, context):
+        """Lists what the caller's tenant and its workspaces may do at once; an operator sees every tenant's own.
+        REST: GET /v1/quotas
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetTenantQuota(self, request, context):
+        """Says how much a tenant may do at once, from now on; what is open already stays.
+        REST: PUT /v1/quotas/tenant
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetWorkspaceQuota(self, request, context):
+        """Says how much a workspace of the caller's tenant may do at once, from now on; what is open already stays.
+        REST: PUT /v1/quotas/workspace
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateReservation(self, request, context):
         """Books slots of a pool for a window of time; in it they serve their holder alone.
         REST: POST /v1/reservations
@@ -2206,6 +2245,21 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.SetLimit,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SetLimitRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Limit.SerializeToString,
+            ),
+            'ListQuotas': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListQuotas,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkQuotas.SerializeToString,
+            ),
+            'SetTenantQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetTenantQuota,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetTenantQuotaRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkQuota.SerializeToString,
+            ),
+            'SetWorkspaceQuota': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetWorkspaceQuota,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WorkQuota.SerializeToString,
             ),
             'CreateReservation': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateReservation,
@@ -4888,6 +4942,87 @@ class Muster:
             '/muster.v1.Muster/SetLimit',
             muster_dot_v1_dot_muster__pb2.SetLimitRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Limit.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListQuotas(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListQuotas',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkQuotas.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetTenantQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetTenantQuota',
+            muster_dot_v1_dot_muster__pb2.SetTenantQuotaRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetWorkspaceQuota(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetWorkspaceQuota',
+            muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,17 @@
+"""What a tenant and its workspaces may do at once, of what the gateway itself keeps to."""
+
+from sqlalchemy import Column, DateTime, Double, Integer, Table, Text, Uuid
+
+from services.gateway.store.tables import metadata
+
+quota = Table(
+    "quota",
+    metadata,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("max_experiments", Integer),
+    Column("requests_per_s", Double),
+    Column("changed_at", DateTime(timezone=True), nullable=False),
+    Column("by", Text, nullable=False),
+)
+"""An empty workspace is the tenant as a whole. It binds also those who see nothing of it, and is not narrowed to places."""

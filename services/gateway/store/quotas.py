@@ -1,0 +1,60 @@
+"""Quotas by workspace, and what is counted against them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, delete, func, not_, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from services.gateway.store.quota_tables import quota
+from services.gateway.store.tables import experiment
+
+_SEEN = text("SELECT current_setting('muster.experiments', true)")
+_SEE = text("SELECT set_config('muster.experiments', :places, true)")
+
+
+async def load_quotas(connection: AsyncConnection) -> Sequence[Row[Any]]:
+    """By tenant, its own first, then those of its workspaces by name; whose is the connection's matter."""
+    order = (quota.c.tenant, quota.c.workspace)
+    return (await connection.execute(select(quota).order_by(*order))).all()
+
+
+async def load_rates(connection: AsyncConnection) -> dict[str, float]:
+    """Requests a second by workspace; the empty one is the tenant as a whole."""
+    query = select(quota.c.workspace, quota.c.requests_per_s).where(quota.c.requests_per_s.is_not(None))
+    return {row.workspace: row.requests_per_s for row in await connection.execute(query)}
+
+
+async def load_most_experiments(connection: AsyncConnection, workspace: str) -> dict[str, int]:
+    """Of the workspace and of the tenant (the empty one), where somebody has said so."""
+    query = select(quota.c.workspace, quota.c.max_experiments).where(
+        quota.c.workspace.in_(("", workspace)), quota.c.max_experiments.is_not(None)
+    )
+    return {row.workspace: row.max_experiments for row in await connection.execute(query)}
+
+
+async def count_open(connection: AsyncConnection, workspace: str | None = None) -> int:
+    """How many of the tenant's experiments, or of a workspace's, are not over: also those that the caller does not see."""
+    places = (await connection.execute(_SEEN)).scalar_one()
+    query = select(func.count()).select_from(experiment).where(not_(experiment.c.final))
+    if workspace is not None:
+        query = query.where(experiment.c.workspace == workspace)
+    await connection.execute(_SEE, {"places": ""})
+    count: int = (await connection.execute(query)).scalar_one()
+    await connection.execute(_SEE, {"places": places or ""})
+    return count
+
+
+async def save_quota(connection: AsyncConnection, values: Mapping[str, Any]) -> None:
+    """Puts it in the place of the one before."""
+    changed = {name: value for name, value in values.items() if name not in ("tenant", "workspace")}
+    statement = upsert(quota).values(**values)
+    await connection.execute(
+        statement.on_conflict_do_update(index_elements=["tenant", "workspace"], set_=changed)
+    )
+
+
+async def delete_quota(connection: AsyncConnection, tenant: UUID, workspace: str) -> None:
+    await connection.execute(delete(quota).where(quota.c.tenant == tenant, quota.c.workspace == workspace))

@@ -1,0 +1,100 @@
+"""How much is done at once: experiments that are open, whoever counts them, and requests a second."""
+
+import asyncio
+from typing import Any
+
+import httpx
+
+from shared.ids import TenantId
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.test_experiments import changed
+from tests.integration.gateway.test_policies import config, post, tenant, user
+from tests.support.waiting import eventually
+
+__all__ = ["tenant"]
+
+
+async def put(client: httpx.AsyncClient, path: str, status: int = 200, **body: Any) -> dict[str, Any]:
+    answer = await client.put(f"/v1/quotas/{path}", json=body)
+    assert answer.status_code == status, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+async def me(client: httpx.AsyncClient) -> dict[str, Any]:
+    found: dict[str, Any] = (await client.get("/v1/me")).json()
+    return found
+
+
+async def test_no_more_experiments_are_open_than_may_be_however_many_submit_at_once(
+    tenant: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    await put(tenant, "workspace", workspace="vision", max_experiments=3)
+    answers = await asyncio.gather(
+        *(tenant.post("/v1/experiments", json={"config_yaml": config()}) for _ in range(8))
+    )
+    assert sorted(answer.status_code for answer in answers) == [201] * 3 + [409] * 5
+    refused = next(answer.json() for answer in answers if answer.status_code == 409)
+    assert refused["code"] == "too_many_experiments"
+    assert "workspace 'vision' has 3 experiments that are not over, and may have 3" in refused["detail"]
+    elsewhere = await post(tenant, "/v1/experiments", config_yaml=config("speech"))
+    made = sorted(answer.json()["number"] for answer in answers if answer.status_code == 201)
+    assert [*made, elsewhere["number"]] == [1, 2, 3, 4], "what is refused takes no number"
+    one = next(answer.json() for answer in answers if answer.status_code == 201)
+    over = changed(one, 1, state="completed", final=True)
+    await others.announce("searcher", TenantId((await me(tenant))["tenant"]), over)
+
+    async def is_taken() -> bool:
+        answer = await tenant.post("/v1/experiments", json={"config_yaml": config()})
+        return answer.status_code == 201
+
+    await eventually(is_taken)
+
+
+async def test_a_tenants_experiments_count_also_for_who_sees_a_project_only(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    name = (await me(tenant))["tenant_name"]
+    async with gateway.client() as operator:
+        await put(operator, "tenant", tenant=name, max_experiments=1)
+    await post(tenant, "/v1/experiments", config_yaml=config("speech"))
+    async with await user(tenant, gateway, "one", role="editor", workspace="vision", project="detect") as one:
+        refused = await post(one, "/v1/experiments", 409, config_yaml=config())
+        assert refused["code"] == "too_many_experiments" and "the tenant has 1" in refused["detail"]
+        assert (await one.get("/v1/experiments")).json()["items"] == []
+
+
+async def test_a_workspaces_requests_are_slowed_and_the_tenants_others_are_not(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    await put(tenant, "workspace", workspace="vision", requests_per_s=0.5)
+    async with await user(tenant, gateway, "one", role="viewer", workspace="vision") as one:
+        answers: list[httpx.Response] = []
+
+        async def is_slowed() -> bool:
+            answers.append(await one.get("/v1/experiments"))
+            return answers[-1].status_code == 429
+
+        await eventually(is_slowed)
+        slowed = answers[-1]
+        assert slowed.json()["code"] == "rate_limited" and "workspace 'vision'" in slowed.json()["detail"]
+        assert float(slowed.headers["retry-after"]) > 0
+        assert all([(await tenant.get("/v1/experiments")).status_code == 200 for _ in range(20)])
+    await put(tenant, "workspace", workspace="vision")
+    assert (await tenant.get("/v1/quotas")).json()["items"] == []
+
+
+async def test_who_leads_a_workspace_sees_its_quota_and_cannot_raise_it(
+    tenant: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    await put(tenant, "workspace", workspace="vision", max_experiments=3)
+    await put(tenant, "workspace", workspace="speech", max_experiments=4)
+    await put(tenant, "tenant", 403, max_experiments=3)
+    async with await user(tenant, gateway, "lead", role="workspace-admin", workspace="vision") as lead:
+        refused = await put(lead, "workspace", 403, workspace="vision", max_experiments=100)
+        assert "in the tenant" in refused["detail"]
+        listed = (await lead.get("/v1/quotas")).json()["items"]
+        assert [(one["workspace"], one["max_experiments"]) for one in listed] == [("vision", 3)]
+    async with gateway.client() as operator:
+        listed = (await operator.get("/v1/quotas")).json()["items"]
+        assert not [one for one in listed if one["workspace"]], "an operator sees nothing of what is inside"
