@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from muster.cli import (
+    audit,
     checkpoint,
     cluster,
     experiment,
@@ -72,6 +73,7 @@ ORDER = (
     "role",
     "tenant",
     "import",
+    "audit",
     "login",
     "whoami",
 )
@@ -177,6 +179,7 @@ app.add_typer(queue.app, name="queue")
 app.add_typer(operation.app, name="operation")
 app.add_typer(user.users, name="user")
 app.add_typer(user.groups, name="group")
+app.add_typer(audit.app, name="audit")
 app.add_typer(role.app, name="role")
 app.add_typer(role.tenants, name="tenant")
 app.add_typer(importing.app, name="import")

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from muster.client.access import Groups, Roles, Tenants, Users
+from muster.client.audit import Audit
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
@@ -233,6 +234,15 @@ class AsyncTenants(AsyncNoun[Tenants]):
     list = listed(Tenants.list)
 
 
+class AsyncAudit(AsyncNoun[Audit]):
+    """`Audit`, awaited."""
+
+    list = listed(Audit.list)
+    export = streamed(Audit.export)
+    head = awaited(Audit.head)
+    verify = awaited(Audit.verify)
+
+
 class AsyncClient(AsyncNoun[Client]):
     """`Client`, awaited; use it in `async with`, or await `close`."""
 
@@ -258,6 +268,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)
         self.tenants = AsyncTenants(client.tenants, self._pool)
+        self.audit = AsyncAudit(client.audit, self._pool)
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,6 +6,7 @@ from typing import Self, Unpack
 
 from muster.client import models
 from muster.client.access import Groups, Roles, Tenants, Users
+from muster.client.audit import Audit
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
@@ -45,6 +46,7 @@ class Client:
         groups: Users who are given roles together.
         roles: Sets of permissions, and who was given them where.
         tenants: The tenants of a site, for who keeps it.
+        audit: Who did what, and the proof that nothing of it was changed.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -64,6 +66,7 @@ class Client:
         self.groups = Groups(transport)
         self.roles = Roles(transport)
         self.tenants = Tenants(transport)
+        self.audit = Audit(transport)
         self._transport = transport
 
     def __enter__(self) -> Self:

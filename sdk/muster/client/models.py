@@ -140,6 +140,34 @@ class AuditPage(Resource):
     next_cursor: str | None = None
 
 
+class AuditLine(Resource):
+    """One record as a line of JSON, with the hash before it and its own."""
+
+    line: str
+    cursor: str = Field(description="Its sequence; a stream goes on behind it.")
+
+
+class AuditHead(Resource):
+    """How far a chain reaches; kept elsewhere, it proves later that nothing before it was changed or cut off."""
+
+    tenant: UUID = Field(description="Whose chain it is; the site's has an id too.")
+    sequence: int = Field(description="0 where nothing is sealed yet.")
+    hash: str
+
+
+class AuditVerification(Resource):
+    """What was found in a part of the chain, every record of which was hashed anew."""
+
+    follows: str | None = Field(
+        default=None, description="The hash before the first; none where there is no such record."
+    )
+    sequence: int = Field(description="The last record that is whole.")
+    hash: str | None = Field(default=None, description="Of that record.")
+    complete: bool = Field(description="False where more is to be verified behind it.")
+    broken_at: int | None = Field(default=None, description="The first record that breaks the chain.")
+    broken_by: str | None = None
+
+
 class Done(Resource):
     """The answer of an operation that has nothing to show."""
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import JsonObject, PageRequest, Resource
+from services.gateway.api.base import JsonObject, PageRequest, Request, Resource
 
 Word = Annotated[str, Field(min_length=1, max_length=300)]
 
@@ -60,3 +60,45 @@ class ListAuditRequest(PageRequest):
     outcome: AuditOutcome | None = None
     since: datetime | None = None
     until: datetime | None = Field(default=None, description="Before that.")
+
+
+class ExportAuditRequest(Request):
+    """Which part of the chain; whole records without a gap, so that it can be verified."""
+
+    since: datetime | None = None
+    until: datetime | None = Field(default=None, description="Before that.")
+    after: Annotated[int, Field(ge=0)] = Field(default=0, description="Only records behind this sequence.")
+
+
+class AuditLine(Resource):
+    """One record as a line of JSON, with the hash before it and its own."""
+
+    line: str
+    cursor: str = Field(description="Its sequence; a stream goes on behind it.")
+
+
+class AuditHead(Resource):
+    """How far a chain reaches; kept elsewhere, it proves later that nothing before it was changed or cut off."""
+
+    tenant: UUID = Field(description="Whose chain it is; the site's has an id too.")
+    sequence: int = Field(description="0 where nothing is sealed yet.")
+    hash: str
+
+
+class VerifyAuditRequest(Request):
+    """From where on; one answer covers a part of a long chain, and the next begins behind it."""
+
+    after: Annotated[int, Field(ge=0)] = 0
+
+
+class AuditVerification(Resource):
+    """What was found in a part of the chain, every record of which was hashed anew."""
+
+    follows: str | None = Field(
+        default=None, description="The hash before the first; none where there is no such record."
+    )
+    sequence: int = Field(description="The last record that is whole.")
+    hash: str | None = Field(default=None, description="Of that record.")
+    complete: bool = Field(description="False where more is to be verified behind it.")
+    broken_at: int | None = Field(default=None, description="The first record that breaks the chain.")
+    broken_by: str | None = None

@@ -115,7 +115,7 @@ def name_entity(path: str, values: Mapping[str, str], made: Mapping[str, Any] | 
     if values:
         return "/".join(f"{kind}/{name}" for kind, name in values.items())
     kind = path.removeprefix("/v1/").split("/")[0]
-    kind = kind.removesuffix("s") if kind != "access" else kind
+    kind = f"{kind[:-3]}y" if kind.endswith("ies") else kind.removesuffix("s")
     name = next((str(made[key]) for key in ("number", "name", "id") if made.get(key)), "") if made else ""
     return f"{kind}/{name}" if name else kind
 

@@ -222,7 +222,13 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ListTenants", "GET", "/v1/tenants", base.PageRequest, roles.TenantPage, Permission.TENANT_READ, SAFE, tenant_handlers.list_tenants),
     # what happened
     Operation("ListAudit", "GET", "/v1/audit", audit.ListAuditRequest, audit.AuditPage, Permission.AUDIT_READ, SAFE, audit_handlers.list_audit),
+    Operation("ExportAudit", "GET", "/v1/audit/export", audit.ExportAuditRequest, audit.AuditLine, Permission.AUDIT_READ, SAFE, audit_handlers.export_audit, stream="server", audited=LOOK),
+    Operation("VerifyAudit", "GET", "/v1/audit/verification", audit.VerifyAuditRequest, audit.AuditVerification, Permission.AUDIT_READ, SAFE, audit_handlers.verify_audit),
+    Operation("GetAuditHead", "GET", "/v1/audit/head", base.Empty, audit.AuditHead, Permission.AUDIT_READ, SAFE, audit_handlers.get_audit_head),
     Operation("ListSiteAudit", "GET", "/v1/site/audit", audit.ListAuditRequest, audit.AuditPage, Permission.SITE_AUDIT, SAFE, audit_handlers.list_site_audit),
+    Operation("ExportSiteAudit", "GET", "/v1/site/audit/export", audit.ExportAuditRequest, audit.AuditLine, Permission.SITE_AUDIT, SAFE, audit_handlers.export_site_audit, stream="server", audited=LOOK),
+    Operation("VerifySiteAudit", "GET", "/v1/site/audit/verification", audit.VerifyAuditRequest, audit.AuditVerification, Permission.SITE_AUDIT, SAFE, audit_handlers.verify_site_audit),
+    Operation("GetSiteAuditHead", "GET", "/v1/site/audit/head", base.Empty, audit.AuditHead, Permission.SITE_AUDIT, SAFE, audit_handlers.get_site_audit_head),
     # joining
     Operation("IssueJoinToken", "POST", "/v1/join-tokens", access.IssueJoinTokenRequest, access.JoinToken, Permission.WORKER_JOIN, KEY, access_handlers.issue_join_token, status=201, secret=True),
     Operation("JoinWorker", "POST", "/v1/workers/join", access.JoinWorkerRequest, access.WorkerCredentials, Access.JOIN_TOKEN, NATURAL, access_handlers.join_worker, rate=RateClass.JOIN, secret=True),

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,7 +15,10 @@ import grpc.aio
 import httpx
 import pytest
 
-from muster.audit import Anchor, check_record
+from muster.audit import Anchor, Break, check_line, check_record
+from muster.client import connect
+from muster.client.models import AuditVerification
+from muster.client.settings import Address
 from services.gateway.operations.table import OPERATIONS
 from shared.ids import DEFAULT_TENANT, SITE
 from tests.integration.gateway.conftest import Gateway, Others, start_replica, stop_gateway
@@ -256,3 +261,73 @@ async def test_what_another_service_carries_out_is_recorded_before_it_is_asked(
     assert answer.status_code >= 400  # Nobody answers here, and that it was tried is known.
     (tried,) = await recorded(tenant, operation="SetRetention")
     assert tried["asked"]["workspace"] == "vision" and tried["outcome"] == "allowed"
+
+
+async def test_an_export_verifies_and_what_was_changed_beneath_is_found(
+    gateway: Gateway, tenant: httpx.AsyncClient, postgres: TestDatabase, tmp_path: Path
+) -> None:
+    made = (await tenant.post("/v1/tokens", json={"name": "exporter", "role": "admin"})).json()
+    for name in ("one", "two", "three"):
+        await tenant.post("/v1/groups", json={"name": f"exported-{name}"})
+    await recorded(tenant, entity="group/exported-three")
+    address = Address(gateway.url, made["secret"], "a test")
+
+    def exported(**span: Any) -> list[str]:
+        with connect(address) as client:
+            return [one.line for one in client.audit.export(**span)]
+
+    def verified(anchor: Anchor | None = None) -> AuditVerification:
+        with connect(address) as client:
+            return client.audit.verify(anchor)
+
+    lines = await asyncio.to_thread(exported)
+    end = follow_all(lines)
+    head = (await tenant.get("/v1/audit/head")).json()
+    assert end.sequence >= 5 and head["sequence"] >= end.sequence
+    part = await asyncio.to_thread(exported, after=2)
+    assert part[: len(lines) - 2] == lines[2:]
+    at = datetime.fromisoformat(json.loads(lines[2])["at"])
+    assert lines[2] in await asyncio.to_thread(exported, since=at)
+    assert lines[2] not in await asyncio.to_thread(exported, until=at)
+    (looked,) = (await recorded(tenant, operation="ExportAudit"))[-1:]
+    assert looked["actor"] == "exporter"
+    whole = await asyncio.to_thread(verified, end)
+    assert whole.broken_at is None and whole.sequence >= end.sequence
+    gone = await asyncio.to_thread(verified, Anchor(10_000, bytes(32)))
+    assert gone.broken_by is not None and "cut off" in gone.broken_by
+    other = await asyncio.to_thread(verified, Anchor(2, bytes(32)))
+    assert other.broken_at == 2
+
+    # Whoever owns the database can do what no service can, and is found out.
+    owner = await asyncpg.connect(postgres.urls["gateway"].owner)
+    await owner.execute("ALTER TABLE gateway.audit DISABLE TRIGGER only_added, NO FORCE ROW LEVEL SECURITY")
+    await owner.execute(
+        "UPDATE gateway.audit SET record = replace(record::text, '127.0.0.1', '127.0.0.9')::json"
+        " WHERE tenant = $1 AND sequence = 3",
+        UUID(head["tenant"]),
+    )
+    await owner.execute("ALTER TABLE gateway.audit ENABLE TRIGGER only_added, FORCE ROW LEVEL SECURITY")
+    await owner.close()
+    found = await asyncio.to_thread(verified)
+    assert (found.broken_at, found.sequence) == (3, 2)
+    file = tmp_path / "export"
+    file.write_text("\n".join(await asyncio.to_thread(exported)) + "\n")
+    done = await asyncio.create_subprocess_exec(
+        str(Path(sys.executable).with_name("muster")),
+        "audit",
+        "verify",
+        str(file),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await done.communicate()
+    assert done.returncode == 3 and b"record 3 breaks the chain" in said
+
+
+def follow_all(lines: list[str]) -> Anchor:
+    """Where an export ends that is whole from the first record on."""
+    anchor: Anchor | Break = Anchor()
+    for line in lines:
+        assert isinstance(anchor, Anchor)
+        anchor = check_line(anchor, line)
+    assert isinstance(anchor, Anchor), anchor
+    return anchor

@@ -69,6 +69,7 @@ def test_what_an_operation_is_about_is_what_its_path_names_or_what_it_made() -> 
     assert name_entity("/v1/experiments", {}, {"id": "x", "number": 31}) == "experiment/31"
     assert name_entity("/v1/users", {}, {"id": "x", "name": "ann"}) == "user/ann"
     assert name_entity("/v1/users", {}) == "user"
+    assert name_entity("/v1/policies", {}) == "policy"
 
 
 def test_a_chain_says_where_it_was_changed() -> None:

@@ -290,6 +290,24 @@ USER_KIND_UNSPECIFIED: UserKind
 USER_KIND_PERSON: UserKind
 USER_KIND_SERVICE_ACCOUNT: UserKind
 
+class AuditHead(_message.Message):
+    __slots__ = ("tenant", "sequence", "hash")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    sequence: int
+    hash: str
+    def __init__(self, tenant: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ...) -> None: ...
+
+class AuditLine(_message.Message):
+    __slots__ = ("line", "cursor")
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    line: str
+    cursor: str
+    def __init__(self, line: _Optional[str] = ..., cursor: _Optional[str] = ...) -> None: ...
+
 class AuditPage(_message.Message):
     __slots__ = ("items", "next_cursor")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
@@ -348,6 +366,22 @@ class AuditRecord(_message.Message):
     trace_id: str
     hash: str
     def __init__(self, sequence: _Optional[int] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., id: _Optional[str] = ..., actor: _Optional[str] = ..., user: _Optional[str] = ..., token: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., path: _Optional[_Mapping[str, str]] = ..., asked: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., before: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., after: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., code: _Optional[str] = ..., count: _Optional[int] = ..., address: _Optional[str] = ..., agent: _Optional[str] = ..., protocol: _Optional[str] = ..., trace_id: _Optional[str] = ..., hash: _Optional[str] = ...) -> None: ...
+
+class AuditVerification(_message.Message):
+    __slots__ = ("follows", "sequence", "hash", "complete", "broken_at", "broken_by")
+    FOLLOWS_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    HASH_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_AT_FIELD_NUMBER: _ClassVar[int]
+    BROKEN_BY_FIELD_NUMBER: _ClassVar[int]
+    follows: str
+    sequence: int
+    hash: str
+    complete: bool
+    broken_at: int
+    broken_by: str
+    def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ...) -> None: ...
 
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value", "others")
@@ -1268,6 +1302,16 @@ class Export(_message.Message):
     files: _containers.RepeatedCompositeFieldContainer[FileDownload]
     next_cursor: str
     def __init__(self, id: _Optional[str] = ..., ready: _Optional[bool] = ..., rows: _Optional[int] = ..., files: _Optional[_Iterable[_Union[FileDownload, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class ExportAuditRequest(_message.Message):
+    __slots__ = ("since", "until", "after")
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    since: _timestamp_pb2.Timestamp
+    until: _timestamp_pb2.Timestamp
+    after: int
+    def __init__(self, since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., after: _Optional[int] = ...) -> None: ...
 
 class ExportMetricsRequest(_message.Message):
     __slots__ = ("experiment", "format", "export", "cursor", "group", "name")
@@ -3378,6 +3422,12 @@ class VerificationAsked(_message.Message):
     files: int
     size_bytes: int
     def __init__(self, checkpoints: _Optional[int] = ..., files: _Optional[int] = ..., size_bytes: _Optional[int] = ...) -> None: ...
+
+class VerifyAuditRequest(_message.Message):
+    __slots__ = ("after",)
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    after: int
+    def __init__(self, after: _Optional[int] = ...) -> None: ...
 
 class VerifyCheckpointsRequest(_message.Message):
     __slots__ = ("experiment", "waiting")

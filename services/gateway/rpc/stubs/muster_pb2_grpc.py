@@ -685,10 +685,40 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
                 _registered_method=True)
+        self.ExportAudit = channel.unary_stream(
+                '/muster.v1.Muster/ExportAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExportAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditLine.FromString,
+                _registered_method=True)
+        self.VerifyAudit = channel.unary_unary(
+                '/muster.v1.Muster/VerifyAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditVerification.FromString,
+                _registered_method=True)
+        self.GetAuditHead = channel.unary_unary(
+                '/muster.v1.Muster/GetAuditHead',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
+                _registered_method=True)
         self.ListSiteAudit = channel.unary_unary(
                 '/muster.v1.Muster/ListSiteAudit',
                 request_serializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
+                _registered_method=True)
+        self.ExportSiteAudit = channel.unary_stream(
+                '/muster.v1.Muster/ExportSiteAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ExportAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditLine.FromString,
+                _registered_method=True)
+        self.VerifySiteAudit = channel.unary_unary(
+                '/muster.v1.Muster/VerifySiteAudit',
+                request_serializer=muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditVerification.FromString,
+                _registered_method=True)
+        self.GetSiteAuditHead = channel.unary_unary(
+                '/muster.v1.Muster/GetSiteAuditHead',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
                 _registered_method=True)
         self.IssueJoinToken = channel.unary_unary(
                 '/muster.v1.Muster/IssueJoinToken',
@@ -1751,9 +1781,57 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportAudit(self, request, context):
+        """Streams the chain of the caller's tenant as lines of JSON, in order and without a gap, up to what is sealed now.
+        REST: GET /v1/audit/export
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifyAudit(self, request, context):
+        """Hashes a part of the chain of the caller's tenant anew, and says where it is broken first.
+        REST: GET /v1/audit/verification
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetAuditHead(self, request, context):
+        """Shows how far the chain of the caller's tenant reaches, to be kept elsewhere.
+        REST: GET /v1/audit/head
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListSiteAudit(self, request, context):
         """Lists who did what to the site: its machines, pools, limits and tenants; and refused tokens that nobody has.
         REST: GET /v1/site/audit
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExportSiteAudit(self, request, context):
+        """Streams the chain of the site as lines of JSON, in order and without a gap, up to what is sealed now.
+        REST: GET /v1/site/audit/export
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def VerifySiteAudit(self, request, context):
+        """Hashes a part of the chain of the site anew, and says where it is broken first.
+        REST: GET /v1/site/audit/verification
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetSiteAuditHead(self, request, context):
+        """Shows how far the chain of the site reaches, to be kept elsewhere.
+        REST: GET /v1/site/audit/head
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2436,10 +2514,40 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.AuditPage.SerializeToString,
             ),
+            'ExportAudit': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExportAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditLine.SerializeToString,
+            ),
+            'VerifyAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifyAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditVerification.SerializeToString,
+            ),
+            'GetAuditHead': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetAuditHead,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditHead.SerializeToString,
+            ),
             'ListSiteAudit': grpc.unary_unary_rpc_method_handler(
                     servicer.ListSiteAudit,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ListAuditRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.AuditPage.SerializeToString,
+            ),
+            'ExportSiteAudit': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportSiteAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ExportAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditLine.SerializeToString,
+            ),
+            'VerifySiteAudit': grpc.unary_unary_rpc_method_handler(
+                    servicer.VerifySiteAudit,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditVerification.SerializeToString,
+            ),
+            'GetSiteAuditHead': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetSiteAuditHead,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.AuditHead.SerializeToString,
             ),
             'IssueJoinToken': grpc.unary_unary_rpc_method_handler(
                     servicer.IssueJoinToken,
@@ -5979,6 +6087,87 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def ExportAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.v1.Muster/ExportAudit',
+            muster_dot_v1_dot_muster__pb2.ExportAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditLine.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifyAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/VerifyAudit',
+            muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditVerification.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetAuditHead(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetAuditHead',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ListSiteAudit(request,
             target,
             options=(),
@@ -5995,6 +6184,87 @@ class Muster:
             '/muster.v1.Muster/ListSiteAudit',
             muster_dot_v1_dot_muster__pb2.ListAuditRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.AuditPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportSiteAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.v1.Muster/ExportSiteAudit',
+            muster_dot_v1_dot_muster__pb2.ExportAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditLine.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def VerifySiteAudit(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/VerifySiteAudit',
+            muster_dot_v1_dot_muster__pb2.VerifyAuditRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditVerification.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetSiteAuditHead(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetSiteAuditHead',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.AuditHead.FromString,
             options,
             channel_credentials,
             insecure,

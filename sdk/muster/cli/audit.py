@@ -1,0 +1,175 @@
+"""`muster audit`: who did what, to be read, taken away and verified."""
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from muster.cli.frame import noun, verb
+from muster.cli.output import emit, note, table
+
+if TYPE_CHECKING:
+    from muster.audit import Anchor
+    from muster.client.models import AuditRecord, AuditVerification
+
+app = noun("Who did what, or was refused it: read the audit log, export it and verify it.")
+
+OfSite = Annotated[bool, typer.Option("--site", help="The site's own log, for who keeps it.")]
+Since = Annotated[datetime | None, typer.Option("--since", help="Not before that, in UTC.")]
+Until = Annotated[datetime | None, typer.Option("--until", help="Before that, in UTC.")]
+
+
+@verb(app, "list")
+def list_records(
+    actor: Annotated[str | None, typer.Option("--actor", help="Of whoever has this name.")] = None,
+    operation: Annotated[str | None, typer.Option("--operation", help="Such as CreateExperiment.")] = None,
+    entity: Annotated[str | None, typer.Option("--entity", help="Such as experiment/31.")] = None,
+    denied: Annotated[bool, typer.Option("--denied", help="Refusals only.")] = False,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 50,
+    site: OfSite = False,
+) -> None:
+    """List who did what, newest first."""
+    from muster.client import connect
+    from muster.client.models import AuditOutcome
+
+    with connect() as client:
+        found = client.audit.list(
+            actor=actor,
+            operation=operation,
+            entity=entity,
+            outcome=AuditOutcome.DENIED if denied else None,
+            since=since,
+            until=until,
+            site=site,
+        ).first(limit)
+    rows = (
+        (one.sequence, one.at, one.actor, one.operation, one.entity, _outcome(one), one.address)
+        for one in found
+    )
+    columns = ("record", "at", "who", "did", "to", "outcome", "from")
+    emit(found, lambda: table(columns, rows, "nothing of that kind is recorded"))
+
+
+@verb(app, "export")
+def export(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="To write to, which must not exist; else stdout.")
+    ] = None,
+    since: Since = None,
+    until: Until = None,
+    after: Annotated[int, typer.Option("--after", min=0, help="Only records behind this one.")] = 0,
+    site: OfSite = False,
+) -> None:
+    """Write the log as lines of JSON, oldest first, which `muster audit verify FILE` verifies."""
+    from muster.client import connect
+
+    with connect() as client:
+        lines = client.audit.export(since=since, until=until, after=after, site=site)
+        count = 0
+        with _opened(file) as target:
+            for one in lines:
+                target.write(one.line + "\n")
+                count += 1
+    note("{} records written", count)
+
+
+@verb(app, "head")
+def head(site: OfSite = False) -> None:
+    """Show how far the log reaches: keep it where nobody here can change it, for a later `verify --anchor`."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.audit.head(site=site)
+    emit(found, lambda: print(f"{found.sequence}:{found.hash}"))
+
+
+@verb(app, "verify")
+def verify(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="An export; by default the platform's own log.")
+    ] = None,
+    anchor: Annotated[
+        str | None, typer.Option("--anchor", help="What `muster audit head` showed once: it must still hold.")
+    ] = None,
+    site: OfSite = False,
+) -> None:
+    """Hash the log anew, and say where it was changed first."""
+    from muster.audit import Anchor
+    from muster.errors import Rejected
+
+    try:
+        kept = Anchor.parse(anchor) if anchor else None
+    except ValueError as error:
+        raise Rejected("invalid_anchor", str(error), "--anchor") from None
+    found = _of_file(file, kept) if file else _of_platform(kept, site)
+    if found.broken_at is not None:
+        raise Rejected(
+            "audit_broken",
+            f"record {found.broken_at} breaks the chain: {found.broken_by}",
+            hint=f"records up to {found.sequence} are whole" if found.sequence else None,
+        )
+    emit(found, lambda: note("whole up to {}:{}", found.sequence, found.hash))
+
+
+def _opened(file: Path | None) -> AbstractContextManager[TextIO]:
+    from muster.errors import Rejected
+
+    if file is None:
+        return nullcontext(sys.stdout)
+    try:
+        return file.open("x", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise Rejected("unwritable", f"{file} cannot be made: {error.strerror}", "FILE") from error
+
+
+def _of_platform(anchor: "Anchor | None", site: bool) -> "AuditVerification":
+    from muster.client import connect
+
+    with connect() as client:
+        return client.audit.verify(anchor, site=site)
+
+
+def _of_file(file: Path, anchor: "Anchor | None") -> "AuditVerification":
+    from muster.audit import Anchor, Break, check_line
+    from muster.client.models import AuditVerification
+    from muster.errors import Rejected
+
+    last: Anchor | None = None
+    broken: Break | None = None
+    met = anchor is None or anchor.sequence == 0
+    try:
+        with file.open(encoding="utf-8", newline="\n") as lines:
+            for line in lines:
+                found = check_line(last, line.rstrip("\n"))
+                if isinstance(found, Break):
+                    broken = found
+                    break
+                if anchor is not None and found.sequence == anchor.sequence:
+                    met = True
+                    if found != anchor:
+                        broken = Break(found.sequence, "it is not the anchor's record")
+                        break
+                last = found
+    except (OSError, UnicodeDecodeError) as error:
+        raise Rejected("unreadable", f"{file} cannot be read: {error}", "FILE") from error
+    if broken is None and not met:
+        broken = Break(anchor.sequence if anchor else 0, "the anchor's record is not in the file")
+    last = last or Anchor()
+    return AuditVerification(
+        sequence=last.sequence,
+        hash=last.hash.hex(),
+        complete=True,
+        broken_at=broken.sequence if broken else None,
+        broken_by=broken.what if broken else None,
+    )
+
+
+def _outcome(one: "AuditRecord") -> str:
+    times = f" {one.count} times" if one.count > 1 else ""
+    word = f" ({one.code})" if one.code else ""
+    return f"{one.outcome}{times}{word}"
