@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+import orjson
+
 from services.gateway.api.audit import AuditOutcome
 from services.gateway.api.base import Resource
 from services.gateway.core.auditing import Facts, Origin, name_entity, render_record, seal_all
@@ -63,23 +65,31 @@ class Pen:
         if self.after and "config" in self.after:
             self.asked.pop("config", None)
         entity = self.entity or name_entity(self.path, self.facts.path, self.after)
-        text = render_record(
-            replace(self.facts, entity=entity),
-            self.auditor.clock.now(),
-            new_id(self.auditor.clock),
-            AuditOutcome.ALLOWED,
-            self.trace_id,
-            asked=self.asked,
-            before=self.before,
-            after=self.after,
-            code=self.code,
-        )
-        return [text] * len(self.tenants)
+        clock, facts = self.auditor.clock, replace(self.facts, entity=entity)
+        return [
+            render_record(
+                tenant,
+                facts,
+                clock.now(),
+                new_id(clock),
+                AuditOutcome.ALLOWED,
+                self.trace_id,
+                asked=self.asked,
+                before=self.before,
+                after=self.after,
+                code=self.code,
+            )
+            for tenant in self.tenants
+        ]
 
 
 def shown(resource: Resource | Mapping[str, Any]) -> dict[str, Any]:
     """A resource as its users see it."""
-    return resource.model_dump(mode="json") if isinstance(resource, Resource) else dict(resource)
+    if not isinstance(resource, Resource):
+        return dict(resource)
+    found: dict[str, Any] = orjson.loads(resource.__pydantic_serializer__.to_json(resource))
+    found.pop("config_yaml", None)  # The same as its `config`, in which secrets are found.
+    return found
 
 
 @dataclass(slots=True)
@@ -160,13 +170,15 @@ class Auditor:
                 more += count
                 continue
             texts.append(
-                render_record(facts, now, new_id(self.clock), AuditOutcome.DENIED, code=code, count=count)
+                render_record(
+                    tenant, facts, now, new_id(self.clock), AuditOutcome.DENIED, code=code, count=count
+                )
             )
         if more:
             many = Facts("", "", Origin())
             texts.append(
                 render_record(
-                    many, now, new_id(self.clock), AuditOutcome.DENIED, code="many_more", count=more
+                    tenant, many, now, new_id(self.clock), AuditOutcome.DENIED, code="many_more", count=more
                 )
             )
         return texts
@@ -186,6 +198,6 @@ class Auditor:
             taken = await store.take_waiting(connection, tenant, _BATCH)
             if taken:
                 head = await store.load_head(connection, tenant)
-                sealed = seal_all(tenant, head, taken)
+                sealed = seal_all(head, taken)
                 await store.insert_sealed(connection, tenant, self.clock.now(), sealed)
         return len(taken)

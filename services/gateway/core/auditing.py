@@ -26,6 +26,14 @@ _SECRET = {
 """Fields of which an audit record says only that they were there. Values of a config's environment are often credentials."""
 _TOKENS = re.compile(r"\bms[a-z]_[A-Za-z0-9_-]{20,}")
 _URL_REST = re.compile(r"(https?://)(?:[^/@\s]*@)?([^/?#\s]+)[^\s]*")
+_SUSPECTS = (
+    *(f'"{name}":'.encode() for name in sorted(_SECRET - {"environment_variables"})),
+    b'"environment_variables":["',
+    b'"config_yaml":',
+    b"://",
+)
+_SUSPECT = re.compile(rb"ms[a-z]_")
+_UNSEALED = '"sequence":0'
 HIDDEN = "…"
 
 
@@ -62,6 +70,7 @@ class Facts:
 
 
 def render_record(
+    tenant: TenantId,
     facts: Facts,
     at: datetime,
     record_id: UUID,
@@ -69,7 +78,7 @@ def render_record(
     trace_id: str | None = None,
     **more: Any,
 ) -> str:
-    """The record as canonical JSON; what is not known, or empty, is left out.
+    """The record as canonical JSON, with 0 for the sequence that it has yet to be given; what is not known, or empty, is left out.
 
     Args:
         more: `asked`, `before` and `after` as JSON documents, `code` and `count`.
@@ -88,17 +97,21 @@ def render_record(
         "protocol": facts.origin.protocol,
         "outcome": outcome,
         "trace_id": trace_id,
+        "sequence": 0,
+        "tenant": str(tenant),
         **{name: _part(value) if isinstance(value, dict) else value for name, value in more.items()},
     }
     return _canonical({name: value for name, value in known.items() if value or value == 0})
 
 
-def seal_all(tenant: TenantId, before: Anchor, records: list[str]) -> list[tuple[int, str, bytes]]:
+def seal_all(before: Anchor, records: list[str]) -> list[tuple[int, str, bytes]]:
     """Sequence, text and hash of records that follow `before`, in this order."""
     sealed = []
     for record in records:
         sequence = before.sequence + 1
-        text = _canonical(orjson.loads(record) | {"sequence": sequence, "tenant": str(tenant)})
+        # The last of its kind is the record's own: behind it, in the order of keys, come ids alone.
+        head, _, tail = record.rpartition(_UNSEALED)
+        text = f'{head}"sequence":{sequence}{tail}'
         before = Anchor(sequence, link(before.hash, text))
         sealed.append((sequence, text, before.hash))
     return sealed
@@ -142,10 +155,14 @@ def without_secrets(value: Any, name: str = "") -> Any:
     return value
 
 
-def _part(document: dict[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = without_secrets(document)
-    size = len(_canonical(kept).encode())
-    return kept if size <= MAX_PART_BYTES else {"left_out_bytes": size}
+def _part(document: dict[str, Any]) -> orjson.Fragment | dict[str, int] | None:
+    if not document:
+        return None
+    text = _canonical(document).encode()
+    # Most hold no secret, which is seen sooner than by walking through them.
+    if any(word in text for word in _SUSPECTS) or _SUSPECT.search(text):
+        text = _canonical(without_secrets(document)).encode()
+    return orjson.Fragment(text) if len(text) <= MAX_PART_BYTES else {"left_out_bytes": len(text)}
 
 
 def _canonical(document: dict[str, Any]) -> str:
@@ -157,6 +174,8 @@ def _canonical(document: dict[str, Any]) -> str:
 
 def _plain(text: str) -> str:
     """Without what neither JSON nor a terminal should hold; cut where it is long."""
+    if text.isprintable() and "_" not in text and len(text) <= MAX_TEXT_CHARS:
+        return text
     cleaned = "".join(one if one.isprintable() else "?" for one in text[: MAX_TEXT_CHARS + 1])
     cleaned = _TOKENS.sub(HIDDEN, cleaned.encode("utf-8", "replace").decode())
     return cleaned if len(cleaned) <= MAX_TEXT_CHARS else cleaned[:MAX_TEXT_CHARS] + HIDDEN

@@ -1,5 +1,6 @@
 """What an audit record says and never says, the chain it is sealed into, and rows that would escape it."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -30,7 +31,7 @@ TOKEN = "mst_" + "A" * 43
 
 def record(name: str = "ann", **more: Any) -> str:
     facts = Facts("EditUser", f"user/{name}", Origin("rest", "10.0.0.1", "curl/8"), name, path={"user": name})
-    return render_record(facts, NOW, derived_id(DEFAULT_TENANT, name), "allowed", **more)
+    return render_record(DEFAULT_TENANT, facts, NOW, derived_id(DEFAULT_TENANT, name), "allowed", **more)
 
 
 @pytest.mark.parametrize(
@@ -56,10 +57,23 @@ def test_secrets_are_left_out_by_name_and_by_form(shown: dict[str, Any], kept: d
 def test_a_record_is_bounded_and_says_nothing_that_a_terminal_would_obey() -> None:
     facts = Facts("X", "x", Origin("rest", "", f"\x1b[31m\ud800 {TOKEN} " + "a" * 1000))
     found = orjson.loads(
-        render_record(facts, NOW, DEFAULT_TENANT, "denied", asked={"text": "b" * (MAX_PART_BYTES + 1)})
+        render_record(
+            DEFAULT_TENANT, facts, NOW, DEFAULT_TENANT, "denied", asked={"text": "b" * (MAX_PART_BYTES + 1)}
+        )
     )
     assert found["agent"].startswith(f"?[31m? {HIDDEN} a") and len(found["agent"]) <= 310
     assert found["asked"] == {"left_out_bytes": MAX_PART_BYTES + 12}
+
+
+@pytest.mark.parametrize(
+    "part", [{"sequence": 0}, {"a": '"sequence":0'}, {"secret": "s3cr3t"}, {"n": 10**20}]
+)
+def test_a_sealed_record_is_canonical_whatever_stands_in_its_parts(part: dict[str, Any]) -> None:
+    ((_, text, _),) = seal_all(Anchor(40, START), [record(asked=part, before=part, after=part)])
+    found = json.loads(text)
+    assert found["sequence"] == 41 and found["tenant"] == str(DEFAULT_TENANT)
+    assert json.dumps(found, sort_keys=True, separators=(",", ":"), ensure_ascii=False) == text
+    assert found["after"] == without_secrets(part)
 
 
 def test_what_an_operation_is_about_is_what_its_path_names_or_what_it_made() -> None:
@@ -73,21 +87,21 @@ def test_what_an_operation_is_about_is_what_its_path_names_or_what_it_made() -> 
 
 
 def test_a_chain_says_where_it_was_changed() -> None:
-    sealed = seal_all(DEFAULT_TENANT, Anchor(), [record(name, lr=0.1) for name in ("a", "b", "c")])
+    sealed = seal_all(Anchor(), [record(name, lr=0.1) for name in ("a", "b", "c")])
     anchor: Anchor | Break = Anchor()
     for _, text, own in sealed:
         assert isinstance(anchor, Anchor)
         anchor = check_record(anchor, text, own, str(DEFAULT_TENANT))
     assert anchor == Anchor(3, sealed[2][2])
     assert Anchor.parse(str(anchor)) == anchor
-    follow = seal_all(DEFAULT_TENANT, Anchor(3, sealed[2][2]), [record("d")])
+    follow = seal_all(Anchor(3, sealed[2][2]), [record("d")])
     assert follow[0][0] == 4
 
 
 @pytest.mark.parametrize("field", ["at", "id", "actor", "operation", "entity", "path", "address", "agent", "protocol",
                                    "outcome", "after", "sequence", "tenant"])  # fmt: skip
 def test_each_field_that_is_changed_breaks_the_chain_there(field: str) -> None:
-    sealed = seal_all(DEFAULT_TENANT, Anchor(), [record(name, after={"n": 1}) for name in ("a", "b", "c")])
+    sealed = seal_all(Anchor(), [record(name, after={"n": 1}) for name in ("a", "b", "c")])
     lines, previous = [], START
     for _, text, own in sealed:
         lines.append(to_line(text, previous, own))
@@ -115,7 +129,7 @@ def first_break(lines: list[str]) -> Break | None:
 
 
 def test_a_line_that_was_taken_out_put_in_or_moved_is_found() -> None:
-    sealed = seal_all(DEFAULT_TENANT, Anchor(), [record(name) for name in ("a", "b", "c")])
+    sealed = seal_all(Anchor(), [record(name) for name in ("a", "b", "c")])
     hashes = [START, *(own for _, _, own in sealed)]
     a, b, c = (to_line(text, before, own) for (_, text, own), before in zip(sealed, hashes, strict=False))
     for lines in ([a, c], [a, b, b, c], [b, a, c], [a, "{}", c], [a, b + " ", c], [a, c, b]):
