@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from services.registry import events, fences
@@ -101,7 +102,8 @@ class Commits:
                 unit.now,
                 waits_for=waits_for,
             )
-        return UploadLinks(files=self._links.write_files(_awaited(checkpoint, files)))
+        links, following = self._links.write_files(files, partial(_is_awaited, checkpoint), query.first)
+        return UploadLinks(files=links, next=following)
 
     async def on_commit(self, ask: Ask, query: CommitCheckpoint) -> Committed:
         """Commit the manifest once the reports before it are committed and every object fits; else say what is missing."""
@@ -221,8 +223,12 @@ async def _announced(unit: Unit, facts: AllocationFacts, query: Upload) -> Check
     raise Conflict("checkpoint_taken", f"run {facts.run_id} has another checkpoint of number {query.number}")
 
 
+def _is_awaited(checkpoint: Checkpoint, file: File) -> bool:
+    return is_awaited(checkpoint.tenant, checkpoint.id, file.key)
+
+
 def _awaited(checkpoint: Checkpoint, files: Sequence[File]) -> list[File]:
-    return [file for file in files if is_awaited(checkpoint.tenant, checkpoint.id, file.key)]
+    return [file for file in files if _is_awaited(checkpoint, file)]
 
 
 async def _give_up(unit: Unit, checkpoint: Checkpoint, trigger: Trigger, reason: str) -> Checkpoint:

@@ -1,6 +1,6 @@
 """URLs for one object and one method, with a short life. Keys are made here, from ids; paths of users are data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -51,21 +51,38 @@ class Links:
                 return tuple(found), place + 1
         return tuple(found), None
 
-    def write_files(self, files: Sequence[File]) -> tuple[FileLink, ...]:
-        """The files of a manifest, each with a request that writes it, or one for each of its parts."""
-        return tuple(self._write_file(file) for file in files)
+    def write_files(
+        self, files: Sequence[File], awaited: Callable[[File], bool], first: int | None = None
+    ) -> tuple[tuple[FileLink, ...], int | None]:
+        """The awaited files of a manifest, each with a request that writes it, or one for each of its parts, and where to go on.
 
-    def _write_file(self, file: File) -> FileLink:
-        link = _link(file, self.write(file.key, Digest(file.size_bytes, file.sha256)))
-        parts = plan_parts(file.key, file.size_bytes, self.part_bytes)
-        if len(parts) == 1:
-            return link
-        urls = [self.objects.presign_put(part.key, self.life) for part in parts]
-        said = [
-            PartLink(first=part.first, size_bytes=part.size_bytes, url=url)
-            for part, url in zip(parts, urls, strict=True)
-        ]
-        return link.model_copy(update={"parts": tuple(said)})
+        `first` counts requests in order, those of files that are not awaited too: which ones are may change from answer to answer. None asks for all.
+        """
+        found: dict[str, FileLink] = {}
+        size_bytes = 0
+        for place, (file, part) in enumerate(self._requests(files)):
+            if place < (first or 0) or not awaited(file):
+                continue
+            if first is not None and size_bytes > LINKS_BYTES:
+                return tuple(found.values()), place
+            if file.path not in found:
+                link = _link(file, self.write(file.key, Digest(file.size_bytes, file.sha256)))
+                found[file.path] = link
+                size_bytes += len(link.model_dump_json())
+            if part is not None:
+                url = self.objects.presign_put(part.key, self.life)
+                said = PartLink(first=part.first, size_bytes=part.size_bytes, url=url)
+                size_bytes += len(said.model_dump_json())
+                link = found[file.path]
+                found[file.path] = link.model_copy(update={"parts": (*link.parts, said)})
+        return tuple(found.values()), None
+
+    def _requests(self, files: Sequence[File]) -> Iterator[tuple[File, "Part | None"]]:
+        """What is sent, in order: files, or their parts. A large one that is not sent has as many places as one that is."""
+        for file in files:
+            parts = plan_parts(file.key, file.size_bytes, self.part_bytes)
+            count = max(1, -(-file.size_bytes // self.part_bytes))
+            yield from ((file, parts[place] if len(parts) > 1 else None) for place in range(count))
 
 
 @dataclass(frozen=True, slots=True)

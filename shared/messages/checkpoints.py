@@ -42,11 +42,15 @@ class Restore(WorkerRequest[Restored], owner="registry", kind="restore"):
 
 
 class UploadLinks(BaseModel):
-    """Where to send the files. What the tenant has already, under whatever name, is left out: it need not be sent."""
+    """Where to send the files. What the tenant has already, under whatever name, is left out: it need not be sent.
+
+    `next`: the `first` behind these; None: there are no more. Of a file in parts an answer may hold some of them.
+    """
 
     files: tuple[FileLink, ...]
     state: CheckpointState = "uploading"
     reason: str | None = None
+    next: int | None = None
 
 
 class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
@@ -54,7 +58,8 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
 
     Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
     committed with the last part. `takes_headers`: the worker sends the headers that a link names, and
-    a large file in the parts that it names.
+    a large file in the parts that it names. `first`: from which request on, all files' and their parts' counted in the order of the
+    manifest, as many as an answer holds; None: all, at once.
     """
 
     run_id: RunId
@@ -64,6 +69,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     files: tuple[FileEntry, ...]
     parts: tuple[WorkerId, ...] = ()
     takes_headers: bool = False
+    first: int | None = None
 
 
 class Committed(BaseModel):

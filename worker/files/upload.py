@@ -147,10 +147,13 @@ class Uploads:
             parts=record.parts,
             takes_headers=True,
         )
-        links = await self._registry.announce(request)
-        if links.state in _ENDED:
-            return links
-        await self._put_all(record, [link for link in links.files if (link.path, None) not in self._sent])
+        first: int | None = 0
+        while first is not None:
+            links = await self._registry.announce(request.model_copy(update={"first": first}))
+            if links.state in _ENDED:
+                return links
+            await self._put_all(record, [link for link in links.files if (link.path, None) not in self._sent])
+            first = links.next
         faults.point(AFTER_PUT)
         self._events.flush()
         committed = await self._commit(record)
@@ -176,6 +179,7 @@ class Uploads:
                     self._sent.add((link.path, part.first))
             if not link.parts:
                 await self._events.put(link, record.directory / link.path)
+                self._sent.add((link.path, None))
         except Rejected as error:
             if (
                 error.code == "content_refused"
@@ -183,7 +187,6 @@ class Uploads:
                 _log.warning("the store refused a file", path=link.path, reason=str(error))
                 return
             raise Transient(str(error)) from error  # the URL grew old: the next attempt brings a fresh one
-        self._sent.add((link.path, None))
 
     async def _commit(self, record: Announced) -> Committed:
         commit = CommitCheckpoint(

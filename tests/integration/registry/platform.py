@@ -122,12 +122,12 @@ class Platform:
     async def send(self, request: Any, worker: str = "w-1", timeout_s: float = 6.0) -> Any:
         return await self.buses[worker].request(request, WorkerId(worker), timeout_s)
 
-    async def insist(self, request: Any, worker: str = "w-1") -> Any:
+    async def insist(self, request: Any, worker: str = "w-1", attempt_s: float = 2.0) -> Any:
         """Repeat a request until somebody answers, as a worker does: a replica may take long to start."""
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
-                    return await self.send(request, worker, timeout_s=2.0)
+                    return await self.send(request, worker, timeout_s=attempt_s)
                 except Transient:
                     await asyncio.sleep(0.2)
 
@@ -163,17 +163,20 @@ class Platform:
         *,
         bound: bool = True,
     ) -> UploadLinks:
-        """Announce; not `bound`, as a worker that sends no headers, and against a store that does not verify."""
-        links = await self.insist(
-            Upload(
-                run_id=run.id,
-                checkpoint_id=checkpoint,
-                number=number,
-                step=step,
-                files=tuple(files),
-                takes_headers=bound,
-            )
+        """Announce, page by page; not `bound`, as a worker that sends no headers, and against a store that does not verify."""
+        announcement = Upload(
+            run_id=run.id,
+            checkpoint_id=checkpoint,
+            number=number,
+            step=step,
+            files=tuple(files),
+            takes_headers=bound,
+            first=0,
         )
+        links = page = await self.insist(announcement, attempt_s=10.0)
+        while page.next is not None:
+            page = await self.insist(announcement.model_copy(update={"first": page.next}), attempt_s=10.0)
+            links = page.model_copy(update={"files": (*links.files, *page.files)})
         assert isinstance(links, UploadLinks)
         return links
 

@@ -1,10 +1,14 @@
-"""Checkpoints are listed in pages."""
+"""Checkpoints are listed in pages, and links to their files come in pages."""
 
 import pytest
 
+from shared.ids import CheckpointId, new_id
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
+from shared.messages.files import FileEntry
+from shared.objects import LEAST_PART_BYTES
 from tests.integration.registry.messages import validation
 from tests.integration.registry.platform import Platform
+from tests.integration.registry.scheduling import CLOCK
 from tests.integration.registry.uploads import FILES, fetch, save
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -37,3 +41,15 @@ async def test_a_page_of_checkpoints_ends_where_an_answer_is_full(around: Platfo
         page = await around.ask(ListCheckpoints(trial_id=run.trial, after=page.next))
         found += [one.checkpoint_id for one in page.checkpoints]
     assert found == saved
+
+
+async def test_a_checkpoint_whose_links_no_answer_holds_is_sent_page_by_page(around: Platform) -> None:
+    run, checkpoint = around.scheduler.grant(), CheckpointId(new_id(CLOCK))
+    paths = [f"{'deep/' * 120}{number}" for number in range(600)]
+    files = [FileEntry(path=path, size_bytes=9, sha256=f"{place:064x}") for place, path in enumerate(paths)]
+    large = FileEntry(path="large", size_bytes=900 * LEAST_PART_BYTES, sha256="f" * 64)
+    links = await around.upload(run, checkpoint, 1, 10, [*files, large])
+    assert [link.path for link in links.files if link.path != "large"] == paths
+    parts = [part for link in links.files if link.path == "large" for part in link.parts]
+    assert sum(part.size_bytes for part in parts) == large.size_bytes
+    assert [part.first for part in parts[1:]] == [part.first + part.size_bytes for part in parts[:-1]]

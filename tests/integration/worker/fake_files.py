@@ -76,8 +76,18 @@ class FakeFiles:
                 self.store.objects[key_of(request.checkpoint_id, entry)] = self.store.objects[
                     known[entry.sha256]
                 ]
-        missing = [entry for entry in request.files if entry.sha256 not in known]
-        return UploadLinks(files=tuple(self._link(request, entry) for entry in missing))
+        links = [self._link(request, entry) for entry in request.files]
+        asked = [(link, part) for link in links for part in link.parts or (None,)]
+        # One request in an answer: the registry gives as many as fit into one.
+        first = request.first or 0
+        page = asked if request.first is None else asked[first : first + 1]
+        following = first + 1 if request.first is not None and first + 1 < len(asked) else None
+        told = [
+            link.model_copy(update={"parts": () if part is None else (part,)})
+            for link, part in page
+            if link.sha256 not in known
+        ]
+        return UploadLinks(files=tuple(told), next=following)
 
     async def on_commit(self, ask: Ask, request: CommitCheckpoint) -> Committed:
         parts = self.uploads[request.checkpoint_id]
