@@ -4,7 +4,7 @@ A wake is a hint. Who waits reads the table from its own position, and does so o
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Protocol
@@ -17,6 +17,8 @@ from shared.bus import Bus
 from shared.ids import TenantId
 from shared.messages.base import Hint
 
+View = tuple[TenantId, frozenset[tuple[str, str]]]
+"""Whose things, and what row-level security leaves of them."""
 _ENTITY = "feed"
 _log = structlog.get_logger()
 
@@ -60,6 +62,7 @@ class Feed:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._waiters: defaultdict[TenantId, set[Waiter]] = defaultdict(set)
+        self._changes: Counter[TenantId] = Counter()
 
     async def start(self) -> None:
         """Listens to the other replicas."""
@@ -92,6 +95,14 @@ class Feed:
                 with suppress(Exception):  # a connection that is gone holds no subscription
                     await subscription.unsubscribe()
 
+    def changes(self, tenant: TenantId) -> int:
+        """How many changes of a tenant this process was told of; a number that has not risen says that none is known."""
+        return self._changes[tenant]
+
+    def note(self, tenant: TenantId) -> None:
+        """Says that a change was seen, perhaps before it was told of."""
+        self._changes[tenant] += 1
+
     async def changed(self, tenant: TenantId, position: int) -> None:
         """Wakes the tenant's waiters here and on the other replicas."""
         self._wake(tenant)
@@ -111,5 +122,6 @@ class Feed:
         self._wake(TenantId(hint.id))
 
     def _wake(self, tenant: TenantId) -> None:
+        self.note(tenant)
         for waiter in self._waiters.get(tenant, ()):
             waiter.wake()

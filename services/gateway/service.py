@@ -25,6 +25,7 @@ from services.gateway.operations.call import Doors, Keys
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rates import Limiter
+from services.gateway.recent import Recent
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
@@ -132,6 +133,7 @@ def make_doors(
         bus=bus,
         feed=feed,
         tails=Tails(feed, own.follow_poll_s),
+        recent=Recent(feed, clock),
         clock=clock,
         keys=keys,
         http=http,

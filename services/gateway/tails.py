@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from services.gateway.api.cluster import Event
-from services.gateway.feed import Feed
+from services.gateway.feed import Feed, View
 from shared.ids import TenantId
 
 KEPT = 256
@@ -34,8 +34,6 @@ class Page:
 
 Read = Callable[[int], Awaitable[Page]]
 """Reads the events behind a position that one kind of caller sees."""
-Key = tuple[TenantId, frozenset[tuple[str, str]]]
-"""Whose events, and what row-level security leaves of them."""
 
 
 class Tail:
@@ -100,10 +98,10 @@ class Tails:
     def __init__(self, feed: Feed, poll_s: float) -> None:
         self._feed = feed
         self._poll_s = poll_s
-        self._followed: dict[Key, _Followed] = {}
+        self._followed: dict[View, _Followed] = {}
 
     @contextmanager
-    def following(self, key: Key, begin: int, read: Read) -> Iterator[Tail]:
+    def following(self, key: View, begin: int, read: Read) -> Iterator[Tail]:
         """The tail of what `key` names, read by `read` and, where it is new, from `begin` on."""
         one = self._followed.get(key)
         if one is None or one.reading.done():
@@ -123,7 +121,7 @@ class Tails:
         with self._feed.waiting(tenant) as waiter:
             await tail.follow(read, lambda: waiter.wait(self._poll_s))
 
-    def _end(self, key: Key, one: _Followed) -> None:
+    def _end(self, key: View, one: _Followed) -> None:
         if self._followed.get(key) is one:
             del self._followed[key]
         one.reading.cancel()

@@ -17,7 +17,8 @@ from services.gateway.api.base import Resource
 from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
-from services.gateway.feed import Feed
+from services.gateway.feed import Feed, View
+from services.gateway.recent import Recent
 from services.gateway.tails import Tails
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
@@ -54,6 +55,7 @@ class Doors:
     bus: Bus
     feed: Feed
     tails: Tails
+    recent: Recent
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession
@@ -123,6 +125,11 @@ class Call:
     def within(self) -> Mapping[str, str]:
         """What of the tenant the call sees, for row-level security; empty for all of it."""
         return within(self.caller.grants, self.needed)
+
+    @property
+    def view(self) -> View:
+        """The same, as what is remembered is told apart by."""
+        return self.tenant, frozenset(self.within.items())
 
     def connection(self) -> AbstractAsyncContextManager[AsyncConnection]:
         """A transaction that sees what the caller may do this operation with, and nothing else."""

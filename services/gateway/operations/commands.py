@@ -79,6 +79,7 @@ async def wait_for(
                 found = await look(connection)
                 refusal = None if found is not None else await load_refusal(connection, operation_id)
             if found is not None:
+                call.doors.feed.note(tenant)
                 return found
             if refusal is not None:
                 raise refused(refusal, call)

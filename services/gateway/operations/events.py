@@ -24,8 +24,7 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     position, last = await _start(call, call.last_event_id or request.after)
     if call.announce is not None:
         await call.announce(str(position))
-    key = (call.tenant, frozenset(call.within.items()))
-    with call.doors.tails.following(key, last, partial(_read, call)) as tail:
+    with call.doors.tails.following(call.view, last, partial(_read, call)) as tail:
         while True:
             if position < tail.begin:
                 page = await _read(call, position)

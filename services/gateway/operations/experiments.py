@@ -45,7 +45,11 @@ async def list_experiments(call: Call, request: ListExperimentsRequest) -> Exper
 
 async def get_experiment(call: Call, request: ExperimentRequest) -> ExperimentDetail:
     """Shows one experiment with its config."""
-    return render_experiment_detail(await find_experiment(call, request.experiment))
+
+    async def load() -> ExperimentDetail:
+        return render_experiment_detail(await find_experiment(call, request.experiment))
+
+    return await call.doors.recent.get(call.view, "experiment", request.experiment, load)
 
 
 async def list_journal(call: Call, request: ListJournalRequest) -> JournalPage:

@@ -10,12 +10,12 @@ import pytest
 
 from muster.errors import Transient
 from services.gateway.api.cluster import Event, EventKind
-from services.gateway.feed import Feed
-from services.gateway.tails import KEPT, Key, Page, Tail, Tails, Told
+from services.gateway.feed import Feed, View
+from services.gateway.tails import KEPT, Page, Tail, Tails, Told
 from shared.ids import TenantId
 
 TENANT = TenantId(UUID(int=1))
-KEY: Key = (TENANT, frozenset())
+KEY: View = (TENANT, frozenset())
 SLOW_S = 60.0
 
 
@@ -76,7 +76,7 @@ async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
 
 async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) -> None:
     tails, whole, narrowed = Tails(feed, SLOW_S), Table(2), Table(1)
-    other: Key = (TENANT, frozenset({("experiments", "a1")}))
+    other: View = (TENANT, frozenset({("experiments", "a1")}))
     with tails.following(KEY, 0, whole.read) as one, tails.following(other, 0, narrowed.read) as two:
         assert await heard(one, 0, 2) == [1, 2] and await heard(two, 0, 1) == [1]
 
