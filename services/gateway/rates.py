@@ -2,13 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
+from contextvars import ContextVar
 from typing import cast
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from muster.errors import Transient
-from services.gateway.core.buckets import Bucket, Rate, take
+from services.gateway.core.buckets import Bucket, Rate, Standing, take
 from services.gateway.operations.operation import RateClass
 from shared.clock import Clock
 from shared.ids import TenantId
@@ -20,7 +21,7 @@ _AWAY_S = 1.0
 _MOST = 10_000
 _REDIS = "asking redis; local limits apply"
 
-# Returns the milliseconds to wait, 0 when a token was taken. The clock is Redis's: replicas share it.
+# Returns the milliseconds to wait, 0 when a token was taken, and the tokens left. The clock is Redis's: replicas share it.
 _TAKE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
@@ -31,8 +32,16 @@ local wait = 0
 if tokens >= 1 then tokens = tokens - 1 else wait = math.ceil((1 - tokens) / per_ms) end
 redis.call('HSET', KEYS[1], 'tokens', tostring(tokens), 'at', tostring(now))
 redis.call('PEXPIRE', KEYS[1], math.ceil(burst / per_ms) + 1000)
-return wait
+return {wait, tostring(tokens)}
 """
+_left: ContextVar[float] = ContextVar("left", default=0.0)
+"""The tokens that the request being answered has left in the bucket it drew from last."""
+_standing: ContextVar[Standing | None] = ContextVar("standing", default=None)
+
+
+def standing() -> Standing | None:
+    """Where the request that is being answered stands with its rate; None where it draws from none."""
+    return _standing.get()
 
 
 class Limiter:
@@ -51,20 +60,24 @@ class Limiter:
         """Raises Transient (`rate_limited`) with the time to wait."""
         rate = self._rates[rate_class]
         told = f"your tenant sends more than {rate.per_s:g} {rate_class} requests a second"
-        await self._take(f"muster:rate:{tenant}:{rate_class}", rate, told)
+        await self._take(f"muster:rate:{tenant}:{rate_class}", rate, str(rate_class), told)
 
     async def take_own(self, tenant: TenantId, workspace: str, per_s: float) -> None:
         """The same from a bucket of all requests, at the rate that was set for the tenant (""), or for a workspace of it."""
         whose = f"workspace '{workspace}'" if workspace else "your tenant"
         told = f"{whose} sends more than the {per_s:g} requests a second that were set for it"
         key = f"muster:rate:{tenant}:own:{workspace.encode().hex()}"
-        await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), told)
+        name = "workspace" if workspace else "tenant"
+        await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), name, told)
 
-    async def _take(self, key: str, rate: Rate, told: str) -> None:
+    async def _take(self, key: str, rate: Rate, name: str, told: str) -> None:
         wait_s = await self._shared(key, rate)
         if wait_s is None:
-            local = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
-            wait_s = self._alone(key, local)
+            rate = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
+            wait_s = self._alone(key, rate)
+        stands, before = Standing(name, rate, _left.get()), _standing.get()
+        if before is None or stands.tokens <= before.tokens:  # Of several buckets the emptiest is told of.
+            _standing.set(stands)
         if wait_s > 0:
             raise Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
 
@@ -73,13 +86,14 @@ class Limiter:
             return None
         try:
             answer = self._script(keys=[key], args=[rate.per_s, rate.burst])
-            wait_s = float(await cast(Awaitable[int], answer)) / 1000
+            wait_ms, tokens = await cast(Awaitable[tuple[int, bytes]], answer)
         except (RedisError, OSError, TimeoutError) as error:
             self._away_until_s = self._clock.monotonic() + _AWAY_S
             self._outages.failed(_REDIS, error)
             return None
         self._outages.worked(_REDIS)
-        return wait_s
+        _left.set(float(tokens))
+        return wait_ms / 1000
 
     def _alone(self, key: str, rate: Rate) -> float:
         bucket, wait_s = take(self._local.get(key), rate, self._clock.monotonic())
@@ -87,4 +101,5 @@ class Limiter:
         self._local.move_to_end(key)
         if len(self._local) > _MOST:
             self._local.popitem(last=False)
+        _left.set(bucket.tokens)
         return wait_s

@@ -3,6 +3,8 @@
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import format_datetime
 from enum import StrEnum
 from typing import Generic, Literal, TypeVar
 
@@ -42,6 +44,23 @@ class RateClass(StrEnum):
     JOIN = "join"
 
 
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """From when on an operation should not be used any more, from when on it is gone, and what to read about it."""
+
+    since: datetime
+    until: datetime
+    about: str
+
+    def headers(self) -> dict[str, str]:
+        """As RFC 9745 (Deprecation) and RFC 8594 (Sunset) say it."""
+        return {
+            "Deprecation": f"@{int(self.since.timestamp())}",
+            "Sunset": format_datetime(self.until.astimezone(UTC), usegmt=True),
+            "Link": f'<{self.about}>; rel="deprecation"; type="text/html"',
+        }
+
+
 Handler = Callable[[Call, Req], Awaitable[Res]] | Callable[[Call, Req], AsyncIterator[Res]]
 
 
@@ -62,6 +81,8 @@ class Operation(Generic[Req, Res]):
     status: int = 200
     csv: Callable[[Res], str] | None = None
     """For who asks REST for `text/csv`."""
+    retired: Retirement | None = None
+    """Set for what is on its way out: answers and documents say so."""
     secret: bool = False
     """Whether the answer holds a secret that is shown once."""
     long: bool = False

@@ -16,6 +16,7 @@ from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
+from services.gateway.rates import standing
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
@@ -68,7 +69,10 @@ class Rest:
     def _route(self, row: Operation[Any, Any]) -> Handler:
         async def serve(request: web.Request) -> web.StreamResponse:
             with metrics.observed("gateway", row.name):
-                return await self._serve(request, row)
+                response = await self._serve(request, row)
+            if row.retired is not None and not response.prepared:
+                response.headers.update(row.retired.headers())
+            return response
 
         return serve
 
@@ -150,11 +154,13 @@ class Rest:
             response.headers["X-Request-Id"] = str(request_id)
             response.headers["X-Content-Type-Options"] = "nosniff"
             response.headers["Cache-Control"] = "no-store"
+            _tell_rate(response)
         return response
 
     def _refuse(self, request: web.Request, error: MusterError, request_id: Any) -> web.Response:
         response = problem_response(error, request_id, telemetry.trace_id())
         response.headers["X-Request-Id"] = str(request_id)
+        _tell_rate(response)
         if request.can_read_body and not request.content.is_eof():
             # The rest of an unread body must not be taken for the next request, nor be waited for.
             response.force_close()
@@ -166,6 +172,11 @@ def read_bearer(header: str | None) -> str | None:
     if header is None or not header.startswith(_BEARER):
         return None
     return header[len(_BEARER) :].strip() or None
+
+
+def _tell_rate(response: web.StreamResponse) -> None:
+    if (stands := standing()) is not None:
+        response.headers.update(stands.headers())
 
 
 def read_list(request: web.Request, header: str) -> str | None:

@@ -116,6 +116,8 @@ def _operation(row: Operation[Any, Any]) -> Document:
         "parameters": _parameters(row),
         "responses": _responses(row),
     }
+    if row.retired is not None:
+        found["deprecated"] = True
     if row.permission is Access.PUBLIC:
         found["security"] = []
     if row.permission is Access.JOIN_TOKEN:

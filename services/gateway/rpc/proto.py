@@ -17,6 +17,7 @@ UPLOAD_FIELD = "data"
 Numbers = dict[str, dict[str, int]]
 """Message or enum → field or value → number. A name that is gone keeps its number, as `reserved`."""
 
+_RETIRED = " { option deprecated = true; }"
 _HEADER = f"""// Generated from services/gateway/operations/table.py by `make gen`; do not edit.
 syntax = "proto3";
 
@@ -84,7 +85,7 @@ def _service(operations: tuple[Operation, ...]) -> str:  # type: ignore[type-arg
         lines += [
             f"  // {row.summary}",
             f"  // REST: {row.verb} {row.path}",
-            f"  rpc {row.name}({request}) returns ({response});",
+            f"  rpc {row.name}({request}) returns ({response})" + (_RETIRED if row.retired else ";"),
         ]
     return "\n".join([*lines, "}", ""])
 

@@ -1,7 +1,7 @@
 """gRPC: every row of the table as a method, with reflection and health beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -20,6 +20,7 @@ from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.operations.preconditions import tag_of_resource
+from services.gateway.rates import standing
 from services.gateway.rest.reading import slow_body, validate
 from services.gateway.rpc.mapper import Mapper, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
@@ -109,10 +110,10 @@ class Rpc:
                 except StillWorking as error:
                     if error.present is None:
                         raise
-                    context.set_trailing_metadata(((OPERATION, str(error.operation.id)),))
+                    context.set_trailing_metadata(_trailing(row, {OPERATION: str(error.operation.id)}))
                     return self._mapper.to_message(error.present)
-                if row.is_tagged:
-                    context.set_trailing_metadata(((ETAG, tag_of_resource(found)),))
+                tag = {ETAG: tag_of_resource(found)} if row.is_tagged else {}
+                context.set_trailing_metadata(_trailing(row, tag))
                 return self._mapper.to_message(found)
             raise AssertionError("unreachable")
 
@@ -163,6 +164,7 @@ class _Told:
 
     def __init__(self, front: Front, row: Operation[Any, Any], context: Context) -> None:
         self._front = front
+        self._row = row
         self._context = context
         self._span = telemetry.span(f"rpc {row.name}", parent={}, operation=row.name, method="gRPC")
         self._figures = metrics.observed("gateway", row.name)
@@ -181,7 +183,7 @@ class _Told:
             _log.error("a call failed", exc_info=error, request=str(request_id))
             error = Broken(f"the gateway failed: {type(error).__name__}")
         code, message, trailing = status_of(error, request_id, trace_id)
-        await self._context.abort(code, message, trailing)
+        await self._context.abort(code, message, (*trailing, *_trailing(self._row, {})))
 
     def _leave(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         for part in (self._figures, self._span):
@@ -190,6 +192,13 @@ class _Told:
             except BaseException as same:
                 if same is not error:
                     raise
+
+
+def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """What REST tells in headers; gRPC's keys have small letters."""
+    stands = standing()
+    told = {**(stands.headers() if stands else {}), **(row.retired.headers() if row.retired else {}), **more}
+    return tuple((key.lower(), value) for key, value in told.items())
 
 
 def _inputs(context: Context, **more: Any) -> Inputs:

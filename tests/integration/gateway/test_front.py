@@ -122,3 +122,24 @@ async def test_the_best_is_shown_with_all_that_counts(
 
     async with gateway.client() as api:
         await eventually(lambda: shown(api))
+
+
+async def test_what_is_left_of_a_rate_is_told_over_both_protocols(gateway: Gateway) -> None:
+    async with gateway.client() as api:
+        answers = [
+            await api.get("/v1/me"),
+            await api.get("/v1/experiments/99999"),
+            await api.get("/v1/health"),
+        ]
+    assert [answer.status_code for answer in answers] == [200, 404, 200]
+    for answer in answers[:2]:
+        assert answer.headers["ratelimit-policy"] == '"read";q=10000;w=2'
+        assert answer.headers["ratelimit"].startswith('"read";r=')
+    assert "ratelimit" not in answers[2].headers
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        asked = muster_pb2_grpc.MusterStub(channel).GetMe(
+            muster_pb2.Empty(), metadata=(("authorization", f"Bearer {gateway.admin_token}"),)
+        )
+        await asked
+        told = dict(await asked.trailing_metadata())
+    assert told["ratelimit-policy"] == '"read";q=10000;w=2' and "ratelimit" in told

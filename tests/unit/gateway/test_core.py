@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from services.gateway.core.buckets import Rate, take
+from services.gateway.core.buckets import Rate, Standing, take
 from services.gateway.core.cursors import decode_cursor, encode_cursor
 from services.gateway.core.documents import MAX_DEPTH, check_document, merge_patch, render_place
 from services.gateway.core.etags import names_tag, tag_of
@@ -163,3 +163,9 @@ def test_what_is_no_list_of_tags_is_refused(header: str) -> None:
 def test_tags_are_equal_for_equal_bytes_only(one: bytes, other: bytes) -> None:
     assert (tag_of(one) == tag_of(other)) == (one == other)
     assert names_tag(tag_of(one), tag_of(one), "X", is_weak=False)
+
+
+def test_a_rate_is_told_in_whole_requests_and_seconds() -> None:
+    told = Standing("read", Rate(2.0, 5.0), 3.7).headers()
+    assert told == {"RateLimit-Policy": '"read";q=5;w=3', "RateLimit": '"read";r=3;t=1'}
+    assert Standing("read", Rate(2.0, 5.0), 0.2).headers()["RateLimit"] == '"read";r=0;t=3'

@@ -1,7 +1,8 @@
 """The table of operations, and the proto file and mapper made from it."""
 
 import dataclasses
-from datetime import UTC
+import json
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,8 +13,9 @@ from pydantic import JsonValue
 
 from services.gateway.api import access, base, experiments, versions
 from services.gateway.operations.long import OUTCOMES
-from services.gateway.operations.operation import Idempotency, Operation
+from services.gateway.operations.operation import Idempotency, Operation, Retirement
 from services.gateway.operations.table import OPERATIONS
+from services.gateway.rest.openapi import render_openapi
 from services.gateway.rpc.mapper import Mapper
 from services.gateway.rpc.proto import collect_schema, render_proto
 from services.gateway.rpc.stubs import muster_pb2
@@ -181,3 +183,18 @@ def test_a_misspelt_signature_is_refused(signature: dict[str, Any], unknown: str
     plain = {"model": "digits", "checkpoint": UUID(int=1), "signature": signature}
     with pytest.raises(ValueError, match=f"no '{unknown}' in a signature"):
         versions.CreateModelVersionRequest.model_validate(plain)
+
+
+def test_what_is_on_its_way_out_says_so_everywhere() -> None:
+    since, until = datetime(2026, 11, 22, tzinfo=UTC), datetime(2027, 11, 22, tzinfo=UTC)
+    retired = Retirement(since, until, "https://muster.example/api#retired")
+    row = dataclasses.replace(OPERATIONS[0], retired=retired)
+    assert retired.headers() == {
+        "Deprecation": "@1795305600",
+        "Sunset": "Mon, 22 Nov 2027 00:00:00 GMT",
+        "Link": '<https://muster.example/api#retired>; rel="deprecation"; type="text/html"',
+    }
+    document = json.loads(render_openapi((row,)))
+    assert document["paths"][row.path][row.verb.lower()]["deprecated"] is True
+    assert "option deprecated = true" in render_proto((row,), {})[0]
+    assert "deprecated" not in render_proto((OPERATIONS[0],), {})[0]
