@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from services.gateway.core.webhooks import name_of
 from services.gateway.feed import Feed
-from services.gateway.store import events, models, projections, registry
+from services.gateway.store import events, models, projections, registry, webhooks
 from services.gateway.store.events import NewEvent
 from shared.bus import Delivery, Unit
 from shared.bus.envelope import news
@@ -44,6 +45,7 @@ class Projections:
     """One method per kind of event; each batch is one tenant's."""
 
     feed: Feed
+    wake_sender: Callable[[], None]
 
     async def on_experiment_changed(
         self, unit: Unit, batch: list[Delivery[experiment_messages.ExperimentChanged]]
@@ -51,9 +53,10 @@ class Projections:
         """The state, progress and best of experiments."""
         tenant = await self._begin(unit)
         told = [
-            _event("experiment", "changed", message.experiment_id, message.experiment_id, message)
+            _event("experiment", "changed", message.experiment_id, message.experiment_id, message, name)
             for message in _messages(batch)
-            if await projections.apply_experiment(unit.connection, message)
+            if (applied := await projections.apply_experiment(unit.connection, message))
+            for name in [name_of("experiment", "changed", applied.before, message.state)]
         ]
         await self._tell(unit, tenant, told)
 
@@ -63,9 +66,10 @@ class Projections:
         """The state and values of trials."""
         tenant = await self._begin(unit)
         told = [
-            _event("trial", "changed", message.trial_id, message.experiment_id, message)
+            _event("trial", "changed", message.trial_id, message.experiment_id, message, name)
             for message in _messages(batch)
-            if await projections.apply_trial(unit.connection, tenant, message)
+            if (applied := await projections.apply_trial(unit.connection, tenant, message))
+            for name in [name_of("trial", "changed", applied.before, message.state)]
         ]
         await self._tell(unit, tenant, told)
 
@@ -74,7 +78,7 @@ class Projections:
         tenant = await self._begin(unit)
         state = "ended" if change == "ended" else "granted"
         told = [
-            _event("run", change, message.run_id, message.experiment_id, message)
+            _event("run", change, message.run_id, message.experiment_id, message, f"run.{change}")
             for message in _messages(batch)
             if await projections.apply_run(unit.connection, tenant, message, state)
         ]
@@ -84,7 +88,14 @@ class Projections:
         """Checkpoints go into the feed only; who lists them asks the registry."""
         tenant = await self._begin(unit)
         told = [
-            _event("checkpoint", change, message.checkpoint_id, message.experiment_id, message)
+            _event(
+                "checkpoint",
+                change,
+                message.checkpoint_id,
+                message.experiment_id,
+                message,
+                f"checkpoint.{change}",
+            )
             for message in _messages(news(batch))
         ]
         await self._tell(unit, tenant, told)
@@ -93,9 +104,11 @@ class Projections:
         """Models by name."""
         tenant = await self._begin(unit)
         told = [
-            _event("model", "changed", message.model_id, None, message)
+            _event("model", "changed", message.model_id, None, message, name)
             for message in _messages(batch)
-            if await models.apply_model(unit.connection, tenant, message)
+            if (applied := await models.apply_model(unit.connection, tenant, message))
+            for now in [models.standing_of(models.KEPT, is_deleted=message.deleted_at is not None)]
+            for name in [name_of("model", "changed", applied.before, now)]
         ]
         await self._tell(unit, tenant, told)
 
@@ -103,9 +116,11 @@ class Projections:
         """Model versions by number."""
         tenant = await self._begin(unit)
         told = [
-            _event("version", "changed", message.version_id, message.lineage.experiment_id, message)
+            _event("version", "changed", message.version_id, message.lineage.experiment_id, message, name)
             for message in _messages(batch)
-            if await models.apply_version(unit.connection, tenant, message)
+            if (applied := await models.apply_version(unit.connection, tenant, message))
+            for now in [models.standing_of(message.stage, is_deleted=message.deleted_at is not None)]
+            for name in [name_of("version", "changed", applied.before, now)]
         ]
         await self._tell(unit, tenant, told)
 
@@ -141,13 +156,18 @@ class Projections:
     async def _tell(self, unit: Unit, tenant: TenantId, told: list[NewEvent]) -> None:
         if not told:
             return
-        last = await events.append_events(unit.connection, tenant, unit.now, told)
+        last, is_heard = await events.append_events(unit.connection, tenant, unit.now, told)
         unit.then(partial(self.feed.changed, tenant, last))
+        if is_heard and await webhooks.intend(unit.connection, tenant, unit.now, told, last):
+            unit.then(self._wake_sender)
+
+    async def _wake_sender(self) -> None:
+        self.wake_sender()
 
 
-def handlers_of(feed: Feed) -> Mapping[type[Event] | type[Command], Handler]:
+def handlers_of(feed: Feed, wake_sender: Callable[[], None]) -> Mapping[type[Event] | type[Command], Handler]:
     """Which method takes which event."""
-    on = Projections(feed)
+    on = Projections(feed, wake_sender)
     return {
         experiment_messages.ExperimentChanged: on.on_experiment_changed,
         experiment_messages.TrialChanged: on.on_trial_changed,
@@ -176,5 +196,8 @@ def _tenant(unit: Unit) -> TenantId:
     return unit.tenant
 
 
-def _event(kind: str, change: str, entity: UUID, experiment: UUID | None, message: _Versioned) -> NewEvent:
-    return NewEvent(kind, change, entity, experiment, message.version, message.to_bytes().decode())
+def _event(
+    kind: str, change: str, entity: UUID, experiment: UUID | None, message: _Versioned, name: str | None
+) -> NewEvent:
+    resource = message.to_bytes().decode()
+    return NewEvent(kind, change, entity, experiment, message.version, resource, name)

@@ -24,13 +24,15 @@ from services.gateway.handlers import handlers_of
 from services.gateway.operations.call import Doors, Keys
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.table import OPERATIONS
+from services.gateway.posting import Poster
 from services.gateway.rates import Limiter
 from services.gateway.recent import Recent
 from services.gateway.rest.app import Rest, RestSettings
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
+from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.store import access, events, founding, ordered
+from services.gateway.store import access, deliveries, events, founding, ordered
 from services.gateway.tails import Tails
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.republish import republishing
@@ -54,7 +56,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))
     database = await process.enter(Database(settings.postgres, "gateway"))
-    keys = Keys(derive_key(pepper, "token"), derive_key(pepper, "cursor"), derive_key(pepper, "answer"))
+    keys = Keys(*(derive_key(pepper, purpose) for purpose in ("token", "cursor", "answer", "webhook")))
     await ensure_admin(database, own.admin_token_file, keys, clock)
 
     bus = await process.enter(
@@ -69,7 +71,11 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     process.start("relay", relay.run, relay.flush)
     process.check("bus", lambda: bus.connected)
 
-    events_in = Consumer(bus, units, "gateway", handlers_of(feed), linger_s=LINGER_S)
+    poster = await process.enter(Poster(own.webhooks.networks, own.webhooks.timeout_s))
+    sender = Sender(database, poster, keys.webhook, clock, own.webhooks)
+    process.start("webhooks", sender.run, sender.stop)
+
+    events_in = Consumer(bus, units, "gateway", handlers_of(feed, sender.wake), linger_s=LINGER_S)
     commands_in = Consumer(bus, units, "gateway", republishing("gateway"))
     stopping = asyncio.Event()
     process.start("events", lambda: events_in.run(stopping), _setter(stopping))
@@ -82,7 +88,7 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     auditor = Auditor(database, clock)
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
-    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor)
+    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, sender.wake)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
     authenticator = Authenticator(database, keys.token, clock)
     allowances = Allowances(database, clock)
@@ -122,6 +128,7 @@ def make_doors(
     keys: Keys,
     http: aiohttp.ClientSession,
     auditor: Auditor,
+    wake_sender: Callable[[], None],
 ) -> Doors:
     """What operations reach."""
     own = settings.gateway
@@ -137,6 +144,8 @@ def make_doors(
         clock=clock,
         keys=keys,
         http=http,
+        wake_sender=wake_sender,
+        webhooks=own.webhooks,
         uploads=spool,
         validate_timeout_s=own.validate_timeout_s,
         query_timeout_s=own.query_timeout_s,
@@ -224,3 +233,5 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
     async with database.system() as connection:
         await events.sweep(connection, clock.now(), timedelta(days=own.events_kept_days), _KEYS_KEPT)
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
+        delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
+        await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))

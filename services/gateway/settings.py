@@ -2,9 +2,25 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, IPvAnyNetwork
 
 from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
+
+
+class WebhookSection(Section):
+    """How webhooks are sent, and where they may go beside the internet: `MUSTER_GATEWAY__WEBHOOKS__…`.
+
+    `networks`: internal networks that may be called too, such as `["10.1.2.0/24"]`.
+    """
+
+    networks: tuple[IPvAnyNetwork, ...] = ()
+    timeout_s: float = Field(10.0, gt=0, le=60)
+    first_pause_s: float = Field(5.0, gt=0)
+    longest_pause_s: float = Field(3600.0, gt=0)
+    give_up_after_s: float = Field(86_400.0, gt=0)
+    delivered_kept_days: float = Field(7.0, gt=0)
+    dead_kept_days: float = Field(30.0, gt=0)
+    most_of_tenant: int = Field(100, ge=0)
 
 
 class GatewaySection(Section):
@@ -35,6 +51,7 @@ class GatewaySection(Section):
     streams_per_s: float = Field(50.0, gt=0)
     joins_per_s: float = Field(10.0, gt=0)
     events_kept_days: float = Field(7.0, gt=0)
+    webhooks: WebhookSection = WebhookSection()
 
 
 class GatewaySettings(ServiceSettings):

@@ -31,6 +31,7 @@ ALLOWED = {
     "services/registry/media_retention.py": "lets media of all tenants go, and reads none",
     "services/registry/scrub.py": "takes the next object to be read, whosever it is; each is then handled as its tenant",
     "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
+    "services/gateway/sender.py": "sends to webhooks what is due, of all tenants",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
     "services/gateway/authentication.py": "the tenant of a token is what is looked for",
     "services/gateway/auditing.py": "seals what all tenants' calls have recorded, and records refusals",

@@ -33,6 +33,7 @@ from muster.cli import (
     trial,
     usage,
     user,
+    webhook,
 )
 from muster.cli.failure import explain, explain_crash
 from muster.cli.frame import Command, verb
@@ -72,6 +73,7 @@ ORDER = (
     "group",
     "role",
     "tenant",
+    "webhook",
     "import",
     "audit",
     "login",
@@ -182,6 +184,7 @@ app.add_typer(user.groups, name="group")
 app.add_typer(audit.app, name="audit")
 app.add_typer(role.app, name="role")
 app.add_typer(role.tenants, name="tenant")
+app.add_typer(webhook.app, name="webhook")
 app.add_typer(importing.app, name="import")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)

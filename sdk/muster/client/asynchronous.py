@@ -26,6 +26,7 @@ from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
+from muster.client.webhooks import Webhooks
 
 THREADS = 64
 """So many calls and streams are under way at once; further ones wait."""
@@ -243,6 +244,21 @@ class AsyncAudit(AsyncNoun[Audit]):
     verify = awaited(Audit.verify)
 
 
+class AsyncWebhooks(AsyncNoun[Webhooks]):
+    """`Webhooks`, awaited."""
+
+    create = awaited(Webhooks.create)
+    list = listed(Webhooks.list)
+    get = awaited(Webhooks.get)
+    edit = awaited(Webhooks.edit)
+    delete = awaited(Webhooks.delete)
+    rotate_secret = awaited(Webhooks.rotate_secret)
+    test = awaited(Webhooks.test)
+    deliveries = listed(Webhooks.deliveries)
+    replay = awaited(Webhooks.replay)
+    replay_dead = awaited(Webhooks.replay_dead)
+
+
 class AsyncClient(AsyncNoun[Client]):
     """`Client`, awaited; use it in `async with`, or await `close`."""
 
@@ -269,6 +285,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.roles = AsyncRoles(client.roles, self._pool)
         self.tenants = AsyncTenants(client.tenants, self._pool)
         self.audit = AsyncAudit(client.audit, self._pool)
+        self.webhooks = AsyncWebhooks(client.webhooks, self._pool)
 
     async def __aenter__(self) -> Self:
         return self

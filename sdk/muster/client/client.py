@@ -20,6 +20,7 @@ from muster.client.searches import AsyncSearch, Search
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
 from muster.client.trials import Trials
+from muster.client.webhooks import Webhooks
 
 
 def connect(address: Address | None = None) -> "Client":
@@ -47,6 +48,7 @@ class Client:
         roles: Sets of permissions, and who was given them where.
         tenants: The tenants of a site, for who keeps it.
         audit: Who did what, and the proof that nothing of it was changed.
+        webhooks: Where events are sent, and what became of each.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -67,6 +69,7 @@ class Client:
         self.roles = Roles(transport)
         self.tenants = Tenants(transport)
         self.audit = Audit(transport)
+        self.webhooks = Webhooks(transport)
         self._transport = transport
 
     def __enter__(self) -> Self:

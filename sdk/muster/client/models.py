@@ -1642,3 +1642,89 @@ class ModelComparison(Resource):
     base: ModelVersion
     other: ModelVersion
     differences: list[Difference]
+
+
+class WebhookForm(StrEnum):
+    """What is sent: a CloudEvent, a message for Slack, an alert for Prometheus' Alertmanager."""
+
+    CLOUDEVENTS = "cloudevents"
+    SLACK = "slack"
+    ALERTMANAGER = "alertmanager"
+
+
+class WebhookFilter(StrEnum):
+    """What narrows a webhook and can be lifted."""
+
+    EVENTS = "events"
+    LABELS = "labels"
+
+
+class DeliveryState(StrEnum):
+    """Where a delivery stands; a dead one was given up and can be replayed."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    DEAD = "dead"
+
+
+class Webhook(Resource):
+    """Where events are sent. Its address may hold a secret, so only its origin is shown."""
+
+    id: UUID
+    name: str
+    origin: str = Field(description="Scheme, host and port of the address.")
+    form: WebhookForm
+    events: list[str] = Field(description="Such as `experiment.completed` or `trial.*`; none: all.")
+    labels: list[str] = Field(description="Of experiments, of which one is enough; none: whatever they have.")
+    workspace: str | None = Field(default=None, description="None: of the tenant as a whole.")
+    project: str | None = None
+    enabled: bool
+    waiting: int = Field(description="Deliveries that are still tried.")
+    dead: int = Field(description="Deliveries that were given up.")
+    previous_secret_until: datetime | None = Field(
+        default=None, description="Until then the secret before the last rotation signs too."
+    )
+    created_at: datetime
+    by: str = Field(description="Who made it.")
+
+
+class WebhookPage(Resource):
+    """A page of webhooks, the oldest first."""
+
+    items: list[Webhook]
+    next_cursor: str | None = None
+
+
+class CreatedWebhook(Webhook):
+    """A webhook with the secret that signs what is sent; it is shown this one time."""
+
+    secret: str
+
+
+class WebhookDelivery(Resource):
+    """One event for one webhook."""
+
+    id: UUID = Field(description="As in the header `webhook-id`: the same at each attempt and replay.")
+    type: str
+    event: str = Field(description="The event's id: its position in the feed.")
+    state: DeliveryState
+    attempts: int
+    is_test: bool
+    status: int | None = Field(default=None, description="What the receiver answered at last.")
+    error: str | None = Field(default=None, description="Why the last attempt failed.")
+    created_at: datetime
+    next_attempt_at: datetime | None = Field(default=None, description="While it waits.")
+    ended_at: datetime | None = Field(default=None, description="When it was delivered or given up.")
+
+
+class WebhookDeliveryPage(Resource):
+    """A page of deliveries, the newest first."""
+
+    items: list[WebhookDelivery]
+    next_cursor: str | None = None
+
+
+class WebhookReplay(Resource):
+    """How many deliveries are sent again."""
+
+    deliveries: int

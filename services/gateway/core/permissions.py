@@ -15,6 +15,7 @@ class Permission(StrEnum):
     CHECKPOINT_DOWNLOAD = "checkpoint.download"
     RETENTION_MANAGE = "retention.manage"
     POLICY_MANAGE = "policy.manage"
+    WEBHOOK_MANAGE = "webhook.manage"
     CLUSTER_READ = "cluster.read"
     CLUSTER_MANAGE = "cluster.manage"
     WORKER_JOIN = "worker.join"
@@ -71,6 +72,7 @@ _LEAD = _EDIT | {
     Permission.MODEL_APPROVE,
     Permission.RETENTION_MANAGE,
     Permission.POLICY_MANAGE,
+    Permission.WEBHOOK_MANAGE,
     Permission.ACCESS_READ,
     Permission.ACCESS_GRANT,
 }

@@ -19,6 +19,7 @@ from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
 from services.gateway.feed import Feed, View
 from services.gateway.recent import Recent
+from services.gateway.settings import WebhookSection
 from services.gateway.tails import Tails
 from shared.bus import Bus, Unit, Units
 from shared.clock import Clock
@@ -33,6 +34,7 @@ _KINDS = {
     "bindings": BINDINGS,
     "limits": frozenset({Permission.CLUSTER_READ}),
     "templates": frozenset({Permission.POLICY_MANAGE}),
+    "webhooks": frozenset({Permission.WEBHOOK_MANAGE}),
 }
 """What row-level security narrows, with the permissions that say to where."""
 
@@ -44,6 +46,7 @@ class Keys:
     token: bytes
     cursor: bytes
     answer: bytes
+    webhook: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Doors:
     clock: Clock
     keys: Keys
     http: aiohttp.ClientSession
+    wake_sender: Callable[[], None]
+    webhooks: WebhookSection
     uploads: Path
     validate_timeout_s: float
     query_timeout_s: float

@@ -26,6 +26,7 @@ from services.gateway.api import (
     trials,
     usage,
     versions,
+    webhooks,
 )
 from services.gateway.core.auditing import Audited
 from services.gateway.core.permissions import Access, Permission
@@ -36,6 +37,7 @@ from services.gateway.operations import (
     cluster as cluster_handlers,
     code as code_handlers,
     curation as curation_handlers,
+    deliveries as delivery_handlers,
     draining as draining_handlers,
     editing as editing_handlers,
     events as event_handlers,
@@ -67,6 +69,7 @@ from services.gateway.operations import (
     trials as trial_handlers,
     usage as usage_handlers,
     versions as version_handlers,
+    webhooks as webhook_handlers,
 )
 from services.gateway.operations.operation import Idempotency, Operation, RateClass
 
@@ -76,6 +79,7 @@ APPROVE_MODEL = Permission.MODEL_APPROVE
 DOWNLOAD = Permission.CHECKPOINT_DOWNLOAD
 SEE_ACCESS, GRANT, MANAGE_ACCESS = Permission.ACCESS_READ, Permission.ACCESS_GRANT, Permission.ACCESS_MANAGE
 POLICY = Permission.POLICY_MANAGE
+WEBHOOKS = Permission.WEBHOOK_MANAGE
 CLUSTER, MANAGE = Permission.CLUSTER_READ, Permission.CLUSTER_MANAGE
 LOOK = Audited.LOOK
 SAFE, NATURAL, KEY = Idempotency.SAFE, Idempotency.NATURAL, Idempotency.KEY
@@ -194,6 +198,17 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     # what takes longer than a request waits
     Operation("ListOperations", "GET", "/v1/operations", operations.ListOperationsRequest, operations.LongOperationPage, Permission.SELF, SAFE, long_handlers.list_operations),
     Operation("GetOperation", "GET", "/v1/operations/{operation}", operations.OperationRequest, operations.LongOperation, Permission.SELF, SAFE, long_handlers.get_operation),
+    # webhooks
+    Operation("CreateWebhook", "POST", "/v1/webhooks", webhooks.CreateWebhookRequest, webhooks.CreatedWebhook, WEBHOOKS, KEY, webhook_handlers.create_webhook, status=201, secret=True),
+    Operation("ListWebhooks", "GET", "/v1/webhooks", webhooks.ListWebhooksRequest, webhooks.WebhookPage, WEBHOOKS, SAFE, webhook_handlers.list_webhooks),
+    Operation("GetWebhook", "GET", "/v1/webhooks/{webhook}", webhooks.WebhookRequest, webhooks.Webhook, WEBHOOKS, SAFE, webhook_handlers.get_webhook),
+    Operation("EditWebhook", "PATCH", "/v1/webhooks/{webhook}", webhooks.EditWebhookRequest, webhooks.Webhook, WEBHOOKS, NATURAL, webhook_handlers.edit_webhook),
+    Operation("DeleteWebhook", "DELETE", "/v1/webhooks/{webhook}", webhooks.WebhookRequest, base.Done, WEBHOOKS, NATURAL, webhook_handlers.delete_webhook),
+    Operation("RotateWebhookSecret", "POST", "/v1/webhooks/{webhook}/secret/rotate", webhooks.RotateWebhookSecretRequest, webhooks.CreatedWebhook, WEBHOOKS, NATURAL, webhook_handlers.rotate_secret, secret=True),
+    Operation("TestWebhook", "POST", "/v1/webhooks/{webhook}/test", webhooks.WebhookRequest, webhooks.WebhookDelivery, WEBHOOKS, NATURAL, delivery_handlers.test_webhook),
+    Operation("ListWebhookDeliveries", "GET", "/v1/webhooks/{webhook}/deliveries", webhooks.ListWebhookDeliveriesRequest, webhooks.WebhookDeliveryPage, WEBHOOKS, SAFE, delivery_handlers.list_deliveries),
+    Operation("ReplayWebhookDelivery", "POST", "/v1/webhooks/{webhook}/deliveries/{delivery}/replay", webhooks.WebhookDeliveryRequest, webhooks.WebhookDelivery, WEBHOOKS, NATURAL, delivery_handlers.replay_delivery),
+    Operation("ReplayWebhookDeliveries", "POST", "/v1/webhooks/{webhook}/deliveries/replay", webhooks.WebhookRequest, webhooks.WebhookReplay, WEBHOOKS, NATURAL, delivery_handlers.replay_dead),
     # access
     Operation("GetMe", "GET", "/v1/me", base.Empty, access.Me, Permission.SELF, SAFE, access_handlers.get_me),
     Operation("CreateToken", "POST", "/v1/tokens", access.CreateTokenRequest, access.CreatedToken, Permission.TOKEN_MANAGE, KEY, access_handlers.create_token, status=201, secret=True),

@@ -18,7 +18,7 @@ from shared.messages.experiments import OperationRefused
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """A change as it goes into the feed; `resource` is JSON."""
+    """A change as it goes into the feed; `resource` is JSON. `name`: as webhooks are told it; None for one that they are not."""
 
     kind: str
     change: str
@@ -26,6 +26,7 @@ class NewEvent:
     experiment: UUID | None
     version: int
     resource: str
+    name: str | None = None
 
 
 async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
@@ -38,8 +39,8 @@ async def lock_feed(connection: AsyncConnection, tenant: UUID) -> None:
 
 async def append_events(
     connection: AsyncConnection, tenant: UUID, now: datetime, events: Sequence[NewEvent]
-) -> int:
-    """Appends under the feed's lock; returns the last position."""
+) -> tuple[int, bool]:
+    """Appends under the feed's lock; returns the last position, and whether the tenant has webhooks that are sent to."""
     rows = await Driver.of(connection).fetch(
         _APPEND,
         tenant,
@@ -52,8 +53,8 @@ async def append_events(
         [new.version for new in events],
         [new.resource for new in events],
     )
-    last: int = rows[-1]["position"]
-    return last
+    last = rows[-1]
+    return last["position"], last["is_heard"]
 
 
 async def load_events(connection: AsyncConnection, after: int, limit: int) -> Sequence[Row[Any]]:
@@ -154,5 +155,5 @@ SELECT $1, given.before + e.place, $2, e.kind, e.change, e.entity, e.experiment,
 FROM given, unnest($4::text[], $5::text[], $6::uuid[], $7::uuid[], $8::bigint[], $9::text[])
     WITH ORDINALITY AS e(kind, change, entity, experiment, version, resource, place)
 ORDER BY e.place
-RETURNING position
+RETURNING position, (SELECT EXISTS (SELECT FROM gateway.webhook WHERE tenant = $1 AND enabled)) AS is_heard
 """

@@ -8,14 +8,19 @@ from sqlalchemy import Row, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.core.webhooks import REMOVED
+from services.gateway.store.projections import Applied
 from services.gateway.store.tables import model, model_version
 from shared.messages.models import ModelChanged, VersionChanged
 
 AMBIGUOUS_SHOWN = 5
+KEPT = "kept"
 
 
-async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> bool:
-    """Takes over a newer version; False for one already known."""
+async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> Applied | None:
+    """Takes over a newer version; None for one already known."""
+    query = select(model.c.is_deleted).where(model.c.id == changed.model_id)
+    was_deleted = (await connection.execute(query)).scalar_one_or_none()
     values = {
         "name": changed.name,
         "workspace": changed.workspace,
@@ -29,11 +34,14 @@ async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelC
         .values(tenant=tenant, id=changed.model_id, **values)
         .on_conflict_do_update(index_elements=["id"], set_=values, where=model.c.version < changed.version)
     )
-    return (await connection.execute(statement)).rowcount > 0
+    if not (await connection.execute(statement)).rowcount:
+        return None
+    return Applied(None if was_deleted is None else standing_of(KEPT, is_deleted=was_deleted))
 
 
-async def apply_version(connection: AsyncConnection, tenant: UUID, changed: VersionChanged) -> bool:
-    """Takes over a newer version; False for one already known."""
+async def apply_version(connection: AsyncConnection, tenant: UUID, changed: VersionChanged) -> Applied | None:
+    """Takes over a newer version; None for one already known."""
+    before = await load_version_by_id(connection, changed.version_id)
     values = {
         "number": changed.number,
         "is_deleted": changed.deleted_at is not None,
@@ -47,7 +55,16 @@ async def apply_version(connection: AsyncConnection, tenant: UUID, changed: Vers
             index_elements=["id"], set_=values, where=model_version.c.version < changed.version
         )
     )
-    return (await connection.execute(statement)).rowcount > 0
+    if not (await connection.execute(statement)).rowcount:
+        return None
+    if before is None:
+        return Applied(None)
+    return Applied(standing_of(before.changed.get("stage", "none"), is_deleted=before.is_deleted))
+
+
+def standing_of(stage: str, *, is_deleted: bool) -> str:
+    """What a model or a version is to who hears of it: in a stage, or gone."""
+    return REMOVED if is_deleted else stage
 
 
 async def load_named(connection: AsyncConnection, reference: UUID | str) -> Sequence[Row[Any]]:

@@ -27,17 +27,17 @@ MAPPER = Mapper(muster_pb2)
 
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
-    "token", "tenant", "id", "reservation", "export", "template", "operation",
+    "token", "tenant", "id", "reservation", "export", "template", "operation", "webhook",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
-WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key"}
+WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery"}
 """These count within what another field names, or name content: knowing it is having it, within a tenant."""
 OF_THE_SITE = {"pool", "worker"}
 """Machines and pools belong to no tenant."""
 WORDS = {
     "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
-    "driver", "entity", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
-    "reason", "reference", "remove_tags", "scope", "sort", "tag", "tags", "topology",
+    "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
+    "reason", "reference", "remove_tags", "scope", "sort", "tag", "tags", "topology", "url",
 }  # fmt: skip
 """Texts that name nothing."""
 
@@ -56,6 +56,7 @@ REQUIRED: dict[str, Values] = {
     "CreateToken": {"name": "x", "role": "viewer"},
     "CreateUser": {"name": "x"},
     "CreateUserToken": {"name": "x"},
+    "CreateWebhook": {"name": "x", "url": "https://example.invalid/x"},
     "DeleteModel": {"reason": "x"},
     "DeleteModelVersion": {"reason": "x"},
     "DisableSlot": {"slot": 0},

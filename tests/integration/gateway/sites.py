@@ -89,8 +89,11 @@ async def people_of(api: httpx.AsyncClient, name: str, workspace: str) -> Values
     part = {"name": f"{name}-template", "workspace": workspace, "config": {"max_restarts": 1}}
     template = await made(api, "/v1/templates", part)
     token = await made(api, "/v1/tokens", {"name": name, "role": "viewer"})
+    to = {"name": f"{name}-hook", "url": "https://example.invalid/x", "workspace": workspace}
+    webhook = await made(api, "/v1/webhooks", to)
     me = (await api.get("/v1/me")).json()
     ids = {"binding": binding["id"], "token": token["id"], "tenant": me["tenant_name"]}
+    ids["webhook"] = webhook["id"]
     return {"user": name, "group": f"{name}s", "role": f"{name}-role", "template": template["name"], **ids}
 
 

@@ -26,6 +26,13 @@ class CheckpointState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CHECKPOINT_STATE_CORRUPT: _ClassVar[CheckpointState]
     CHECKPOINT_STATE_DELETED: _ClassVar[CheckpointState]
 
+class DeliveryState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DELIVERY_STATE_UNSPECIFIED: _ClassVar[DeliveryState]
+    DELIVERY_STATE_WAITING: _ClassVar[DeliveryState]
+    DELIVERY_STATE_DELIVERED: _ClassVar[DeliveryState]
+    DELIVERY_STATE_DEAD: _ClassVar[DeliveryState]
+
 class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     EVENT_KIND_UNSPECIFIED: _ClassVar[EventKind]
@@ -181,6 +188,19 @@ class UserKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     USER_KIND_UNSPECIFIED: _ClassVar[UserKind]
     USER_KIND_PERSON: _ClassVar[UserKind]
     USER_KIND_SERVICE_ACCOUNT: _ClassVar[UserKind]
+
+class WebhookFilter(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WEBHOOK_FILTER_UNSPECIFIED: _ClassVar[WebhookFilter]
+    WEBHOOK_FILTER_EVENTS: _ClassVar[WebhookFilter]
+    WEBHOOK_FILTER_LABELS: _ClassVar[WebhookFilter]
+
+class WebhookForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WEBHOOK_FORM_UNSPECIFIED: _ClassVar[WebhookForm]
+    WEBHOOK_FORM_CLOUDEVENTS: _ClassVar[WebhookForm]
+    WEBHOOK_FORM_SLACK: _ClassVar[WebhookForm]
+    WEBHOOK_FORM_ALERTMANAGER: _ClassVar[WebhookForm]
 AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome
 AUDIT_OUTCOME_ALLOWED: AuditOutcome
 AUDIT_OUTCOME_DENIED: AuditOutcome
@@ -190,6 +210,10 @@ CHECKPOINT_STATE_SAVED: CheckpointState
 CHECKPOINT_STATE_ABANDONED: CheckpointState
 CHECKPOINT_STATE_CORRUPT: CheckpointState
 CHECKPOINT_STATE_DELETED: CheckpointState
+DELIVERY_STATE_UNSPECIFIED: DeliveryState
+DELIVERY_STATE_WAITING: DeliveryState
+DELIVERY_STATE_DELIVERED: DeliveryState
+DELIVERY_STATE_DEAD: DeliveryState
 EVENT_KIND_UNSPECIFIED: EventKind
 EVENT_KIND_EXPERIMENT: EventKind
 EVENT_KIND_TRIAL: EventKind
@@ -289,6 +313,13 @@ USAGE_KEY_POOL: UsageKey
 USER_KIND_UNSPECIFIED: UserKind
 USER_KIND_PERSON: UserKind
 USER_KIND_SERVICE_ACCOUNT: UserKind
+WEBHOOK_FILTER_UNSPECIFIED: WebhookFilter
+WEBHOOK_FILTER_EVENTS: WebhookFilter
+WEBHOOK_FILTER_LABELS: WebhookFilter
+WEBHOOK_FORM_UNSPECIFIED: WebhookForm
+WEBHOOK_FORM_CLOUDEVENTS: WebhookForm
+WEBHOOK_FORM_SLACK: WebhookForm
+WEBHOOK_FORM_ALERTMANAGER: WebhookForm
 
 class AuditHead(_message.Message):
     __slots__ = ("tenant", "sequence", "hash")
@@ -715,6 +746,24 @@ class CreateUserTokenRequest(_message.Message):
     ttl_s: int
     def __init__(self, user: _Optional[str] = ..., name: _Optional[str] = ..., scope: _Optional[_Iterable[str]] = ..., ttl_s: _Optional[int] = ...) -> None: ...
 
+class CreateWebhookRequest(_message.Message):
+    __slots__ = ("name", "url", "form", "events", "labels", "workspace", "project")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    url: str
+    form: WebhookForm
+    events: _containers.RepeatedScalarFieldContainer[str]
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    workspace: str
+    project: str
+    def __init__(self, name: _Optional[str] = ..., url: _Optional[str] = ..., form: _Optional[_Union[WebhookForm, str]] = ..., events: _Optional[_Iterable[str]] = ..., labels: _Optional[_Iterable[str]] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ...) -> None: ...
+
 class CreatedTenant(_message.Message):
     __slots__ = ("id", "name", "created_at", "secret", "expires_at")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -750,6 +799,40 @@ class CreatedToken(_message.Message):
     scope: _containers.RepeatedScalarFieldContainer[str]
     secret: str
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., role: _Optional[_Union[Role, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., revoked_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., user: _Optional[str] = ..., scope: _Optional[_Iterable[str]] = ..., secret: _Optional[str] = ...) -> None: ...
+
+class CreatedWebhook(_message.Message):
+    __slots__ = ("id", "name", "origin", "form", "events", "labels", "workspace", "project", "enabled", "waiting", "dead", "previous_secret_until", "created_at", "by", "secret")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    DEAD_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_SECRET_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    origin: str
+    form: WebhookForm
+    events: _containers.RepeatedScalarFieldContainer[str]
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    workspace: str
+    project: str
+    enabled: bool
+    waiting: int
+    dead: int
+    previous_secret_until: _timestamp_pb2.Timestamp
+    created_at: _timestamp_pb2.Timestamp
+    by: str
+    secret: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., origin: _Optional[str] = ..., form: _Optional[_Union[WebhookForm, str]] = ..., events: _Optional[_Iterable[str]] = ..., labels: _Optional[_Iterable[str]] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., enabled: _Optional[bool] = ..., waiting: _Optional[int] = ..., dead: _Optional[int] = ..., previous_secret_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ..., secret: _Optional[str] = ...) -> None: ...
 
 class DatasetReference(_message.Message):
     __slots__ = ("name", "version", "hash")
@@ -1020,6 +1103,26 @@ class EditUserRequest(_message.Message):
     display_name: str
     disabled: bool
     def __init__(self, user: _Optional[str] = ..., display_name: _Optional[str] = ..., disabled: _Optional[bool] = ...) -> None: ...
+
+class EditWebhookRequest(_message.Message):
+    __slots__ = ("webhook", "name", "url", "form", "events", "labels", "lifted", "enabled")
+    WEBHOOK_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    URL_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    LIFTED_FIELD_NUMBER: _ClassVar[int]
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    webhook: str
+    name: str
+    url: str
+    form: WebhookForm
+    events: _containers.RepeatedScalarFieldContainer[str]
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    lifted: _containers.RepeatedScalarFieldContainer[WebhookFilter]
+    enabled: bool
+    def __init__(self, webhook: _Optional[str] = ..., name: _Optional[str] = ..., url: _Optional[str] = ..., form: _Optional[_Union[WebhookForm, str]] = ..., events: _Optional[_Iterable[str]] = ..., labels: _Optional[_Iterable[str]] = ..., lifted: _Optional[_Iterable[_Union[WebhookFilter, str]]] = ..., enabled: _Optional[bool] = ...) -> None: ...
 
 class Empty(_message.Message):
     __slots__ = ()
@@ -1996,6 +2099,28 @@ class ListUsersRequest(_message.Message):
     group: str
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., group: _Optional[str] = ...) -> None: ...
 
+class ListWebhookDeliveriesRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "webhook", "state")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    WEBHOOK_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    webhook: str
+    state: DeliveryState
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., webhook: _Optional[str] = ..., state: _Optional[_Union[DeliveryState, str]] = ...) -> None: ...
+
+class ListWebhooksRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "workspace")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    workspace: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
+
 class ListWorkersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "pool")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -2792,6 +2917,14 @@ class RoleRequest(_message.Message):
     role: str
     def __init__(self, role: _Optional[str] = ...) -> None: ...
 
+class RotateWebhookSecretRequest(_message.Message):
+    __slots__ = ("webhook", "overlap_s")
+    WEBHOOK_FIELD_NUMBER: _ClassVar[int]
+    OVERLAP_S_FIELD_NUMBER: _ClassVar[int]
+    webhook: str
+    overlap_s: int
+    def __init__(self, webhook: _Optional[str] = ..., overlap_s: _Optional[int] = ...) -> None: ...
+
 class Run(_message.Message):
     __slots__ = ("id", "trial", "number", "state", "outcome", "reason", "exit_code", "charged", "pool", "members", "granted_at", "ended_at", "labels")
     ID_FIELD_NUMBER: _ClassVar[int]
@@ -3462,6 +3595,100 @@ class WayOut(_message.Message):
     number: int
     pool: str
     def __init__(self, code: _Optional[str] = ..., starts: _Optional[str] = ..., message: _Optional[str] = ..., command: _Optional[str] = ..., number: _Optional[int] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class Webhook(_message.Message):
+    __slots__ = ("id", "name", "origin", "form", "events", "labels", "workspace", "project", "enabled", "waiting", "dead", "previous_secret_until", "created_at", "by")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    FORM_FIELD_NUMBER: _ClassVar[int]
+    EVENTS_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    ENABLED_FIELD_NUMBER: _ClassVar[int]
+    WAITING_FIELD_NUMBER: _ClassVar[int]
+    DEAD_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_SECRET_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    BY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    name: str
+    origin: str
+    form: WebhookForm
+    events: _containers.RepeatedScalarFieldContainer[str]
+    labels: _containers.RepeatedScalarFieldContainer[str]
+    workspace: str
+    project: str
+    enabled: bool
+    waiting: int
+    dead: int
+    previous_secret_until: _timestamp_pb2.Timestamp
+    created_at: _timestamp_pb2.Timestamp
+    by: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., origin: _Optional[str] = ..., form: _Optional[_Union[WebhookForm, str]] = ..., events: _Optional[_Iterable[str]] = ..., labels: _Optional[_Iterable[str]] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ..., enabled: _Optional[bool] = ..., waiting: _Optional[int] = ..., dead: _Optional[int] = ..., previous_secret_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., by: _Optional[str] = ...) -> None: ...
+
+class WebhookDelivery(_message.Message):
+    __slots__ = ("id", "type", "event", "state", "attempts", "is_test", "status", "error", "created_at", "next_attempt_at", "ended_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    IS_TEST_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    NEXT_ATTEMPT_AT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    type: str
+    event: str
+    state: DeliveryState
+    attempts: int
+    is_test: bool
+    status: int
+    error: str
+    created_at: _timestamp_pb2.Timestamp
+    next_attempt_at: _timestamp_pb2.Timestamp
+    ended_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., type: _Optional[str] = ..., event: _Optional[str] = ..., state: _Optional[_Union[DeliveryState, str]] = ..., attempts: _Optional[int] = ..., is_test: _Optional[bool] = ..., status: _Optional[int] = ..., error: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_attempt_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class WebhookDeliveryPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[WebhookDelivery]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[WebhookDelivery, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class WebhookDeliveryRequest(_message.Message):
+    __slots__ = ("webhook", "delivery")
+    WEBHOOK_FIELD_NUMBER: _ClassVar[int]
+    DELIVERY_FIELD_NUMBER: _ClassVar[int]
+    webhook: str
+    delivery: str
+    def __init__(self, webhook: _Optional[str] = ..., delivery: _Optional[str] = ...) -> None: ...
+
+class WebhookPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Webhook]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Webhook, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class WebhookReplay(_message.Message):
+    __slots__ = ("deliveries",)
+    DELIVERIES_FIELD_NUMBER: _ClassVar[int]
+    deliveries: int
+    def __init__(self, deliveries: _Optional[int] = ...) -> None: ...
+
+class WebhookRequest(_message.Message):
+    __slots__ = ("webhook",)
+    WEBHOOK_FIELD_NUMBER: _ClassVar[int]
+    webhook: str
+    def __init__(self, webhook: _Optional[str] = ...) -> None: ...
 
 class WorkQuota(_message.Message):
     __slots__ = ("tenant", "workspace", "max_experiments", "requests_per_s", "changed_at", "by", "warnings")

@@ -555,6 +555,56 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.OperationRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.LongOperation.FromString,
                 _registered_method=True)
+        self.CreateWebhook = channel.unary_unary(
+                '/muster.v1.Muster/CreateWebhook',
+                request_serializer=muster_dot_v1_dot_muster__pb2.CreateWebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedWebhook.FromString,
+                _registered_method=True)
+        self.ListWebhooks = channel.unary_unary(
+                '/muster.v1.Muster/ListWebhooks',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListWebhooksRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookPage.FromString,
+                _registered_method=True)
+        self.GetWebhook = channel.unary_unary(
+                '/muster.v1.Muster/GetWebhook',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Webhook.FromString,
+                _registered_method=True)
+        self.EditWebhook = channel.unary_unary(
+                '/muster.v1.Muster/EditWebhook',
+                request_serializer=muster_dot_v1_dot_muster__pb2.EditWebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Webhook.FromString,
+                _registered_method=True)
+        self.DeleteWebhook = channel.unary_unary(
+                '/muster.v1.Muster/DeleteWebhook',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.RotateWebhookSecret = channel.unary_unary(
+                '/muster.v1.Muster/RotateWebhookSecret',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RotateWebhookSecretRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedWebhook.FromString,
+                _registered_method=True)
+        self.TestWebhook = channel.unary_unary(
+                '/muster.v1.Muster/TestWebhook',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookDelivery.FromString,
+                _registered_method=True)
+        self.ListWebhookDeliveries = channel.unary_unary(
+                '/muster.v1.Muster/ListWebhookDeliveries',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListWebhookDeliveriesRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookDeliveryPage.FromString,
+                _registered_method=True)
+        self.ReplayWebhookDelivery = channel.unary_unary(
+                '/muster.v1.Muster/ReplayWebhookDelivery',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WebhookDeliveryRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookDelivery.FromString,
+                _registered_method=True)
+        self.ReplayWebhookDeliveries = channel.unary_unary(
+                '/muster.v1.Muster/ReplayWebhookDeliveries',
+                request_serializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.WebhookReplay.FromString,
+                _registered_method=True)
         self.GetMe = channel.unary_unary(
                 '/muster.v1.Muster/GetMe',
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
@@ -1573,6 +1623,86 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateWebhook(self, request, context):
+        """Sends events of a place to an address from now on; shows the secret that signs them, this one time.
+        REST: POST /v1/webhooks
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWebhooks(self, request, context):
+        """Lists the webhooks that the caller manages, the oldest first.
+        REST: GET /v1/webhooks
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetWebhook(self, request, context):
+        """Shows one webhook.
+        REST: GET /v1/webhooks/{webhook}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def EditWebhook(self, request, context):
+        """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then.
+        REST: PATCH /v1/webhooks/{webhook}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteWebhook(self, request, context):
+        """Takes a webhook away, with all that was to be sent to it.
+        REST: DELETE /v1/webhooks/{webhook}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RotateWebhookSecret(self, request, context):
+        """Makes a new secret and shows it, this one time; the one before signs beside it until the overlap is over.
+        REST: POST /v1/webhooks/{webhook}/secret/rotate
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def TestWebhook(self, request, context):
+        """Sends a webhook an event that says it is a test, once, and tells what came of it.
+        REST: POST /v1/webhooks/{webhook}/test
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListWebhookDeliveries(self, request, context):
+        """Lists what was sent to a webhook, or is to be, the newest first.
+        REST: GET /v1/webhooks/{webhook}/deliveries
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayWebhookDelivery(self, request, context):
+        """Sends one delivery again, under the same id.
+        REST: POST /v1/webhooks/{webhook}/deliveries/{delivery}/replay
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReplayWebhookDeliveries(self, request, context):
+        """Sends again all deliveries of a webhook that were given up.
+        REST: POST /v1/webhooks/{webhook}/deliveries/replay
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetMe(self, request, context):
         """Says who the caller is and what the caller may do.
         REST: GET /v1/me
@@ -2383,6 +2513,56 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetOperation,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.OperationRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.LongOperation.SerializeToString,
+            ),
+            'CreateWebhook': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateWebhook,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.CreateWebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedWebhook.SerializeToString,
+            ),
+            'ListWebhooks': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWebhooks,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListWebhooksRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WebhookPage.SerializeToString,
+            ),
+            'GetWebhook': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetWebhook,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Webhook.SerializeToString,
+            ),
+            'EditWebhook': grpc.unary_unary_rpc_method_handler(
+                    servicer.EditWebhook,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.EditWebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Webhook.SerializeToString,
+            ),
+            'DeleteWebhook': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteWebhook,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'RotateWebhookSecret': grpc.unary_unary_rpc_method_handler(
+                    servicer.RotateWebhookSecret,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RotateWebhookSecretRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedWebhook.SerializeToString,
+            ),
+            'TestWebhook': grpc.unary_unary_rpc_method_handler(
+                    servicer.TestWebhook,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WebhookDelivery.SerializeToString,
+            ),
+            'ListWebhookDeliveries': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListWebhookDeliveries,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListWebhookDeliveriesRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WebhookDeliveryPage.SerializeToString,
+            ),
+            'ReplayWebhookDelivery': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayWebhookDelivery,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookDeliveryRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WebhookDelivery.SerializeToString,
+            ),
+            'ReplayWebhookDeliveries': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReplayWebhookDeliveries,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.WebhookRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.WebhookReplay.SerializeToString,
             ),
             'GetMe': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMe,
@@ -5374,6 +5554,276 @@ class Muster:
             '/muster.v1.Muster/GetOperation',
             muster_dot_v1_dot_muster__pb2.OperationRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.LongOperation.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateWebhook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/CreateWebhook',
+            muster_dot_v1_dot_muster__pb2.CreateWebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedWebhook.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWebhooks(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListWebhooks',
+            muster_dot_v1_dot_muster__pb2.ListWebhooksRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WebhookPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetWebhook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/GetWebhook',
+            muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Webhook.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def EditWebhook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/EditWebhook',
+            muster_dot_v1_dot_muster__pb2.EditWebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Webhook.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteWebhook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/DeleteWebhook',
+            muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RotateWebhookSecret(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RotateWebhookSecret',
+            muster_dot_v1_dot_muster__pb2.RotateWebhookSecretRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedWebhook.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TestWebhook(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/TestWebhook',
+            muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WebhookDelivery.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListWebhookDeliveries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListWebhookDeliveries',
+            muster_dot_v1_dot_muster__pb2.ListWebhookDeliveriesRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WebhookDeliveryPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayWebhookDelivery(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ReplayWebhookDelivery',
+            muster_dot_v1_dot_muster__pb2.WebhookDeliveryRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WebhookDelivery.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReplayWebhookDeliveries(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ReplayWebhookDeliveries',
+            muster_dot_v1_dot_muster__pb2.WebhookRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.WebhookReplay.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,116 @@
+"""What is sent to webhooks: listed, tried out, and replayed. Neighbour: the sender, which alone sends."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from muster.errors import NotFound
+from services.gateway.api.webhooks import (
+    DeliveryState,
+    ListWebhookDeliveriesRequest,
+    WebhookDelivery,
+    WebhookDeliveryPage,
+    WebhookDeliveryRequest,
+    WebhookReplay,
+    WebhookRequest,
+)
+from services.gateway.core.webhooks import PREFIX, TESTED, Happening, Scene, cloud_event
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import parse_uuid
+from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.webhooks import webhook_in
+from services.gateway.store import deliveries as store
+from shared.ids import new_id
+
+_LOOK_S = 0.2
+_MARGIN_S = 3.0
+
+
+async def list_deliveries(call: Call, request: ListWebhookDeliveriesRequest) -> WebhookDeliveryPage:
+    """Lists what was sent to a webhook, or is to be, the newest first."""
+    position = read_cursor(call, request, request.cursor)
+    state = str(request.state) if request.state else None
+    async with call.connection() as connection:
+        webhook = await webhook_in(connection, request.webhook)
+        below = None
+        if position is not None:
+            below = datetime.fromisoformat(str(position[0])), UUID(str(position[1]))
+        rows = await store.load_deliveries(connection, webhook.id, state, below, request.limit + 1)
+    shown = rows[: request.limit]
+    more = len(rows) > request.limit
+    last = [shown[-1].created_at.isoformat(), str(shown[-1].id)] if more else []
+    return WebhookDeliveryPage(
+        items=[_render(row) for row in shown],
+        next_cursor=make_cursor(call, request, [*last]) if more else None,
+    )
+
+
+async def test_webhook(call: Call, request: WebhookRequest) -> WebhookDelivery:
+    """Sends a webhook an event that says it is a test, once, and tells what came of it."""
+    delivery_id = new_id(call.doors.clock)
+    async with call.unit() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        scene = Scene(webhook.workspace, webhook.project) if webhook.workspace else None
+        happening = Happening(TESTED, 0, webhook.id, {"name": webhook.name}, scene)
+        event = cloud_event(call.tenant, unit.now, happening) | {"id": str(delivery_id)}
+        values = {
+            "tenant": call.tenant,
+            "id": delivery_id,
+            "webhook": webhook.id,
+            "type": TESTED,
+            "event": event,
+            "position": 0,
+            "is_test": True,
+            "created_at": unit.now,
+        }
+        await store.insert_delivery(unit.connection, values)
+    call.doors.wake_sender()
+    until_s = call.doors.clock.monotonic() + call.doors.webhooks.timeout_s + _MARGIN_S
+    with call.doors.feed.waiting(call.tenant) as waiter:
+        while True:
+            async with call.connection() as connection:
+                row = await store.load_delivery(connection, webhook.id, delivery_id)
+            if row is None:
+                raise NotFound(f"webhook {request.webhook}")
+            if row.state != DeliveryState.WAITING or call.doors.clock.monotonic() > until_s:
+                return _render(row)
+            await waiter.wait(_LOOK_S)
+
+
+async def replay_delivery(call: Call, request: WebhookDeliveryRequest) -> WebhookDelivery:
+    """Sends one delivery again, under the same id."""
+    delivery_id = parse_uuid(request.delivery)
+    async with call.unit() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        if delivery_id is None or not await store.replay(unit.connection, webhook.id, delivery_id, unit.now):
+            raise NotFound(
+                f"delivery {request.delivery}", "`muster webhook deliveries WEBHOOK` shows those there are"
+            )
+        row = await store.load_delivery(unit.connection, webhook.id, delivery_id)
+    call.doors.wake_sender()
+    return _render(row)
+
+
+async def replay_dead(call: Call, request: WebhookRequest) -> WebhookReplay:
+    """Sends again all deliveries of a webhook that were given up."""
+    async with call.unit() as unit:
+        webhook = await webhook_in(unit.connection, request.webhook)
+        found = await store.replay(unit.connection, webhook.id, None, unit.now)
+    call.doors.wake_sender()
+    return WebhookReplay(deliveries=found)
+
+
+def _render(row: Any) -> WebhookDelivery:
+    return WebhookDelivery(
+        id=row.id,
+        type=PREFIX + row.type,
+        event=str(row.event["id"]),
+        state=DeliveryState(row.state),
+        attempts=row.attempts,
+        is_test=row.is_test,
+        status=row.status,
+        error=row.error,
+        created_at=row.created_at,
+        next_attempt_at=row.due_at if row.state == DeliveryState.WAITING else None,
+        ended_at=row.ended_at,
+    )
