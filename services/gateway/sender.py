@@ -23,7 +23,9 @@ from shared.errors import Broken, MusterError
 from shared.loops import repeat
 from shared.telemetry import metrics
 
-EVERY = timedelta(seconds=1)
+EVERY = timedelta(seconds=30)
+"""So late is found, at the worst, what another replica left behind that ended; all else is looked for when it is due."""
+_AGAIN_S = 1.0
 AT_ONCE = 4
 """So many requests are open to one webhook."""
 LANES, LANES_OF_TENANT = 64, 16
@@ -60,7 +62,7 @@ class Sender:
         self._lanes: dict[UUID, tuple[UUID, asyncio.Task[None]]] = {}
 
     def wake(self) -> None:
-        """Something is due; a hint, as the loop looks every second too."""
+        """Something is due; what was committed by another replica wakes that one."""
         self._due.set()
 
     async def run(self) -> None:
@@ -81,15 +83,17 @@ class Sender:
         """Begins nothing more."""
         self._stopping.set()
 
-    async def _look(self) -> None:
-        """Begins lanes for the webhooks that something is due for."""
+    async def _look(self) -> timedelta | None:
+        """Begins lanes for the webhooks that something is due for; returns after how long more is."""
+        now = self._clock.now()
         async with self._database.system_statements() as connection:
-            waiting = await store.find_waiting(connection, self._clock.now())
+            waiting, next_at = await store.find_waiting(connection, now)
         running = {webhook: tenant for webhook, (tenant, _) in self._lanes.items()}
         for webhook, tenant in choose_lanes(waiting, running, LANES, LANES_OF_TENANT):
             task = asyncio.create_task(self._lane(webhook))
             self._lanes[webhook] = tenant, task
             task.add_done_callback(lambda _, webhook=webhook: self._leave(webhook))  # type: ignore[misc]
+        return next_at - now if next_at is not None else None
 
     def _leave(self, webhook: UUID) -> None:
         self._lanes.pop(webhook, None)
@@ -103,10 +107,10 @@ class Sender:
         except MusterError as error:
             # The lease ends by itself, and the delivery is due again.
             _log.warning("a webhook could not be served", webhook=str(webhook), error=str(error))
-            await asyncio.sleep(EVERY.total_seconds())
+            await asyncio.sleep(_AGAIN_S)
         except Exception:  # noqa: BLE001 - one lane must not end the others
             _log.exception("a webhook's lane failed", webhook=str(webhook))
-            await asyncio.sleep(EVERY.total_seconds())
+            await asyncio.sleep(_AGAIN_S)
 
     async def _deliver(self, taken: Row) -> None:
         began_s = self._clock.monotonic()

@@ -20,10 +20,13 @@ async def insert_delivery(connection: AsyncConnection, values: Mapping[str, Any]
     await connection.execute(insert(delivery).values(**values, **began, **counts))
 
 
-async def find_waiting(connection: AsyncConnection, now: datetime) -> list[tuple[UUID, UUID]]:
-    """Webhooks for which something is due, each with its tenant, the longest waiting first. Under the system role."""
-    rows = await Driver.of(connection).fetch(_WAITING, now)
-    return [(row["id"], row["tenant"]) for row in rows]
+async def find_waiting(
+    connection: AsyncConnection, now: datetime
+) -> tuple[list[tuple[UUID, UUID]], datetime | None]:
+    """Webhooks for which something is due, each with its tenant, the longest waiting first; and when the next is due. Under the system role."""
+    rows = await Driver.of(connection).fetch(_WAITING)
+    due = [(row["id"], row["tenant"]) for row in rows if row["due_at"] <= now]
+    return due, rows[len(due)]["due_at"] if len(rows) > len(due) else None
 
 
 async def take(
@@ -105,9 +108,8 @@ async def sweep(
 
 
 _WAITING = """
-SELECT w.id, w.tenant FROM gateway.webhook w CROSS JOIN LATERAL (
-    SELECT due_at FROM gateway.delivery WHERE webhook = w.id AND state = 'waiting' AND due_at <= $1
-        AND (w.enabled OR is_test)
+SELECT w.id, w.tenant, first.due_at FROM gateway.webhook w CROSS JOIN LATERAL (
+    SELECT due_at FROM gateway.delivery WHERE webhook = w.id AND state = 'waiting' AND (w.enabled OR is_test)
     ORDER BY due_at LIMIT 1
 ) first
 ORDER BY first.due_at
