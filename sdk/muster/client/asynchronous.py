@@ -26,7 +26,7 @@ from muster.client.searches import AsyncSearch
 from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
-from muster.client.webhooks import Webhooks
+from muster.client.webhooks import AsyncWebhooks
 
 THREADS = 64
 """So many calls and streams are under way at once; further ones wait."""
@@ -242,21 +242,6 @@ class AsyncAudit(AsyncNoun[Audit]):
     export = streamed(Audit.export)
     head = awaited(Audit.head)
     verify = awaited(Audit.verify)
-
-
-class AsyncWebhooks(AsyncNoun[Webhooks]):
-    """`Webhooks`, awaited."""
-
-    create = awaited(Webhooks.create)
-    list = listed(Webhooks.list)
-    get = awaited(Webhooks.get)
-    edit = awaited(Webhooks.edit)
-    delete = awaited(Webhooks.delete)
-    rotate_secret = awaited(Webhooks.rotate_secret)
-    test = awaited(Webhooks.test)
-    deliveries = listed(Webhooks.deliveries)
-    replay = awaited(Webhooks.replay)
-    replay_dead = awaited(Webhooks.replay_dead)
 
 
 class AsyncClient(AsyncNoun[Client]):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from muster.client import models
+from muster.client.awaited import AsyncNoun, awaited, listed
 from muster.client.paging import Items, pages
 from muster.client.transport import Reference, Transport, segment
 
@@ -92,6 +93,21 @@ class Webhooks:
         """Send again all that was given up, and return how many deliveries that are."""
         path = f"{_path(webhook)}/deliveries/replay"
         return self._transport.post(models.WebhookReplay, path, {})
+
+
+class AsyncWebhooks(AsyncNoun[Webhooks]):
+    """`Webhooks`, awaited."""
+
+    create = awaited(Webhooks.create)
+    list = listed(Webhooks.list)
+    get = awaited(Webhooks.get)
+    edit = awaited(Webhooks.edit)
+    delete = awaited(Webhooks.delete)
+    rotate_secret = awaited(Webhooks.rotate_secret)
+    test = awaited(Webhooks.test)
+    deliveries = listed(Webhooks.deliveries)
+    replay = awaited(Webhooks.replay)
+    replay_dead = awaited(Webhooks.replay_dead)
 
 
 def _path(webhook: Reference) -> str:
