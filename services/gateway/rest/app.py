@@ -17,6 +17,7 @@ from services.gateway.front import Front, Inputs
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.rates import standing
+from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
 from services.gateway.rest.problems import problem_response
 from services.gateway.rest.reading import read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
@@ -57,13 +58,15 @@ class Rest:
         self._openapi = openapi
 
     def application(self, operations: tuple[Operation[Any, Any], ...]) -> web.Application:
-        """The aiohttp application with a route for each operation, and no other but the document."""
+        """The aiohttp application with a route for each operation, and no other but the document and its page."""
         app = web.Application(middlewares=[self._guard], client_max_size=self._settings.max_code_bytes)
         for row in operations:
             app.router.add_route(row.verb, row.path, self._route(row), name=row.name)
             if row.verb == "GET" and row.stream is None:
                 app.router.add_route("HEAD", row.path, self._route(row))
         app.router.add_route("GET", OPENAPI_PATH, self._document)
+        app.router.add_route("GET", DOCS_PATH, show_docs)
+        app.router.add_route("GET", DOCS_PATH + "/{name}", show_file)
         return app
 
     def _route(self, row: Operation[Any, Any]) -> Handler:
@@ -142,7 +145,10 @@ class Rest:
                 raise Rejected("host_not_allowed", "this name is not one of the gateway's", "Host")
             response = await handler(request)
         except web.HTTPException as error:
-            return self._refuse(request, _translated(error), request_id)
+            refused = self._refuse(request, _translated(error), request_id)
+            if "Allow" in error.headers:
+                refused.headers["Allow"] = error.headers["Allow"]
+            return refused
         except MusterError as error:
             return self._refuse(request, error, request_id)
         except Exception as error:
