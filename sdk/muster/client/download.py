@@ -10,9 +10,10 @@ from pathlib import Path, PurePosixPath
 
 import httpx
 
+from muster.client.failures import reached, wait_s
 from muster.client.models import Download, FileDownload
 from muster.client.patterns import fits
-from muster.client.transport import ATTEMPTS, TIMEOUT, reached, wait_s
+from muster.client.transport import ATTEMPTS, TIMEOUT
 from muster.errors import Broken, Rejected, Transient
 
 PARALLEL = 4

@@ -11,9 +11,10 @@ from pydantic import JsonValue
 from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
+from muster.client.failures import Patience
 from muster.client.models import JsonObject
 from muster.client.paging import Items, LogFilter, follow, log_query, pages
-from muster.client.transport import Call, Patience, Reference, Transport, segment
+from muster.client.transport import Call, Reference, Transport, segment
 from muster.errors import NotFound, Transient
 
 POLL_S = (0.1, 0.2, 0.4, 0.8)

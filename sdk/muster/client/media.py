@@ -10,8 +10,9 @@ import httpx
 
 from muster._media.content import EXTENSIONS
 from muster.client import models
+from muster.client.failures import reached, wait_s
 from muster.client.paging import Items, pages
-from muster.client.transport import ATTEMPTS, TIMEOUT, Query, Reference, Transport, reached, segment, wait_s
+from muster.client.transport import ATTEMPTS, TIMEOUT, Query, Reference, Transport, segment
 from muster.errors import Broken, Rejected, Transient
 
 SPAN_BYTES = 24 * 1024 * 1024

@@ -8,7 +8,8 @@ from typing import Generic, Protocol, Self, TypedDict, TypeVar
 from httpx_sse import EventSource, ServerSentEvent, SSEError
 from pydantic import BaseModel, ValidationError
 
-from muster.client.transport import Patience, Query, Transport
+from muster.client.failures import Patience
+from muster.client.transport import Query, Transport
 from muster.errors import Broken, Transient, from_problem
 
 PAGE = 100

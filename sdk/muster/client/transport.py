@@ -1,8 +1,6 @@
 """One HTTP exchange with the gateway: retried while that is safe, errors raised as `muster.errors`."""
 
-import contextlib
 import json
-import random
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,19 +13,15 @@ from uuid import UUID
 import httpx
 from pydantic import JsonValue, ValidationError
 
+from muster.client.failures import LONGEST_WAIT_S, problem_of, reached, wait_s
 from muster.client.settings import Address
-from muster.errors import Broken, Conflict, MusterError, NotFound, Rejected, Transient, from_problem
+from muster.errors import Broken, Rejected, Transient
 
 ATTEMPTS = 6
-FIRST_WAIT_S = 0.2
-LONGEST_WAIT_S = 10.0
 SETTLING_ATTEMPTS = 8
 """About a minute."""
-LONGEST_PAUSE_S = 2.0
-PATIENCE_S = 60.0
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 USER_AGENT = "muster-sdk/0.1"
-PROBLEM = "application/problem+json"
 
 CHUNK_BYTES = 1 << 18
 
@@ -197,95 +191,9 @@ class Transport:
         return self.address.url + path
 
 
-class Patience:
-    """How long something that is away is waited for, by those who have no other end: a minute without a success."""
-
-    def __init__(
-        self, sleep: Callable[[float], None] = time.sleep, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._sleep = sleep
-        self._clock = clock
-        self.reset()
-
-    def reset(self) -> None:
-        """Something went well."""
-        self._attempt = 0
-        self._since = self._clock()
-
-    def bear(self, error: Transient) -> None:
-        """Wait before the next attempt; raise `error` when patience is at its end."""
-        pause_s = min(wait_s(self._attempt, error.retry_after_s), LONGEST_PAUSE_S)
-        self._attempt += 1
-        if self._clock() - self._since + pause_s > PATIENCE_S:
-            raise error
-        self._sleep(pause_s)
-
-
 def segment(reference: Reference) -> str:
     """Return `reference` as one segment of a path."""
     return quote(str(reference), safe="") or "-"
-
-
-def wait_s(attempt: int, retry_after_s: float = 0.0) -> float:
-    """Return how long to wait before the attempt after `attempt` (from 0): doubling, jittered, never too soon."""
-    backoff = min(FIRST_WAIT_S * (1 << attempt), LONGEST_WAIT_S)
-    return max(min(retry_after_s, LONGEST_WAIT_S), backoff) * random.uniform(0.75, 1.25)
-
-
-@contextmanager
-def reached(url: str) -> Iterator[None]:
-    """Raise what httpx raises as the tree's errors."""
-    try:
-        yield
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise Rejected(
-            "bad_url", f"{url!r} is no address of a platform", hint="write http://host:port"
-        ) from error
-    except httpx.ConnectError as error:
-        raise Transient(
-            f"the platform at {url} cannot be reached ({error}): is it running? `muster status` tells, `muster up` starts it",
-            code="unreachable",
-        ) from error
-    except httpx.TransportError as error:
-        raise Transient(
-            f"the connection to the platform at {url} broke ({type(error).__name__}): try again"
-        ) from error
-
-
-def problem_of(answer: httpx.Response) -> MusterError:
-    """Return the error that `answer` states as problem+json, else one made of its status."""
-    if answer.headers.get("content-type", "").startswith(PROBLEM):
-        try:
-            problem = answer.json()
-        except ValueError:
-            problem = None
-        if isinstance(problem, dict):
-            return _with_retry_after(from_problem(problem), answer)
-    return _with_retry_after(_plain(answer), answer)
-
-
-def _plain(answer: httpx.Response) -> MusterError:
-    said = f"{answer.request.method} {answer.request.url.path} was answered with status {answer.status_code}"
-    match answer.status_code:
-        case 404:
-            return NotFound(
-                f"{answer.request.url.path} at {answer.request.url.host}", hint="is this a Muster platform?"
-            )
-        case 409:
-            return Conflict("conflict", said)
-        case 429 | 502 | 503 | 504:
-            return Transient(said)
-        case status if status < 500:
-            return Rejected("refused", said)
-        case _:
-            return Broken(said)
-
-
-def _with_retry_after(error: MusterError, answer: httpx.Response) -> MusterError:
-    if isinstance(error, Transient):
-        with contextlib.suppress(ValueError):  # a date: the problem's own figure, or the default, stands
-            error.retry_after_s = max(error.retry_after_s, float(answer.headers.get("retry-after", "0")))
-    return error
 
 
 def _chunks(content: bytes, on_bytes: Callable[[int, int], None] | None) -> Iterator[bytes]:
