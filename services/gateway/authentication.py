@@ -1,22 +1,45 @@
-"""From a bearer token to a caller and what they may do: looked up by its keyed hash, remembered for a moment, refused the same way whatever is wrong."""
+"""From a bearer token, a session, a provider's token or a client certificate to a caller and what they may do: remembered for a moment, refused the same way whatever is wrong."""
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
-from muster.errors import Rejected
+import structlog
+from sqlalchemy.ext.asyncio import AsyncConnection
+
 from services.gateway.core.grants import Binding, Held, add_up
+from services.gateway.core.jwts import NotValid, is_jwt
 from services.gateway.core.permissions import ROLES, parse_permissions
-from services.gateway.core.tokens import hash_token, is_token
+from services.gateway.core.tokens import hash_token, is_session, is_token
 from services.gateway.operations.call import Caller
-from services.gateway.store import access as tokens, roles
+from services.gateway.providers import Providers
+from services.gateway.refusals import Unauthenticated
+from services.gateway.sign_in_file import CertificateSection
+from services.gateway.store import access as tokens, roles, sign_in
 from shared.clock import Clock
 from shared.db import Database
-from shared.ids import SITE, TenantId
+from shared.ids import TenantId, derived_id
 
 REMEMBERED_S = 2.0
 """A revoked token is refused everywhere after this long at the latest, and roles that were given or taken count."""
 _MOST = 4096
+_TOUCHED_EVERY = timedelta(minutes=1)
+"""A session in use is written so often, and no call pays for more."""
+_SHOWN = UUID("6b5f2c0e-6d6b-4c37-9d0c-6f1f6c3f5b11")
+"""Who calls by a provider's token or a certificate has no token of ours: its id is derived from this."""
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """What a caller shows to be known by."""
+
+    bearer: str | None = None
+    certificates: tuple[str, ...] = ()
+    """The URIs of the client certificate that the connection was made with; a bearer goes before them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +49,35 @@ class _Remembered:
 
 
 class Authenticator:
-    """Knows who a token belongs to. The look-up needs the system role: its tenant is what it finds out."""
+    """Knows who calls. The look-ups need the system role: the tenant is what they find out."""
 
-    def __init__(self, database: Database, pepper: bytes, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        pepper: bytes,
+        clock: Clock,
+        providers: Providers,
+        certificates: Mapping[str, CertificateSection],
+    ) -> None:
         self._database = database
         self._pepper = pepper
         self._clock = clock
+        self._providers = providers
+        self._certificates = certificates
         self._known: OrderedDict[bytes, _Remembered] = OrderedDict()
 
-    async def caller_of(self, bearer: str | None) -> Caller:
-        """Raises Unauthenticated for a missing, unknown, expired or revoked token."""
-        if bearer is None or not is_token(bearer):
-            raise Unauthenticated("no_token" if bearer is None else "no_such_token")
-        hashed = hash_token(self._pepper, bearer)
+    async def caller_of(self, shown: Presented) -> Caller:
+        """Raises Unauthenticated for what is missing, unknown, expired or revoked."""
+        text = shown.bearer
+        if text is None:
+            text = next((f"uri:{uri}" for uri in shown.certificates if uri in self._certificates), None)
+        if text is None:
+            raise Unauthenticated("no_token")
+        hashed = hash_token(self._pepper, text)
         known = self._known.get(hashed)
         if known is None or known.until_s <= self._clock.monotonic():
-            known = _Remembered(await self._look_up(hashed), self._clock.monotonic() + REMEMBERED_S)
+            caller = await self._look_up(shown.bearer, text, hashed)
+            known = _Remembered(caller, self._clock.monotonic() + REMEMBERED_S)
             self._remember(hashed, known)
         expires_at = known.caller.expires_at
         if expires_at is not None and expires_at <= self._clock.now():
@@ -49,7 +85,18 @@ class Authenticator:
             raise Unauthenticated("token_expired", caller.tenant, caller.token_id, caller.user, caller.name)
         return known.caller
 
-    async def _look_up(self, hashed: bytes) -> Caller:
+    async def _look_up(self, bearer: str | None, text: str, hashed: bytes) -> Caller:
+        if bearer is None:
+            return await self._of_certificate(text.removeprefix("uri:"))
+        if is_token(bearer):
+            return await self._of_token(hashed)
+        if is_session(bearer):
+            return await self._of_session(hashed)
+        if is_jwt(bearer):
+            return await self._of_provider(bearer, hashed)
+        raise Unauthenticated("no_such_token")
+
+    async def _of_token(self, hashed: bytes) -> Caller:
         async with self._database.system() as connection:
             row = await tokens.find_token(connection, hashed)
             if row is None:
@@ -69,9 +116,70 @@ class Authenticator:
             token_id=row.id,
             name=row.account_name or row.name,
             grants=add_up(given, scope),
-            roles=tuple(Held(one.role, one.place) for one in given),
+            roles=_held(given),
             user=row.account,
             expires_at=row.expires_at,
+        )
+
+    async def _of_session(self, hashed: bytes) -> Caller:
+        now = self._clock.now()
+        async with self._database.system() as connection:
+            row = await sign_in.find_session(connection, hashed)
+            if row is None:
+                raise Unauthenticated("no_such_token")
+            why = _why_not(row, now)
+            if why is not None:
+                tenant = TenantId(row.tenant)
+                raise Unauthenticated(why, tenant, row.id, row.account, row.account_name)
+            if row.used_at + _TOUCHED_EVERY <= now:
+                await sign_in.touch_session(connection, row.id, now)
+            given = await roles.load_given(connection, row.tenant, row.account)
+        return Caller(
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            token_id=row.id,
+            name=row.account_name,
+            grants=add_up(given),
+            roles=_held(given),
+            user=row.account,
+            expires_at=row.expires_at,
+            session=row.id,
+        )
+
+    async def _of_provider(self, bearer: str, hashed: bytes) -> Caller:
+        """A program with a token that a provider of its tenant signed."""
+        try:
+            section, claims = await self._providers.verify_program(bearer)
+        except NotValid as error:
+            _log.info("a provider's token was refused", reason=str(error))
+            raise Unauthenticated("bad_token") from None
+        async with self._database.system() as connection:
+            row = await sign_in.find_account_in(connection, section.tenant, section.issuer, claims["sub"])
+            return await self._of_account(connection, row, hashed, _moment(claims["exp"]))
+
+    async def _of_certificate(self, uri: str) -> Caller:
+        whose = self._certificates[uri]
+        async with self._database.system() as connection:
+            row = await sign_in.find_account_named(connection, whose.tenant, whose.user)
+            return await self._of_account(connection, row, uri.encode(), None)
+
+    async def _of_account(
+        self, connection: AsyncConnection, row: Any, shown: bytes, expires_at: datetime | None
+    ) -> Caller:
+        if row is None:
+            raise Unauthenticated("unknown_program")
+        if row.disabled_at is not None:
+            raise Unauthenticated("user_disabled", TenantId(row.tenant), user=row.id, name=row.name)
+        given = await roles.load_given(connection, row.tenant, row.id)
+        return Caller(
+            tenant=TenantId(row.tenant),
+            tenant_name=row.tenant_name,
+            token_id=derived_id(_SHOWN, shown.hex()),
+            name=row.name,
+            grants=add_up(given),
+            roles=_held(given),
+            user=row.id,
+            expires_at=expires_at,
         )
 
     def _remember(self, hashed: bytes, known: _Remembered) -> None:
@@ -81,24 +189,22 @@ class Authenticator:
             self._known.popitem(last=False)
 
 
-class Unauthenticated(Rejected):
-    """The one answer to whatever is wrong with a token; what it was, and whose, is for the audit log alone."""
+def _why_not(session: Any, now: datetime) -> str | None:
+    """A session that is past its time is told by the caller's own end."""
+    if session.disabled_at is not None:
+        return "user_disabled"
+    if session.ended_at is not None:
+        return "session_ended"
+    return "session_idle" if session.used_at + timedelta(seconds=session.idle_s) <= now else None
 
-    def __init__(
-        self,
-        why: str,
-        tenant: TenantId = SITE,
-        token: UUID | None = None,
-        user: UUID | None = None,
-        name: str = "",
-    ) -> None:
-        super().__init__(
-            "unauthenticated",
-            "a valid access token is needed",
-            hint="send `Authorization: Bearer mst_…`; the admin token stands in the file that the first start wrote",
-        )
-        self.why = why
-        self.tenant = tenant
-        self.token = token
-        self.user = user
-        self.name = name
+
+def _held(given: Sequence[Binding]) -> tuple[Held, ...]:
+    return tuple(Held(one.role, one.place) for one in given)
+
+
+def _moment(seconds: float) -> datetime:
+    """The end of a token that a provider signed; one beyond all calendars never comes."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return datetime.max.replace(tzinfo=UTC)

@@ -11,12 +11,13 @@ from muster.errors import Rejected, Transient
 from services.gateway.allowances import Allowances
 from services.gateway.api.base import Request, Resource
 from services.gateway.auditing import Pen
-from services.gateway.authentication import Authenticator, Unauthenticated
+from services.gateway.authentication import Authenticator, Presented
 from services.gateway.core.auditing import Audited, Facts, Origin, asked_of, name_entity
 from services.gateway.core.permissions import SITE as SITE_PERMISSIONS, Access
 from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_permission
 from services.gateway.operations.operation import Idempotency, Operation
 from services.gateway.rates import Limiter
+from services.gateway.refusals import Unauthenticated
 from shared import telemetry
 from shared.ids import SITE, TenantId
 
@@ -31,12 +32,18 @@ class Inputs:
     """What a call brings beside its request."""
 
     bearer: str | None = field(default=None, repr=False)
+    certificates: tuple[str, ...] = ()
     idempotency_key: str | None = None
     if_match: str | None = None
     last_event_id: str | None = None
     body: AsyncIterator[bytes] | None = None
     announce: Callable[[str], Awaitable[None]] | None = None
     origin: Origin = NOWHERE
+
+    @property
+    def presented(self) -> Presented:
+        """What the caller is known by."""
+        return Presented(self.bearer, self.certificates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +60,7 @@ class Front:
     async def admit(
         self,
         row: Operation[Any, Any],
-        bearer: str | None,
+        shown: Presented,
         origin: Origin = NOWHERE,
         named: Mapping[str, str] = NOTHING,
     ) -> Caller:
@@ -65,7 +72,7 @@ class Front:
         caller = NOBODY
         if not isinstance(row.permission, Access):
             try:
-                caller = await self.authenticator.caller_of(bearer)
+                caller = await self.authenticator.caller_of(shown)
                 check_permission(caller, row.permission, bool(row.path_fields))
             except Rejected as error:
                 self._deny(row, caller, origin, named, error)
@@ -119,7 +126,7 @@ class Front:
         await call.record()
         async with aclosing(cast(AsyncGenerator[Resource], items)):
             async for item in items:
-                if await self.authenticator.caller_of(inputs.bearer) != call.caller:
+                if await self.authenticator.caller_of(inputs.presented) != call.caller:
                     raise Transient("what you may do has changed; connect again", 0.5, "restarting")
                 yield item
 
@@ -144,6 +151,7 @@ class Front:
             idempotency_key=key,
             is_secret=row.secret,
             if_match=inputs.if_match if row.conditional else None,
+            address=inputs.origin.address or None,
             join_token=inputs.bearer if row.permission is Access.JOIN_TOKEN else None,
             body=inputs.body,
             trace_id=telemetry.trace_id(),

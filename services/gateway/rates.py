@@ -1,5 +1,6 @@
 """How many requests a tenant may send: token buckets in Redis, and cautious ones of our own while Redis is away."""
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from contextvars import ContextVar
@@ -20,6 +21,9 @@ _BURST_S = 2.0
 _AWAY_S = 1.0
 _MOST = 10_000
 _REDIS = "asking redis; local limits apply"
+
+ATTEMPTS = {"account": Rate(1 / 20, 10.0), "address": Rate(0.5, 60.0)}
+"""How often a password may be tried for one account, and from one address: ten at once, then three a minute; sixty at once, then thirty."""
 
 # Returns the milliseconds to wait, 0 when a token was taken, and the tokens left. The clock is Redis's: replicas share it.
 _TAKE = """
@@ -80,6 +84,18 @@ class Limiter:
             _standing.set(stands)
         if wait_s > 0:
             raise Transient(told, retry_after_s=round(wait_s, 3), code="rate_limited")
+
+    async def attempt(self, kind: str, who: str) -> None:
+        """Raises Transient (`rate_limited`) where `who` has tried to sign in too often, whether or not there is such a one."""
+        # A name may be long, or hold what somebody typed into the wrong field.
+        key, rate = f"muster:attempt:{kind}:{hashlib.sha256(who.encode()).hexdigest()}", ATTEMPTS[kind]
+        wait_s = await self._shared(key, rate)
+        if wait_s is None:
+            wait_s = self._alone(key, Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE)))
+        if wait_s > 0:
+            raise Transient(
+                "there were too many attempts to sign in", retry_after_s=round(wait_s, 3), code="rate_limited"
+            )
 
     async def _shared(self, key: str, rate: Rate) -> float | None:
         if self._script is None or self._clock.monotonic() < self._away_until_s:

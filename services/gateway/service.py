@@ -21,10 +21,12 @@ from services.gateway.core.tokens import derive_key, hash_token
 from services.gateway.feed import Feed
 from services.gateway.front import Front
 from services.gateway.handlers import handlers_of
-from services.gateway.operations.call import Doors, Keys
+from services.gateway.operations.call import Doors, Keys, SignIn
 from services.gateway.operations.operation import RateClass
 from services.gateway.operations.table import OPERATIONS
+from services.gateway.passwords import Passwords
 from services.gateway.posting import Poster
+from services.gateway.providers import Providers
 from services.gateway.rates import Limiter
 from services.gateway.recent import Recent
 from services.gateway.rest.app import Rest, RestSettings
@@ -32,8 +34,10 @@ from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
-from services.gateway.store import access, deliveries, events, founding, ordered
+from services.gateway.sign_in_file import load_sign_in
+from services.gateway.store import access, deliveries, events, founding, ordered, sign_in as sessions
 from services.gateway.tails import Tails
+from services.gateway.tls import Tls, TlsFiles
 from shared.bus import Bus, Consumer, Relay, Units
 from shared.bus.republish import republishing
 from shared.clock import Clock, SystemClock
@@ -45,6 +49,7 @@ from shared.process import Process
 LINGER_S = 0.03
 """Projections may be as late as nobody sees, and cost a transaction for several events instead of one each."""
 _SWEEP_EVERY = timedelta(minutes=10)
+_CERTIFICATES_EVERY = timedelta(seconds=5)
 _KEYS_KEPT = timedelta(hours=24)
 _CLOSE_S = 3.0
 _log = structlog.get_logger()
@@ -56,7 +61,9 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     pepper = secrets_files.pepper(own.pepper_file or own.admin_token_file.with_name("gateway.pepper"))
     await process.reach("postgres", lambda: migrate(settings.postgres, "gateway"))
     database = await process.enter(Database(settings.postgres, "gateway"))
-    keys = Keys(*(derive_key(pepper, purpose) for purpose in ("token", "cursor", "answer", "webhook")))
+    names = ("token", "cursor", "answer", "webhook", "sign-in")
+    keys = Keys(*(derive_key(pepper, name) for name in names))
+    rules = load_sign_in(own.sign_in_file)
     await ensure_admin(database, own.admin_token_file, keys, clock)
 
     bus = await process.enter(
@@ -88,12 +95,18 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     auditor = Auditor(database, clock)
     process.start("audit", auditor.run)
     process.on_close(auditor.flush)
-    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, sender.wake)
     limiter = Limiter(_redis(settings, process), _rates(own), clock)
-    authenticator = Authenticator(database, keys.token, clock)
+    providers = Providers(rules.providers, http, clock)
+    passwords = Passwords(derive_key(pepper, "password")) if own.passwords else None
+    sign_in = SignIn(passwords, providers, limiter, own.session_idle_s, own.session_life_s)
+    doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, sender.wake, sign_in)
+    authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
     front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s)
-    keeper = _DoorKeeper(front, own, feed)
+    tls = _tls(own)
+    if tls is not None:
+        process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
+    keeper = _DoorKeeper(front, own, feed, tls)
     await keeper.open()
     process.start("doors", keeper.run, keeper.close)
     process.mark_ready()
@@ -129,6 +142,7 @@ def make_doors(
     http: aiohttp.ClientSession,
     auditor: Auditor,
     wake_sender: Callable[[], None],
+    sign_in: SignIn,
 ) -> Doors:
     """What operations reach."""
     own = settings.gateway
@@ -155,14 +169,16 @@ def make_doors(
         follow_poll_s=own.follow_poll_s,
         version=API_VERSION,
         auditor=auditor,
+        sign_in=sign_in,
     )
 
 
 class _DoorKeeper:
     """REST and gRPC. Started last, so that it ends first: what is committed for the last caller still gets published."""
 
-    def __init__(self, front: Front, own: GatewaySection, feed: Feed) -> None:
+    def __init__(self, front: Front, own: GatewaySection, feed: Feed, tls: Tls | None) -> None:
         self._own = own
+        self._tls = tls
         self._feed = feed
         limits = RestSettings(
             frozenset(own.allowed_hosts), own.body_timeout_s, own.body_timeout_s, own.max_code_bytes
@@ -183,9 +199,16 @@ class _DoorKeeper:
             shutdown_timeout=_CLOSE_S,
         )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, own.host, own.port, backlog=1024)
+        site = web.TCPSite(
+            self._runner,
+            own.host,
+            own.port,
+            backlog=1024,
+            ssl_context=self._tls.context if self._tls else None,
+        )
         await site.start()
-        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}")
+        credentials = self._tls.credentials() if self._tls else None
+        self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
         await self._server.start()
         await self._rpc.show_serving(True)
         _log.info("the doors are open", rest=site.name, grpc_port=port, operations=len(OPERATIONS))
@@ -199,6 +222,12 @@ class _DoorKeeper:
 
     async def close(self) -> None:
         self._closing.set()
+
+
+def _tls(own: GatewaySection) -> Tls | None:
+    if own.tls_certificate_file is None or own.tls_key_file is None:
+        return None
+    return Tls(TlsFiles(own.tls_certificate_file, own.tls_key_file, own.client_ca_file))
 
 
 def _redis(settings: GatewaySettings, process: Process) -> Redis | None:
@@ -235,3 +264,4 @@ async def _sweep(database: Database, own: GatewaySection, clock: Clock) -> None:
         await ordered.sweep(connection, clock.now(), _KEYS_KEPT)
         delivered, dead = own.webhooks.delivered_kept_days, own.webhooks.dead_kept_days
         await deliveries.sweep(connection, clock.now(), timedelta(days=delivered), timedelta(days=dead))
+        await sessions.sweep(connection, clock.now())

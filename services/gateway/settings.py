@@ -1,8 +1,9 @@
 """Settings of the gateway: `MUSTER_GATEWAY__…`."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field, IPvAnyNetwork
+from pydantic import Field, IPvAnyNetwork, model_validator
 
 from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
 
@@ -27,6 +28,9 @@ class GatewaySection(Section):
     """The doors, who may come in, and how much.
 
     `admin_token_file` holds the default tenant's admin token; when there is no such file, one is made there (0600).
+    `sign_in_file` names the providers that people and programs sign in with (`docs/sign-in.md`).
+    `tls_certificate_file` and `tls_key_file` (PEM) encrypt REST and gRPC, and are read again when they change; with `client_ca_file`
+    gRPC asks each client for a certificate that one of these authorities has signed.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
     """
 
@@ -52,6 +56,23 @@ class GatewaySection(Section):
     joins_per_s: float = Field(10.0, gt=0)
     events_kept_days: float = Field(7.0, gt=0)
     webhooks: WebhookSection = WebhookSection()
+    sign_in_file: Path | None = None
+    passwords: bool = True
+    session_idle_s: int = Field(3 * 86400, ge=60)
+    session_life_s: int = Field(30 * 86400, ge=60)
+    tls_certificate_file: Path | None = None
+    tls_key_file: Path | None = None
+    client_ca_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _tls_is_whole(self) -> Self:
+        if (self.tls_certificate_file is None) != (self.tls_key_file is None):
+            raise ValueError("tls_certificate_file and tls_key_file belong together")
+        if self.client_ca_file is not None and self.tls_certificate_file is None:
+            raise ValueError(
+                "client_ca_file takes tls_certificate_file: without TLS nobody shows a certificate"
+            )
+        return self
 
 
 class GatewaySettings(ServiceSettings):

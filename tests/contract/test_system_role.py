@@ -33,14 +33,15 @@ ALLOWED = {
     "services/registry/upkeep.py": "finds over all tenants what is due; each row is then handled as its tenant",
     "services/gateway/sender.py": "sends to webhooks what is due, of all tenants",
     "services/gateway/service.py": "makes the first tenant and its token, and sweeps what is past its time",
-    "services/gateway/authentication.py": "the tenant of a token is what is looked for",
+    "services/gateway/authentication.py": "the tenant of a token or a session is what is looked for",
     "services/gateway/auditing.py": "seals what all tenants' calls have recorded, and records refusals",
     "services/gateway/operations/call.py": "opens it for what who keeps the site changes, with its audit record",
     "services/gateway/operations/cluster.py": "instances are the site's",
     "services/gateway/operations/reservations.py": "slots are booked by who keeps the site, for any tenant",
     "services/gateway/operations/limits.py": "limits are set by who keeps the site, for any tenant",
     "services/gateway/operations/quotas.py": "a tenant's quota is set by who keeps the site",
-    "services/gateway/operations/tenants.py": "makes and names tenants, for who keeps the site",
+    "services/gateway/operations/signing_in.py": "the tenant of who signs in is what is looked for",
+    "services/gateway/operations/tenants.py": "makes, names and recovers tenants, for who keeps the site",
     "services/gateway/operations/usage.py": "a site operator's totals name the tenants, and nothing else of them",
 }
 

@@ -76,7 +76,9 @@ ORDER = (
     "webhook",
     "import",
     "audit",
+    "session",
     "login",
+    "logout",
     "whoami",
 )
 KNOWN_HELP = {
@@ -186,12 +188,14 @@ app.add_typer(role.app, name="role")
 app.add_typer(role.tenants, name="tenant")
 app.add_typer(webhook.app, name="webhook")
 app.add_typer(importing.app, name="import")
+app.add_typer(sign_in.sessions, name="session")
 app.command("plan", cls=Command)(plan.plan)
 app.command("usage", cls=Command)(usage.usage)
 app.command("search", cls=Command)(search.search)
 app.command("trace", cls=Command)(trace.trace)
 app.command("tensorboard", cls=Command)(tensorboard.tensorboard)
 app.command("login", cls=Command)(sign_in.login)
+app.command("logout", cls=Command)(sign_in.logout)
 app.command("whoami", cls=Command)(sign_in.whoami)
 
 

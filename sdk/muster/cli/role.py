@@ -145,6 +145,22 @@ def create_tenant(
     emit(found, lambda: print(found.secret))
 
 
+@verb(tenants, "recover")
+def recover_tenant(
+    name: Annotated[str, typer.Argument(metavar="TENANT", help="Its name.")],
+    days: Annotated[int, typer.Option("--days", min=1, max=7, help="So long the token counts.")] = 1,
+) -> None:
+    """Let a tenant in again whose admins have lost their access: print a token of its first admin, this one time.
+
+    Its own list of tokens shows that this was done, and by whom.
+    """
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.tenants.recover(name, ttl_s=days * 86_400)
+    emit(found, lambda: print(found.secret))
+
+
 @verb(tenants, "list")
 def list_tenants() -> None:
     """List the tenants of the site."""

@@ -97,6 +97,56 @@ def token(
     emit(found, lambda: print(found.secret))
 
 
+@verb(users, "password")
+def password(user: User_) -> None:
+    """Give a person a password, which is asked for; that person's sessions end."""
+    from muster.client import connect
+
+    with connect() as client:
+        client.users.set_password(user, typer.prompt("password", hide_input=True, confirmation_prompt=True))
+    note("{} has a new password, to be changed with `muster session password`", user)
+
+
+@verb(users, "link")
+def link(
+    user: User_,
+    provider: Annotated[
+        str, typer.Option("--provider", help="The provider's name in the site's sign-in file.")
+    ],
+    subject: Annotated[str, typer.Option("--subject", help="Who it is there: the claim `sub`.")],
+) -> None:
+    """Let a person sign in, or a program call, as who a provider says it is."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.link(user, provider, subject)
+    emit(found, lambda: note("{} is {} of {}", user, found.subject, found.issuer))
+
+
+@verb(users, "identities")
+def identities(user: User_) -> None:
+    """List what a user is known by at providers."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.identities(user)
+    rows = ((one.id, one.issuer, one.subject) for one in found)
+    emit(found, lambda: table(("id", "provider", "subject"), rows, "no provider knows this user"))
+
+
+@verb(users, "unlink")
+def unlink(
+    user: User_,
+    identity: Annotated[str, typer.Argument(metavar="ID", help="`muster user identities` shows it.")],
+) -> None:
+    """Take from a user what it is known by at a provider."""
+    from muster.client import connect
+
+    with connect() as client:
+        found = client.users.unlink(user, identity)
+    emit(found, lambda: note("{} is no longer {} of {}", user, found.subject, found.issuer))
+
+
 @verb(groups, "create")
 def create_group(
     name: Group_,

@@ -50,6 +50,23 @@ class Users:
         body: Body = {"name": name, "scope": [*scope], "ttl_s": ttl_s}
         return self._transport.post(models.CreatedToken, f"/v1/users/{segment(user)}/tokens", body)
 
+    def set_password(self, user: Reference, password: str) -> None:
+        """Give a person a password; that person's sessions end."""
+        self._transport.put(models.Done, f"/v1/users/{segment(user)}/password", {"password": password})
+
+    def link(self, user: Reference, provider: str, subject: str) -> models.Identity:
+        """Let a user sign in, or a program call, as this subject of a provider."""
+        body: Body = {"provider": provider, "subject": subject}
+        return self._transport.post(models.Identity, _identities(user), body)
+
+    def identities(self, user: Reference) -> Sequence[models.Identity]:
+        """Return what a user is known by at providers, oldest first."""
+        return self._transport.get(models.IdentityList, _identities(user)).items
+
+    def unlink(self, user: Reference, identity: Reference) -> models.Identity:
+        """Take from a user what it is known by at a provider, by its id; its sessions end."""
+        return self._transport.delete(models.Identity, f"{_identities(user)}/{segment(identity)}")
+
 
 class Groups:
     """Users who are given roles together."""
@@ -154,9 +171,18 @@ class Tenants:
         """Make a tenant; the answer holds the token of its first admin, this one time."""
         return self._transport.post(models.CreatedTenant, "/v1/tenants", {"name": name, "ttl_s": ttl_s})
 
+    def recover(self, tenant: str, *, ttl_s: int = 86400) -> models.CreatedTenant:
+        """Let a tenant in again whose admins have lost their access; the answer holds a token of its first admin, this one time."""
+        path = f"/v1/tenants/{segment(tenant)}/recover"
+        return self._transport.post(models.CreatedTenant, path, {"ttl_s": ttl_s})
+
     def list(self) -> Items[models.Tenant]:
         """Return the tenants by name."""
         return pages(self._transport, models.TenantPage, "/v1/tenants")
+
+
+def _identities(user: Reference) -> str:
+    return f"/v1/users/{segment(user)}/identities"
 
 
 def _member(group: Reference, user: Reference) -> str:

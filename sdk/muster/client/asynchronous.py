@@ -23,6 +23,7 @@ from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.policies import Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch
+from muster.client.sessions import Sessions
 from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
@@ -195,6 +196,10 @@ class AsyncUsers(AsyncNoun[Users]):
     get = awaited(Users.get)
     edit = awaited(Users.edit)
     create_token = awaited(Users.create_token)
+    set_password = awaited(Users.set_password)
+    link = awaited(Users.link)
+    identities = awaited(Users.identities)
+    unlink = awaited(Users.unlink)
 
 
 class AsyncGroups(AsyncNoun[Groups]):
@@ -228,10 +233,23 @@ class AsyncOperations(AsyncNoun[Operations]):
     get = awaited(Operations.get)
 
 
+class AsyncSessions(AsyncNoun[Sessions]):
+    """`Sessions`, awaited."""
+
+    sign_in = awaited(Sessions.sign_in)
+    begin = awaited(Sessions.begin)
+    finish = awaited(Sessions.finish)
+    list = listed(Sessions.list)
+    revoke = awaited(Sessions.revoke)
+    revoke_all = awaited(Sessions.revoke_all)
+    change_password = awaited(Sessions.change_password)
+
+
 class AsyncTenants(AsyncNoun[Tenants]):
     """`Tenants`, awaited."""
 
     create = awaited(Tenants.create)
+    recover = awaited(Tenants.recover)
     list = listed(Tenants.list)
 
 
@@ -271,6 +289,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.tenants = AsyncTenants(client.tenants, self._pool)
         self.audit = AsyncAudit(client.audit, self._pool)
         self.webhooks = AsyncWebhooks(client.webhooks, self._pool)
+        self.sessions = AsyncSessions(client.sessions, self._pool)
 
     async def __aenter__(self) -> Self:
         return self

@@ -17,6 +17,7 @@ from muster.client.operations import Operations
 from muster.client.paging import Items, LineFilter, log_query, pages
 from muster.client.policies import Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch, Search
+from muster.client.sessions import Sessions
 from muster.client.settings import Address, discover
 from muster.client.transport import Query, Reference, Transport
 from muster.client.trials import Trials
@@ -49,6 +50,7 @@ class Client:
         tenants: The tenants of a site, for who keeps it.
         audit: Who did what, and the proof that nothing of it was changed.
         webhooks: Where events are sent, and what became of each.
+        sessions: Sign-ins of people.
     """
 
     def __init__(self, transport: Transport) -> None:
@@ -70,6 +72,7 @@ class Client:
         self.tenants = Tenants(transport)
         self.audit = Audit(transport)
         self.webhooks = Webhooks(transport)
+        self.sessions = Sessions(transport)
         self._transport = transport
 
     def __enter__(self) -> Self:

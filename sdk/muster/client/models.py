@@ -1267,6 +1267,64 @@ class SearchEventPage(Resource):
     over: bool = Field(description="True when the experiment has ended and these are its last events.")
 
 
+class BegunSignIn(Resource):
+    """Where the browser goes, and what is kept from it: who began finishes with the ticket, and nobody else can."""
+
+    url: str
+    ticket: str = Field(description="Kept by who began, and shown to nobody.")
+    state: str = Field(description="What the browser must bring back: check it before anything is sent on.")
+    expires_at: datetime
+
+
+class Session(Resource):
+    """A sign-in of a person, without its secret."""
+
+    id: UUID
+    via: str = Field(description="`password`, or the provider's name.")
+    address: str = Field(description="From where.")
+    created_at: datetime
+    used_at: datetime = Field(description="To the minute.")
+    expires_at: datetime = Field(description="Sooner, when it is not used.")
+    current: bool = Field(default=False, description="It is the session that asks.")
+
+
+class CreatedSession(Session):
+    """A session with its secret, which is shown this one time and sent as `Authorization: Bearer mss_…`."""
+
+    secret: str
+    user: str
+    tenant: str
+
+
+class SessionPage(Resource):
+    """A page of sessions that count, newest first."""
+
+    items: list[Session]
+    next_cursor: str | None = None
+
+
+class SessionsEnded(Resource):
+    """How many sessions were ended."""
+
+    ended: int
+
+
+class Identity(Resource):
+    """Who of a provider a user is."""
+
+    id: UUID
+    issuer: str
+    subject: str
+    created_at: datetime
+
+
+class IdentityList(Resource):
+    """All that a user is known by, oldest first."""
+
+    items: list[Identity]
+    next_cursor: str | None = None
+
+
 class TableRow(Resource):
     """One trial with the cells of the columns that were asked for."""
 

@@ -76,6 +76,15 @@ def save(url: str, token: str, folder: Path | None = None) -> Path:
     return folder / FILE
 
 
+def forget(address: Address) -> bool:
+    """Remove the user's own file where the address comes from it; False for one from elsewhere, which stays."""
+    file = Path.home() / FOLDER / FILE
+    if address.source != str(file):
+        return False
+    file.unlink(missing_ok=True)
+    return True
+
+
 def read_address(file: Path) -> Address:
     """Return the address that a `client.json` holds.
 

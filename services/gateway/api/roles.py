@@ -123,6 +123,13 @@ class CreateTenantRequest(Request):
     ttl_s: Annotated[int, Field(ge=60, le=366 * 86400)] = 7 * 86400
 
 
+class RecoverTenantRequest(Request):
+    """A tenant that nobody can get into any more, by its name."""
+
+    tenant: Reference
+    ttl_s: Annotated[int, Field(ge=60, le=7 * 86400)] = 86400
+
+
 class CreatedTenant(Tenant):
     """A tenant with the secret of its first admin, which is shown this one time; whoever takes the tenant over makes tokens of their own."""
 

@@ -21,7 +21,7 @@ _LEFT_OUT = {"config_yaml", "cursor"}
 """Of what was asked: the config that came of it stands in what was made, without secrets."""
 _SECRET = {
     "secret", "password", "passphrase", "new_password", "jwt", "authorization", "bearer", "cookie", "code_verifier",
-    "client_secret", "private_key", "environment_variables", "user_key",
+    "client_secret", "private_key", "old_password", "ticket", "environment_variables", "user_key",
 }  # fmt: skip
 """Fields of which an audit record says only that they were there. Values of a config's environment are often credentials."""
 _TOKENS = re.compile(r"\bms[a-z]_[A-Za-z0-9_-]{20,}")

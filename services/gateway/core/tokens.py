@@ -1,4 +1,4 @@
-"""Access tokens: 256 random bits, kept as a keyed hash only."""
+"""Access tokens and sessions: 256 random bits, kept as a keyed hash only."""
 
 import base64
 import hashlib
@@ -6,22 +6,29 @@ import hmac
 import re
 
 PREFIX = "mst_"
+SESSION_PREFIX = "mss_"
 RANDOM_BYTES = 32
 MIN_PEPPER_BYTES = 32
 
 _SHAPE = re.compile(r"mst_[A-Za-z0-9_-]{43}")
+_SESSION = re.compile(r"mss_[A-Za-z0-9_-]{43}")
 
 
-def render_token(random: bytes) -> str:
+def render_token(random: bytes, prefix: str = PREFIX) -> str:
     """The token that carries `random` (32 bytes)."""
     if len(random) != RANDOM_BYTES:
         raise ValueError(f"a token takes {RANDOM_BYTES} random bytes, not {len(random)}")
-    return PREFIX + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
+    return prefix + base64.urlsafe_b64encode(random).rstrip(b"=").decode()
 
 
 def is_token(text: str) -> bool:
     """True when `text` has a token's shape; says nothing of whether it is known."""
     return _SHAPE.fullmatch(text) is not None
+
+
+def is_session(text: str) -> bool:
+    """True when `text` has the shape of a session's secret."""
+    return _SESSION.fullmatch(text) is not None
 
 
 def hash_token(pepper: bytes, token: str) -> bytes:

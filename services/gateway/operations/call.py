@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 import aiohttp
@@ -18,6 +18,8 @@ from services.gateway.auditing import Auditor, Pen, shown
 from services.gateway.core.grants import Grants, Held, Place
 from services.gateway.core.permissions import BINDINGS, EXPERIMENTS, MODELS, Access, Permission
 from services.gateway.feed import Feed, View
+from services.gateway.passwords import Passwords
+from services.gateway.providers import Providers
 from services.gateway.recent import Recent
 from services.gateway.settings import WebhookSection
 from services.gateway.tails import Tails
@@ -47,6 +49,26 @@ class Keys:
     cursor: bytes
     answer: bytes
     webhook: bytes
+    sign_in: bytes
+
+
+class Attempts(Protocol):
+    """How often somebody may try to sign in."""
+
+    async def attempt(self, kind: str, who: str) -> None:
+        """Raises Transient (`rate_limited`) with the time to wait, whether or not there is such a one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """What the proving of people needs, and how long it counts."""
+
+    passwords: Passwords | None
+    """None where the site takes none."""
+    providers: Providers
+    attempts: Attempts
+    idle_s: int
+    life_s: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +95,7 @@ class Doors:
     follow_poll_s: float
     version: str
     auditor: Auditor
+    sign_in: SignIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +111,8 @@ class Caller:
     user: UUID | None = None
     """Whose token it is; None for one that has its role itself."""
     expires_at: datetime | None = None
+    session: UUID | None = None
+    """The session that it signed in with; None for who calls with a token."""
 
     @property
     def keeps_site(self) -> bool:
@@ -113,6 +138,8 @@ class Call:
     """Whether the answer holds a secret, which is then kept for a repeated request sealed only."""
     if_match: str | None = None
     """The tags of what the caller saw: only that is to be changed."""
+    address: str | None = None
+    """Where the call comes from, as the network says it."""
     join_token: str | None = field(default=None, repr=False)
     body: AsyncIterator[bytes] | None = None
     trace_id: str | None = None
@@ -208,6 +235,12 @@ class Call:
     def reading(self) -> "Call":
         """The call as one that only looks, where another thing than its own is looked at."""
         return replace(self, needed=Permission.EXPERIMENT_READ)
+
+    def as_tenant(self, tenant: TenantId) -> "Call":
+        """The call of somebody who is about to be known as one of this tenant, and may nothing yet."""
+        if self.pen is not None:
+            self.pen.tenants = (tenant,)
+        return replace(self, caller=replace(NOBODY, tenant=tenant))
 
     def check_place(self, needed: Permission, place: Place) -> None:
         """Raises Rejected where something would be made at a place where the caller may not. It says nothing of what is there."""

@@ -35,7 +35,7 @@ from services.gateway.operations.handing_out import (
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.preconditions import check_unchanged
-from services.gateway.store import access, people as store, roles
+from services.gateway.store import access, people as store, roles, sign_in
 from shared.ids import new_id
 
 OF_A_USER = "viewer"
@@ -93,6 +93,8 @@ async def edit_user(call: Call, request: EditUserRequest) -> User:
             check_covered(call, add_up(given), f"user {user.name}", "user")
             since = (user.disabled_at or unit.now) if request.disabled else None
             await store.save_account(unit.connection, user.id, {"disabled_at": since})
+            if request.disabled:
+                await sign_in.end_sessions(unit.connection, user.id, unit.now)
             await keep_own_access(call, unit.connection)
         edited = render_user(await user_in(unit.connection, str(user.id)))
         call.note(after=edited)

@@ -11,6 +11,7 @@ from aiohttp import web
 
 from muster.errors import Broken, MusterError, NotFound, Rejected
 from services.gateway.api.base import Resource
+from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.front import Front, Inputs
@@ -85,7 +86,7 @@ class Rest:
         if bearer is None and is_socket:
             bearer = bearer_among(request.headers.get("Sec-WebSocket-Protocol", ""))
         origin = Origin("rest", request.remote or "", request.headers.get("User-Agent", ""))
-        caller = await self._front.admit(row, bearer, origin, dict(request.match_info))
+        caller = await self._front.admit(row, Presented(bearer), origin, dict(request.match_info))
         model = await read_request(request, row, self._settings.body_timeout_s)
         inputs = Inputs(
             bearer=bearer,

@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection
 
 from muster.errors import Broken, MusterError, Rejected
 from services.gateway.api.base import Request
+from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
@@ -64,7 +65,10 @@ class Rpc:
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
     def server(
-        self, operations: tuple[Operation[Any, Any], ...], address: str
+        self,
+        operations: tuple[Operation[Any, Any], ...],
+        address: str,
+        credentials: grpc.ServerCredentials | None = None,
     ) -> tuple[grpc.aio.Server, int]:
         """A server that is not started yet, and its port."""
         server = grpc.aio.server(options=_OPTIONS, maximum_concurrent_rpcs=4000)
@@ -73,7 +77,9 @@ class Rpc:
         health_pb2_grpc.add_HealthServicer_to_server(self.health, server)
         names = (FULL_NAME, health.SERVICE_NAME, reflection.SERVICE_NAME)
         reflection.enable_server_reflection(names, server)
-        return server, server.add_insecure_port(address)
+        if credentials is None:
+            return server, server.add_insecure_port(address)
+        return server, server.add_secure_port(address, credentials)
 
     async def show_serving(self, serving: bool) -> None:
         """What the health service says."""
@@ -153,7 +159,9 @@ class Rpc:
         self, row: Operation[Any, Any], context: Context, message: Message | None = None
     ) -> Caller:
         named = {name: str(getattr(message, name)) for name in row.path_fields} if message else {}
-        return await self._front.admit(row, _bearer(context), _origin(context), named)
+        return await self._front.admit(
+            row, Presented(_bearer(context), _certificates(context)), _origin(context), named
+        )
 
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
         return validate(row.request, self._mapper.to_values(row.request, message))
@@ -205,6 +213,7 @@ def _inputs(context: Context, **more: Any) -> Inputs:
     metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
     return Inputs(
         bearer=_bearer(context),
+        certificates=_certificates(context),
         idempotency_key=metadata.get("idempotency-key"),
         if_match=metadata.get("if-match"),
         last_event_id=metadata.get(LAST_EVENT_ID),
@@ -226,6 +235,13 @@ def _bearer(context: Context) -> str | None:
         if key == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
             return value[len("Bearer ") :].strip() or None
     return None
+
+
+def _certificates(context: Context) -> tuple[str, ...]:
+    """The URIs among the names of the client's certificate, which TLS has verified; none on a connection without."""
+    names = context.auth_context().get("x509_subject_alternative_name", ())
+    texts = (name.decode("utf-8", "replace") for name in names)
+    return tuple(text for text in texts if "://" in text)
 
 
 async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:

@@ -49,6 +49,10 @@ async def load_tenant_names(
     return {TenantId(row.id): row.name for row in await connection.execute(query)}
 
 
+async def load_tenant(connection: AsyncConnection, name: str) -> Row[Any] | None:
+    return (await connection.execute(select(tenant).where(tenant.c.name == name))).one_or_none()
+
+
 async def find_tenant(connection: AsyncConnection, name: str) -> TenantId | None:
     found = (await connection.execute(select(tenant.c.id).where(tenant.c.name == name))).scalar_one_or_none()
     return TenantId(found) if found else None

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
@@ -47,6 +48,12 @@ from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
 from tests.support.waiting import PATIENCE_S, eventually
 
+SIGN_IN = """\
+providers:
+  here: {tenant: default, issuer: "http://127.0.0.1:1/here", client_id: muster}
+  there: {tenant: globex, issuer: "http://127.0.0.1:1/there", client_id: muster}
+"""
+"""Providers of two tenants, neither of which is there to be asked."""
 ROOT = Path(__file__).resolve().parents[3]
 Answer = Callable[[Ask, Any], Awaitable[Any]]
 
@@ -185,13 +192,20 @@ async def gateway(
     await stop_gateway(found)
 
 
-async def start_gateway(environment: dict[str, str], directory: Path, **more: str) -> Gateway:
+async def start_gateway(
+    environment: dict[str, str], directory: Path, trusted: str | None = None, **more: str
+) -> Gateway:
+    """With `trusted`, the authority of its certificate, it is asked by https."""
     rest, rpc, side = free_ports(3)
     token_file = directory / "admin.token"
+    sign_in = directory / "sign-in.yaml"
+    if not sign_in.exists():
+        sign_in.write_text(SIGN_IN)
     own = {
         "MUSTER_GATEWAY__PORT": str(rest),
         "MUSTER_GATEWAY__GRPC_PORT": str(rpc),
         "MUSTER_GATEWAY__ADMIN_TOKEN_FILE": str(token_file),
+        "MUSTER_GATEWAY__SIGN_IN_FILE": str(sign_in),
         "MUSTER_GATEWAY__BODY_TIMEOUT_S": "1.0",
         "MUSTER_GATEWAY__WRITES_PER_S": "2000",
         "MUSTER_GATEWAY__READS_PER_S": "5000",
@@ -204,12 +218,15 @@ async def start_gateway(environment: dict[str, str], directory: Path, **more: st
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "services.gateway", cwd=ROOT, env=environment | own | more, stderr=output
         )
-    found = Gateway(f"http://127.0.0.1:{rest}", f"127.0.0.1:{rpc}", "", process, directory, log)
+    scheme, verify = "http", ssl.create_default_context()
+    if trusted is not None:
+        scheme, verify = "https", ssl.create_default_context(cadata=trusted)
+    found = Gateway(f"{scheme}://127.0.0.1:{rest}", f"127.0.0.1:{rpc}", "", process, directory, log)
 
     async def answers() -> bool:
         assert process.returncode is None, log.read_text()
         try:
-            async with httpx.AsyncClient() as client:
+            async with httpx.AsyncClient(verify=verify) as client:
                 return (await client.get(f"{found.url}/v1/health")).status_code == 200
         except httpx.TransportError:
             return False

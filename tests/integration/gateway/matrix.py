@@ -28,6 +28,7 @@ MAPPER = Mapper(muster_pb2)
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
     "token", "tenant", "id", "reservation", "export", "template", "operation", "webhook",
+    "session", "identity", "provider",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery"}
@@ -38,10 +39,12 @@ WORDS = {
     "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
     "reason", "reference", "remove_tags", "scope", "sort", "tag", "tags", "topology", "url",
+    "old_password", "new_password", "password", "subject",
 }  # fmt: skip
 """Texts that name nothing."""
 
 REQUIRED: dict[str, Values] = {
+    "ChangePassword": {"old_password": "x", "new_password": "x"},
     "CompareModelVersions": {"base": "1", "other": "1"},
     "CreateExperiment": {"config_yaml": "x"},
     "CreateGroup": {"name": "x"},
@@ -65,11 +68,13 @@ REQUIRED: dict[str, Values] = {
     "GetLineage": {"kind": "experiment", "id": "1"},
     "GetUsage": {"by": "tenant"},
     "GrantRole": {"role": "viewer", "user": "x"},
+    "LinkIdentity": {"provider": "x", "subject": "x"},
     "RecordModelUse": {"kind": "inference", "reference": "x"},
     "SetLimit": {"pool": "x"},
     "SetModelAlias": {"version": "1"},
     "SetModelStage": {"stage": "staging"},
     "SetWorkspaceQuota": {"workspace": "x"},
+    "SetPassword": {"password": "correct horse battery"},
     "UndrainWorkers": {"labels": {"x": "y"}},
 }  # fmt: skip
 """What a request must hold beside what its path names, to be read at all."""

@@ -18,6 +18,7 @@ from tests.integration.gateway.seeding import Seeded, add_token
 from tests.integration.servers import TestDatabase
 
 AT_ONCE = 8
+PASSWORD = "correct horse battery"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class Site:
 
         wrong = [found for found in await asyncio.gather(*map(one, asked)) if found]
         assert not wrong, "\n".join(wrong)
+
+
+async def done(api: httpx.AsyncClient, path: str, body: Any) -> dict[str, Any]:
+    answer = await api.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 async def made(api: httpx.AsyncClient, path: str, body: Any) -> dict[str, Any]:
@@ -94,6 +102,12 @@ async def people_of(api: httpx.AsyncClient, name: str, workspace: str) -> Values
     me = (await api.get("/v1/me")).json()
     ids = {"binding": binding["id"], "token": token["id"], "tenant": me["tenant_name"]}
     ids["webhook"] = webhook["id"]
+    provider = "here" if me["tenant_name"] == "default" else "there"
+    identity = await done(api, f"/v1/users/{name}/identities", {"provider": provider, "subject": name})
+    await api.put(f"/v1/users/{name}/password", json={"password": PASSWORD})
+    signed_in = {"tenant": me["tenant_name"], "user": name, "password": PASSWORD}
+    session = await done(api, "/v1/sessions", signed_in)
+    ids |= {"identity": identity["id"], "session": session["id"], "provider": provider}
     return {"user": name, "group": f"{name}s", "role": f"{name}-role", "template": template["name"], **ids}
 
 
@@ -104,6 +118,11 @@ async def refused(gateway: Gateway, admin: httpx.AsyncClient, postgres: TestData
     expired = await add_token(system, gateway.directory, DEFAULT_TENANT, "admin", "old", past)
     gone = await made(admin, "/v1/tokens", {"name": "gone", "role": "admin"})
     await admin.delete(f"/v1/tokens/{gone['id']}")
+    signed_in = {"user": "once", "password": PASSWORD}
+    await made(admin, "/v1/users", {"name": "once"})
+    await admin.put("/v1/users/once/password", json={"password": PASSWORD})
+    session = await done(admin, "/v1/sessions", signed_in)
+    await admin.delete("/v1/users/once/sessions")
     disabled = await user(admin, "left", "admin")
     await admin.patch("/v1/users/left", json={"disabled": True})
     return {
@@ -113,4 +132,7 @@ async def refused(gateway: Gateway, admin: httpx.AsyncClient, postgres: TestData
         "expired": expired,
         "revoked": gone["secret"],
         "disabled": disabled,
+        "ended session": session["secret"],
+        "unknown session": "mss_" + "A" * 43,
+        "unsigned": "eyJhbGciOiJub25lIn0.eyJzdWIiOiJyb290In0.AA",
     }

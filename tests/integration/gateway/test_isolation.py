@@ -84,7 +84,7 @@ async def site(gateway: Gateway, others: Others, postgres: TestDatabase) -> Asyn
 
 def test_only_these_operations_ask_for_no_access_token() -> None:
     public = {row.name for row in OPERATIONS if isinstance(row.permission, Access)}
-    assert public == {"GetHealth", "JoinWorker"}
+    assert public == {"GetHealth", "JoinWorker", "SignIn", "BeginSignIn", "FinishSignIn"}
 
 
 def test_every_text_of_every_request_is_known_to_name_a_thing_or_nothing() -> None:
@@ -261,4 +261,8 @@ def named_in(row: Row, values: Values, *, only_path: bool = False) -> Values:
 
 def absent_of(field: str) -> JsonValue:
     """A name of the same form that names nothing."""
-    return "nobody" if field in ("workspace", "project", "user", "group", "role", "tenant") else str(uuid4())
+    return (
+        "nobody"
+        if field in ("workspace", "project", "user", "group", "role", "tenant", "provider")
+        else str(uuid4())
+    )

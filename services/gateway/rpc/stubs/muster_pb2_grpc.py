@@ -610,6 +610,36 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Me.FromString,
                 _registered_method=True)
+        self.SignIn = channel.unary_unary(
+                '/muster.v1.Muster/SignIn',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SignInRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+                _registered_method=True)
+        self.BeginSignIn = channel.unary_unary(
+                '/muster.v1.Muster/BeginSignIn',
+                request_serializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.BegunSignIn.FromString,
+                _registered_method=True)
+        self.FinishSignIn = channel.unary_unary(
+                '/muster.v1.Muster/FinishSignIn',
+                request_serializer=muster_dot_v1_dot_muster__pb2.FinishSignInRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+                _registered_method=True)
+        self.ListSessions = channel.unary_unary(
+                '/muster.v1.Muster/ListSessions',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListSessionsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SessionPage.FromString,
+                _registered_method=True)
+        self.RevokeSession = channel.unary_unary(
+                '/muster.v1.Muster/RevokeSession',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SessionRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Session.FromString,
+                _registered_method=True)
+        self.ChangePassword = channel.unary_unary(
+                '/muster.v1.Muster/ChangePassword',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
         self.CreateToken = channel.unary_unary(
                 '/muster.v1.Muster/CreateToken',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.SerializeToString,
@@ -649,6 +679,36 @@ class MusterStub:
                 '/muster.v1.Muster/CreateUserToken',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+                _registered_method=True)
+        self.SetPassword = channel.unary_unary(
+                '/muster.v1.Muster/SetPassword',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetPasswordRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Done.FromString,
+                _registered_method=True)
+        self.ListUserSessions = channel.unary_unary(
+                '/muster.v1.Muster/ListUserSessions',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ListUserSessionsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SessionPage.FromString,
+                _registered_method=True)
+        self.RevokeUserSessions = channel.unary_unary(
+                '/muster.v1.Muster/RevokeUserSessions',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.SessionsEnded.FromString,
+                _registered_method=True)
+        self.LinkIdentity = channel.unary_unary(
+                '/muster.v1.Muster/LinkIdentity',
+                request_serializer=muster_dot_v1_dot_muster__pb2.LinkIdentityRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Identity.FromString,
+                _registered_method=True)
+        self.ListIdentities = channel.unary_unary(
+                '/muster.v1.Muster/ListIdentities',
+                request_serializer=muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.IdentityList.FromString,
+                _registered_method=True)
+        self.UnlinkIdentity = channel.unary_unary(
+                '/muster.v1.Muster/UnlinkIdentity',
+                request_serializer=muster_dot_v1_dot_muster__pb2.IdentityRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.Identity.FromString,
                 _registered_method=True)
         self.CreateGroup = channel.unary_unary(
                 '/muster.v1.Muster/CreateGroup',
@@ -723,6 +783,11 @@ class MusterStub:
         self.CreateTenant = channel.unary_unary(
                 '/muster.v1.Muster/CreateTenant',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateTenantRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
+                _registered_method=True)
+        self.RecoverTenant = channel.unary_unary(
+                '/muster.v1.Muster/RecoverTenant',
+                request_serializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
                 _registered_method=True)
         self.ListTenants = channel.unary_unary(
@@ -1711,6 +1776,54 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SignIn(self, request, context):
+        """Begins a session with a user's name and password, and shows its secret, this one time.
+        REST: POST /v1/sessions
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def BeginSignIn(self, request, context):
+        """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with.
+        REST: GET /v1/sign-in
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishSignIn(self, request, context):
+        """Begins a session of who the provider says it is, and shows its secret, this one time.
+        REST: POST /v1/sign-in/finish
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSessions(self, request, context):
+        """Lists the caller's sessions that count, newest first; who calls with a token has none to see.
+        REST: GET /v1/sessions
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeSession(self, request, context):
+        """Ends a session of the caller's; every replica refuses it within seconds.
+        REST: DELETE /v1/sessions/{session}
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ChangePassword(self, request, context):
+        """Sets the caller's password in place of the one before, and ends the caller's other sessions.
+        REST: POST /v1/me/password
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateToken(self, request, context):
         """Makes an access token and shows its secret, this one time.
         REST: POST /v1/tokens
@@ -1770,6 +1883,54 @@ class MusterServicer:
     def CreateUserToken(self, request, context):
         """Makes a token for a user and shows its secret, this one time; it does what the user's roles let it, narrowed to its scope.
         REST: POST /v1/users/{user}/tokens
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetPassword(self, request, context):
+        """Gives a person a password, and ends that person's sessions.
+        REST: PUT /v1/users/{user}/password
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListUserSessions(self, request, context):
+        """Lists the sessions of a user that count, newest first.
+        REST: GET /v1/users/{user}/sessions
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeUserSessions(self, request, context):
+        """Ends all sessions of a user; its tokens stay.
+        REST: DELETE /v1/users/{user}/sessions
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LinkIdentity(self, request, context):
+        """Lets a user sign in, or a program call, as this subject of a provider of the tenant.
+        REST: POST /v1/users/{user}/identities
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListIdentities(self, request, context):
+        """Lists what a user is known by at providers.
+        REST: GET /v1/users/{user}/identities
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnlinkIdentity(self, request, context):
+        """Takes from a user what it is known by at a provider, and ends its sessions.
+        REST: DELETE /v1/users/{user}/identities/{identity}
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -1890,6 +2051,14 @@ class MusterServicer:
     def CreateTenant(self, request, context):
         """Makes a tenant with one admin, and shows that admin's token, this one time.
         REST: POST /v1/tenants
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RecoverTenant(self, request, context):
+        """Lets a tenant in again whose admins have all lost their access: its first account counts, is admin, and has a token, shown this one time.
+        REST: POST /v1/tenants/{tenant}/recover
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2569,6 +2738,36 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Me.SerializeToString,
             ),
+            'SignIn': grpc.unary_unary_rpc_method_handler(
+                    servicer.SignIn,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SignInRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
+            ),
+            'BeginSignIn': grpc.unary_unary_rpc_method_handler(
+                    servicer.BeginSignIn,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.BeginSignInRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.BegunSignIn.SerializeToString,
+            ),
+            'FinishSignIn': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishSignIn,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.FinishSignInRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedSession.SerializeToString,
+            ),
+            'ListSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSessions,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListSessionsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SessionPage.SerializeToString,
+            ),
+            'RevokeSession': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeSession,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SessionRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Session.SerializeToString,
+            ),
+            'ChangePassword': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangePassword,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
             'CreateToken': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateToken,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTokenRequest.FromString,
@@ -2608,6 +2807,36 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.CreateUserToken,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedToken.SerializeToString,
+            ),
+            'SetPassword': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetPassword,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetPasswordRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Done.SerializeToString,
+            ),
+            'ListUserSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUserSessions,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ListUserSessionsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SessionPage.SerializeToString,
+            ),
+            'RevokeUserSessions': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeUserSessions,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.SessionsEnded.SerializeToString,
+            ),
+            'LinkIdentity': grpc.unary_unary_rpc_method_handler(
+                    servicer.LinkIdentity,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.LinkIdentityRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Identity.SerializeToString,
+            ),
+            'ListIdentities': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListIdentities,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.UserRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.IdentityList.SerializeToString,
+            ),
+            'UnlinkIdentity': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnlinkIdentity,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.IdentityRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.Identity.SerializeToString,
             ),
             'CreateGroup': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateGroup,
@@ -2682,6 +2911,11 @@ def add_MusterServicer_to_server(servicer, server):
             'CreateTenant': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateTenant,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.CreateTenantRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.SerializeToString,
+            ),
+            'RecoverTenant': grpc.unary_unary_rpc_method_handler(
+                    servicer.RecoverTenant,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.CreatedTenant.SerializeToString,
             ),
             'ListTenants': grpc.unary_unary_rpc_method_handler(
@@ -5862,6 +6096,168 @@ class Muster:
             _registered_method=True)
 
     @staticmethod
+    def SignIn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SignIn',
+            muster_dot_v1_dot_muster__pb2.SignInRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BeginSignIn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/BeginSignIn',
+            muster_dot_v1_dot_muster__pb2.BeginSignInRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.BegunSignIn.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishSignIn(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/FinishSignIn',
+            muster_dot_v1_dot_muster__pb2.FinishSignInRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedSession.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListSessions',
+            muster_dot_v1_dot_muster__pb2.ListSessionsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SessionPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeSession(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RevokeSession',
+            muster_dot_v1_dot_muster__pb2.SessionRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Session.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangePassword(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ChangePassword',
+            muster_dot_v1_dot_muster__pb2.ChangePasswordRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def CreateToken(request,
             target,
             options=(),
@@ -6067,6 +6463,168 @@ class Muster:
             '/muster.v1.Muster/CreateUserToken',
             muster_dot_v1_dot_muster__pb2.CreateUserTokenRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.CreatedToken.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetPassword(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetPassword',
+            muster_dot_v1_dot_muster__pb2.SetPasswordRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Done.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUserSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListUserSessions',
+            muster_dot_v1_dot_muster__pb2.ListUserSessionsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SessionPage.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeUserSessions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RevokeUserSessions',
+            muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.SessionsEnded.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def LinkIdentity(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/LinkIdentity',
+            muster_dot_v1_dot_muster__pb2.LinkIdentityRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Identity.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListIdentities(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListIdentities',
+            muster_dot_v1_dot_muster__pb2.UserRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.IdentityList.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnlinkIdentity(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/UnlinkIdentity',
+            muster_dot_v1_dot_muster__pb2.IdentityRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.Identity.FromString,
             options,
             channel_credentials,
             insecure,
@@ -6471,6 +7029,33 @@ class Muster:
             target,
             '/muster.v1.Muster/CreateTenant',
             muster_dot_v1_dot_muster__pb2.CreateTenantRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RecoverTenant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/RecoverTenant',
+            muster_dot_v1_dot_muster__pb2.RecoverTenantRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.CreatedTenant.FromString,
             options,
             channel_credentials,

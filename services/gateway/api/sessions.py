@@ -1,0 +1,150 @@
+"""Signing in: sessions of people, their passwords, and who of a provider they are."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from services.gateway.api.base import PageRequest, Reference, Request, Resource
+from services.gateway.api.people import AccountName
+
+Password = Annotated[str, Field(min_length=1, max_length=512)]
+ProviderName = Annotated[str, Field(min_length=1, max_length=63)]
+Subject = Annotated[str, Field(min_length=1, max_length=255)]
+
+
+class SignInRequest(Request):
+    """A user's name and password."""
+
+    tenant: AccountName = "default"
+    user: AccountName
+    password: Password
+
+
+class BeginSignInRequest(Request):
+    """A sign-in with a provider of one's tenant."""
+
+    provider: ProviderName
+    redirect: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=500,
+            description="Where the browser is sent back to: an address that the site allows, or `http://127.0.0.1:PORT/signed-in`.",
+        ),
+    ]
+
+
+class BegunSignIn(Resource):
+    """Where the browser goes, and what is kept from it: who began finishes with the ticket, and nobody else can."""
+
+    url: str
+    ticket: str = Field(description="Kept by who began, and shown to nobody.")
+    state: str = Field(description="What the browser must bring back: check it before anything is sent on.")
+    expires_at: datetime
+
+
+class FinishSignInRequest(Request):
+    """The ticket, and what the browser brought back."""
+
+    ticket: Annotated[str, Field(min_length=1, max_length=2000)]
+    state: Annotated[str, Field(min_length=1, max_length=200)]
+    code: Annotated[str, Field(min_length=1, max_length=4000)]
+    iss: Annotated[
+        str | None, Field(max_length=500, description="The issuer that the provider names, if it does.")
+    ] = None
+
+
+class Session(Resource):
+    """A sign-in of a person, without its secret."""
+
+    id: UUID
+    via: str = Field(description="`password`, or the provider's name.")
+    address: str = Field(description="From where.")
+    created_at: datetime
+    used_at: datetime = Field(description="To the minute.")
+    expires_at: datetime = Field(description="Sooner, when it is not used.")
+    current: bool = Field(default=False, description="It is the session that asks.")
+
+
+class CreatedSession(Session):
+    """A session with its secret, which is shown this one time and sent as `Authorization: Bearer mss_…`."""
+
+    secret: str
+    user: str
+    tenant: str
+
+
+class SessionPage(Resource):
+    """A page of sessions that count, newest first."""
+
+    items: list[Session]
+    next_cursor: str | None = None
+
+
+class ListSessionsRequest(PageRequest):
+    """The caller's sessions."""
+
+
+class SessionRequest(Request):
+    """One session of the caller's by its id; `current` is the one that asks."""
+
+    session: Reference
+
+
+class ListUserSessionsRequest(PageRequest):
+    """The sessions of a user."""
+
+    user: Reference
+
+
+class SessionsEnded(Resource):
+    """How many sessions were ended."""
+
+    ended: int
+
+
+class ChangePasswordRequest(Request):
+    """The caller's password, in place of the one before."""
+
+    old_password: Password
+    new_password: Password
+
+
+class SetPasswordRequest(Request):
+    """A password for somebody; that person's sessions end."""
+
+    user: Reference
+    password: Password
+
+
+class Identity(Resource):
+    """Who of a provider a user is."""
+
+    id: UUID
+    issuer: str
+    subject: str
+    created_at: datetime
+
+
+class IdentityList(Resource):
+    """All that a user is known by, oldest first."""
+
+    items: list[Identity]
+    next_cursor: str | None = None
+
+
+class LinkIdentityRequest(Request):
+    """From now on a provider's subject is this user."""
+
+    user: Reference
+    provider: ProviderName
+    subject: Subject
+
+
+class IdentityRequest(Request):
+    """One identity of a user, by its id."""
+
+    user: Reference
+    identity: Reference

@@ -1,0 +1,109 @@
+"""A sign-in under way, without anything kept of it: who began it holds a ticket, and what goes through the browser and to the provider is derived from that.
+
+State, nonce and PKCE's verifier are keyed hashes of the ticket: who sees one of them knows neither the ticket nor the others.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from muster.errors import Rejected
+
+LIFE_S = 600
+_MAC_BYTES = 32
+_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}/signed-in")
+"""The port is free (RFC 8252, 7.3), and all else is as it stands here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What was begun: with which provider, where the browser is sent back to, until when it can be finished."""
+
+    provider: str
+    redirect: str
+    ends_at_s: int
+    random: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """What belongs to one ticket."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+    @property
+    def challenge(self) -> str:
+        """PKCE's, by S256 (RFC 7636)."""
+        return _text(hashlib.sha256(self.verifier.encode()).digest())
+
+
+def is_redirect(address: str, exact: Collection[str], loopback: bool) -> bool:
+    """True for one of the addresses as they stand, sign by sign; with `loopback` also for a program on the person's own machine."""
+    return address in exact or (loopback and _LOOPBACK.fullmatch(address) is not None)
+
+
+def render_ticket(key: bytes, ticket: Ticket) -> str:
+    """The text that only we can make."""
+    parts = [ticket.provider, ticket.redirect, ticket.ends_at_s, ticket.random]
+    body = json.dumps(parts, separators=(",", ":")).encode()
+    return _text(_mac(key, b"ticket", body) + body)
+
+
+def read_ticket(key: bytes, text: str, now_s: float) -> Ticket:
+    """What `render_ticket` was given.
+
+    Raises:
+        Rejected: it is not ours, or past its time.
+    """
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        raw = b""
+    mac, body = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
+    if not hmac.compare_digest(mac, _mac(key, b"ticket", body)):
+        raise Rejected("invalid_request", "this is no ticket of a sign-in", "ticket", "begin again")
+    ticket = Ticket(*json.loads(body))
+    if ticket.ends_at_s <= now_s:
+        raise Rejected(
+            "sign_in_late", f"the sign-in took longer than {LIFE_S // 60} minutes", "ticket", "begin again"
+        )
+    return ticket
+
+
+def secrets_of(key: bytes, text: str) -> Secrets:
+    """What belongs to a ticket's text."""
+    state, nonce, verifier = (
+        _text(_mac(key, purpose, text.encode())) for purpose in (b"state", b"nonce", b"verifier")
+    )
+    return Secrets(state, nonce, verifier)
+
+
+def authorization_url(endpoint: str, client_id: str, redirect: str, scope: str, secrets: Secrets) -> str:
+    """Where the browser goes (OpenID Connect Core 3.1.2.1)."""
+    query = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": redirect,
+        "scope": scope,
+        "state": secrets.state,
+        "nonce": secrets.nonce,
+        "code_challenge": secrets.challenge,
+        "code_challenge_method": "S256",
+    }
+    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
+
+
+def _mac(key: bytes, purpose: bytes, body: bytes) -> bytes:
+    return hmac.digest(key, purpose + b"\0" + body, hashlib.sha256)
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()

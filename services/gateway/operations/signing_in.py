@@ -1,0 +1,166 @@
+"""Signing in, by password or with a provider. Nobody is known yet: every refusal is the same, and takes the same work."""
+
+import hmac
+import secrets
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from muster.errors import Rejected
+from services.gateway.api.sessions import (
+    BeginSignInRequest,
+    BegunSignIn,
+    CreatedSession,
+    FinishSignInRequest,
+    Session,
+    SignInRequest,
+)
+from services.gateway.core import tickets
+from services.gateway.core.jwts import Claims, NotValid
+from services.gateway.core.newcomers import fulfils
+from services.gateway.core.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
+from services.gateway.operations.call import Call
+from services.gateway.operations.newcomers import account_of
+from services.gateway.refusals import RefusedSignIn, UnknownPerson
+from services.gateway.sign_in_file import ProviderSection
+from services.gateway.store import access, people, sign_in as store
+from shared.bus import Unit
+from shared.ids import SITE, TenantId, new_id
+
+PASSWORD = "password"
+_NOWHERE = TenantId(UUID(int=1))
+"""A tenant that is none: what is asked of it is found nowhere."""
+_log = structlog.get_logger()
+
+
+async def sign_in(call: Call, request: SignInRequest) -> CreatedSession:
+    """Begins a session with a user's name and password, and shows its secret, this one time."""
+    passwords = call.doors.sign_in.passwords
+    if passwords is None:
+        raise Rejected(
+            "no_passwords", "this site takes no passwords", hint="`muster login URL --with PROVIDER`"
+        )
+    await _attempt(call, f"{request.tenant}\0{request.user}")
+    mine = call.as_tenant(await _tenant(call, request.tenant))
+    async with mine.connection() as connection:
+        account = await people.load_account(connection, request.user)
+        hashed = await store.load_password(connection, account.id if account is not None else _NOWHERE)
+    is_right = await passwords.matches(hashed, request.password)
+    if account is None:
+        # What was typed is not kept: it may be a password in the wrong field.
+        raise RefusedSignIn("unknown_user", _logged(mine.tenant))
+    if not is_right or account.disabled_at is not None:
+        why = "user_disabled" if is_right else "wrong_password"
+        raise RefusedSignIn(why, mine.tenant, account.id, account.name)
+    async with mine.unit() as unit:
+        return await _begin_session(mine, unit, account, request.tenant, PASSWORD)
+
+
+async def begin_sign_in(call: Call, request: BeginSignInRequest) -> BegunSignIn:
+    """Begins a sign-in with a provider: where the browser goes, and a ticket to finish with."""
+    section = call.doors.sign_in.providers.get(request.provider)
+    if section is None or section.client_id is None:
+        raise Rejected("unknown_provider", "there is no such provider of people here", "provider")
+    if not tickets.is_redirect(request.redirect, section.redirects, section.loopback):
+        raise Rejected(
+            "redirect_not_allowed",
+            "the browser may not be sent back to there",
+            "redirect",
+            "the site's sign-in file lists the addresses",
+        )
+    await _attempt(call, None)
+    described = await call.doors.sign_in.providers.describe(request.provider)
+    ends_at_s = int(call.doors.clock.now().timestamp()) + tickets.LIFE_S
+    ticket = tickets.Ticket(request.provider, request.redirect, ends_at_s, secrets.token_urlsafe(32))
+    text = tickets.render_ticket(call.doors.keys.sign_in, ticket)
+    own = tickets.secrets_of(call.doors.keys.sign_in, text)
+    url = tickets.authorization_url(
+        described.authorization_endpoint, section.client_id, request.redirect, section.scope, own
+    )
+    expires_at = datetime.fromtimestamp(ends_at_s, UTC)
+    return BegunSignIn(url=url, ticket=text, state=own.state, expires_at=expires_at)
+
+
+async def finish_sign_in(call: Call, request: FinishSignInRequest) -> CreatedSession:
+    """Begins a session of who the provider says it is, and shows its secret, this one time."""
+    providers, key = call.doors.sign_in.providers, call.doors.keys.sign_in
+    ticket = tickets.read_ticket(key, request.ticket, call.doors.clock.now().timestamp())
+    own = tickets.secrets_of(key, request.ticket)
+    section = providers.get(ticket.provider)
+    if call.pen is not None:
+        call.pen.asked.clear()  # A code is good for whoever has it.
+    if section is None or not hmac.compare_digest(own.state.encode(), request.state.encode()):
+        raise RefusedSignIn("other_sign_in")
+    await _attempt(call, None)
+    mine = call.as_tenant(await _tenant(call, section.tenant))
+    if mine.tenant == _NOWHERE:
+        raise Rejected("unknown_tenant", f"this provider's tenant {section.tenant} is not there yet")
+    described = await providers.describe(ticket.provider)
+    if request.iss != section.issuer and (request.iss is not None or described.says_issuer):
+        # The answer of another provider, whose code would be given away here (RFC 9207).
+        raise RefusedSignIn("other_provider", mine.tenant)
+    try:
+        claims = await providers.redeem(ticket.provider, request.code, ticket.redirect, own)
+    except NotValid as error:
+        _log.warning("a sign-in was refused", provider=ticket.provider, reason=str(error))
+        raise RefusedSignIn("bad_token", mine.tenant) from None
+    return await _welcome(mine, ticket.provider, section, claims)
+
+
+async def _welcome(call: Call, provider: str, section: ProviderSection, claims: Claims) -> CreatedSession:
+    if not fulfils(claims, section.required_claims):
+        raise RefusedSignIn("claim_missing", call.tenant)
+    async with call.unit() as unit:
+        account = await account_of(call, unit, section, claims)
+        if account is None:
+            raise UnknownPerson(call.tenant, provider, claims["sub"])
+        if account.disabled_at is not None:
+            raise RefusedSignIn("user_disabled", call.tenant, account.id, account.name)
+        return await _begin_session(call, unit, account, section.tenant, provider)
+
+
+async def _begin_session(call: Call, unit: Unit, account: Any, tenant: str, via: str) -> CreatedSession:
+    rules = call.doors.sign_in
+    secret = render_token(secrets.token_bytes(RANDOM_BYTES), SESSION_PREFIX)
+    values = {
+        "tenant": call.tenant,
+        "id": new_id(call.doors.clock),
+        "account": account.id,
+        "hash": hash_token(call.doors.keys.token, secret),
+        "via": via,
+        "address": call.address or "",
+        "created_at": unit.now,
+        "used_at": unit.now,
+        "idle_s": rules.idle_s,
+        "expires_at": unit.now + timedelta(seconds=rules.life_s),
+    }
+    await store.insert_session(unit.connection, values)
+    if call.pen is not None:
+        call.pen.facts = replace(call.pen.facts, actor=account.name, user=account.id)
+    call.note(after=Session.model_validate(values), entity=f"user/{account.name}/session/{values['id']}")
+    shown = {"secret": secret, "user": account.name, "tenant": tenant, "current": True}
+    return CreatedSession.model_validate(values | shown)
+
+
+async def _attempt(call: Call, account: str | None) -> None:
+    """Raises Transient where there were too many, be there such an account or not."""
+    attempts = call.doors.sign_in.attempts
+    if call.address is not None:
+        await attempts.attempt("address", call.address)
+    if account is not None:
+        await attempts.attempt("account", account)
+
+
+def _logged(tenant: TenantId) -> TenantId:
+    """In whose log a refusal stands: of a tenant that is none, in the site's."""
+    return SITE if tenant == _NOWHERE else tenant
+
+
+async def _tenant(call: Call, name: str) -> TenantId:
+    """The tenant of this name, or one that has nobody. The system role: who signs in has no tenant yet."""
+    async with call.doors.database.system() as connection:
+        found = await access.find_tenant(connection, name)
+    return found if found is not None and found != SITE else _NOWHERE

@@ -1,0 +1,215 @@
+"""What providers of OpenID Connect say: their own description, their keys as they change, and tokens for codes. Edge; what must hold of a token is `core.jwts`."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import orjson
+import structlog
+
+from muster.errors import Transient
+from services.gateway.core import jwts
+from services.gateway.core.jwts import Claims, Expected, KeyDocument, NotValid
+from services.gateway.core.tickets import Secrets
+from services.gateway.sign_in_file import ProviderSection, check_address
+from shared.clock import Clock
+
+KEYS_FRESH_S = 300.0
+"""A key that the provider has withdrawn counts no longer than this."""
+KEYS_KEPT_S = 3600.0
+"""While the provider is away, its keys count so long."""
+ASKED_AGAIN_S = 10.0
+"""Tokens that name unknown keys have the provider asked at most this often."""
+_MOST_BYTES = 512 * 1024
+_TIMEOUT = aiohttp.ClientTimeout(total=5)
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What of a provider's description counts here (OpenID Connect Discovery 1.0)."""
+
+    authorization_endpoint: str
+    token_endpoint: str
+    jwks_uri: str
+    says_issuer: bool
+    """It sends `iss` with each answer (RFC 9207), so that one without is not its own."""
+    basic: bool
+    """The client's secret goes in the header, not in the form."""
+
+
+@dataclass(slots=True)
+class _Known:
+    described: Described | None = None
+    keys: Sequence[KeyDocument] = ()
+    keys_at_s: float = -KEYS_KEPT_S
+    asked_at_s: float = -KEYS_KEPT_S
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Providers:
+    """All providers of the site, by name and by what they sign."""
+
+    def __init__(
+        self, sections: Mapping[str, ProviderSection], http: aiohttp.ClientSession, clock: Clock
+    ) -> None:
+        self._sections = sections
+        self._http = http
+        self._clock = clock
+        self._known = {name: _Known() for name in sections}
+
+    def get(self, name: str) -> ProviderSection | None:
+        return self._sections.get(name)
+
+    def of_tenant(self, name: str, tenant: str) -> ProviderSection | None:
+        """None for another tenant's, as for one that is nowhere."""
+        found = self._sections.get(name)
+        return found if found is not None and found.tenant == tenant else None
+
+    async def verify_program(self, token: str) -> tuple[ProviderSection, Claims]:
+        """Whose provider signed a program's token, and what it says.
+
+        Raises:
+            NotValid: it is not to be believed.
+            Transient: the provider's keys cannot be had.
+        """
+        _, said = jwts.read_unverified(token)
+        audience = said.get("aud")
+        audiences = audience if isinstance(audience, list) else [audience]
+        for name, section in self._sections.items():
+            if (
+                section.audience is not None
+                and section.issuer == said.get("iss")
+                and section.audience in audiences
+            ):
+                expected = Expected(section.issuer, section.audience)
+                return section, await self._verify(name, token, expected)
+        raise NotValid("no provider of ours signs such tokens")
+
+    async def describe(self, name: str) -> Described:
+        """The provider's description.
+
+        Raises:
+            Transient: it cannot be had, or is not what it must be.
+        """
+        known = self._known[name]
+        if known.described is None:
+            issuer = self._sections[name].issuer
+            known.described = _described(issuer, await self._fetch(_well_known(issuer)))
+        return known.described
+
+    async def redeem(self, name: str, code: str, redirect: str, secrets: Secrets) -> Claims:
+        """What the provider says of the person whom it gave this code.
+
+        Raises:
+            NotValid: the code is not good, or what came for it is not to be believed.
+            Transient: the provider is away.
+        """
+        section, described = self._sections[name], await self.describe(name)
+        client_id = section.client_id or ""
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": redirect,
+            "code_verifier": secrets.verifier,
+            "client_id": client_id,
+        }
+        secret = section.client_secret_file.read_text().strip() if section.client_secret_file else None
+        auth = None
+        if secret is not None and described.basic:
+            auth = aiohttp.BasicAuth(client_id, secret)
+        elif secret is not None:
+            form["client_secret"] = secret
+        answer = await self._fetch(described.token_endpoint, form, auth)
+        token = answer.get("id_token")
+        if not isinstance(token, str) or not jwts.is_jwt(token):
+            raise NotValid(f"no id_token, but {answer.get('error', 'nothing')}")
+        return await self._verify(name, token, Expected(section.issuer, client_id, secrets.nonce))
+
+    async def _verify(self, name: str, token: str, expected: Expected) -> Claims:
+        header, _ = jwts.read_unverified(token)
+        keys = await self._keys(name, KEYS_FRESH_S)
+        key = jwts.choose_key(header, keys)
+        if key is None:
+            key = jwts.choose_key(header, await self._keys(name, 0.0))
+        if key is None:
+            raise NotValid("signed with a key that its provider does not show")
+        return jwts.verify(token, key, expected, self._clock.now().timestamp())
+
+    async def _keys(self, name: str, fresh_s: float) -> Sequence[KeyDocument]:
+        """Keys no older than `fresh_s`, or as new as may be asked for."""
+        known = self._known[name]
+        async with known.turn:
+            now_s = self._clock.monotonic()
+            if now_s - known.keys_at_s < fresh_s or now_s - known.asked_at_s < ASKED_AGAIN_S:
+                if now_s - known.keys_at_s < KEYS_KEPT_S:
+                    return known.keys
+                raise _away(name)
+            known.asked_at_s = now_s
+            try:
+                described = await self.describe(name)
+                document = await self._fetch(described.jwks_uri)
+            except Transient as error:
+                _log.warning("a provider's keys cannot be had", provider=name, reason=str(error))
+                if now_s - known.keys_at_s < KEYS_KEPT_S:
+                    return known.keys
+                raise
+            keys = document.get("keys")
+            known.keys = [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
+            known.keys_at_s = now_s
+            return known.keys
+
+    async def _fetch(
+        self, url: str, form: Mapping[str, str] | None = None, auth: aiohttp.BasicAuth | None = None
+    ) -> Mapping[str, Any]:
+        """A JSON object: small, soon, and from where it was asked for."""
+        verb = "GET" if form is None else "POST"
+        options: dict[str, Any] = {"timeout": _TIMEOUT, "allow_redirects": False, "data": form, "auth": auth}
+        try:
+            async with self._http.request(
+                verb, url, headers={"Accept": "application/json"}, **options
+            ) as answer:
+                body = await answer.content.read(_MOST_BYTES + 1)
+                while len(body) <= _MOST_BYTES and (more := await answer.content.read(_MOST_BYTES)):
+                    body += more
+                status = answer.status
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise Transient(f"{url} does not answer: {type(error).__name__}", code="provider_away") from None
+        try:
+            document = orjson.loads(body) if len(body) <= _MOST_BYTES else None
+        except orjson.JSONDecodeError:
+            document = None
+        is_read = status == 200 or (form is not None and 400 <= status < 500)
+        if not is_read or not isinstance(document, dict):
+            raise Transient(f"{url} answered with status {status} and no description", code="provider_away")
+        return document
+
+
+def _away(name: str) -> Transient:
+    return Transient(f"the provider {name} does not answer", code="provider_away")
+
+
+def _well_known(issuer: str) -> str:
+    return f"{issuer.rstrip('/')}/.well-known/openid-configuration"
+
+
+def _described(issuer: str, document: Mapping[str, Any]) -> Described:
+    """Raises Transient where it is another's description, or has no addresses that can be used."""
+    if document.get("issuer") != issuer:
+        raise Transient(f"what {issuer} describes is another issuer", code="provider_away")
+    addresses = {}
+    for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+        address = document.get(name)
+        try:
+            check_address(str(address))
+        except ValueError as error:
+            raise Transient(f"{name} of {issuer}: {error}", code="provider_away") from None
+        addresses[name] = str(address)
+    methods = document.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    return Described(
+        **addresses,
+        says_issuer=document.get("authorization_response_iss_parameter_supported") is True,
+        basic="client_secret_post" not in methods,
+    )

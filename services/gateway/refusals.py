@@ -1,0 +1,48 @@
+"""That somebody is not known: one answer to whatever is wrong, and for the audit log alone what it was."""
+
+from uuid import UUID
+
+from muster.errors import Rejected
+from shared.ids import SITE, TenantId
+
+
+class Unauthenticated(Rejected):
+    """The one answer to whatever is wrong with a token; what it was, and whose, is for the audit log alone."""
+
+    def __init__(
+        self,
+        why: str,
+        tenant: TenantId = SITE,
+        token: UUID | None = None,
+        user: UUID | None = None,
+        name: str = "",
+    ) -> None:
+        super().__init__(
+            "unauthenticated",
+            "a valid access token is needed",
+            hint="send `Authorization: Bearer mst_…`, or sign in with `muster login`; the admin token stands in the file that the first start wrote",
+        )
+        self.why = why
+        self.tenant = tenant
+        self.token = token
+        self.user = user
+        self.name = name
+
+
+class RefusedSignIn(Unauthenticated):
+    """The one answer to whatever is wrong with who signs in."""
+
+    def __init__(self, why: str, tenant: TenantId = SITE, user: UUID | None = None, name: str = "") -> None:
+        super().__init__(why, tenant, None, user, name)
+        self.message = "this sign-in is not good"
+        self.hint = "begin again, or ask an administrator of your tenant"
+
+
+class UnknownPerson(RefusedSignIn):
+    """Who was proved to be somebody, whom nobody knows here."""
+
+    def __init__(self, tenant: TenantId, provider: str, subject: str) -> None:
+        super().__init__("unknown_person", tenant)
+        self.code = "unknown_person"
+        self.message = f"nobody here is known by your subject {subject!r} at {provider}"
+        self.hint = f"let an administrator of your tenant run `muster user link NAME --provider {provider} --subject …` with it"
