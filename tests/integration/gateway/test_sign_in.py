@@ -135,15 +135,14 @@ async def test_too_many_attempts_wait_be_there_somebody_or_not(
 ) -> None:
     await person(api, "tried")
     for name in ("tried", "never-was"):
-        answers = [
-            await anyone.post("/v1/sessions", json={"user": name, "password": OTHER}) for _ in range(12)
-        ]
-        assert [one.status_code for one in answers[:5]] == [401] * 5, name
-        last = answers[-1]
-        assert last.status_code == 429 and last.json()["code"] == "rate_limited", name
-        assert int(last.headers["retry-after"]) >= 1
-    right = await anyone.post("/v1/sessions", json={"user": "tried", "password": PASSWORD})
-    assert right.status_code == 429, "the right password is told from a wrong one while nobody may try"
+        codes: list[int] = []
+        while 429 not in codes and len(codes) < 60:
+            last = await anyone.post("/v1/sessions", json={"user": name, "password": OTHER})
+            codes.append(last.status_code)
+        assert codes[:5] == [401] * 5 and codes[-1] == 429, (name, codes)
+        assert last.json()["code"] == "rate_limited" and int(last.headers["retry-after"]) >= 1
+        right = await anyone.post("/v1/sessions", json={"user": name, "password": PASSWORD})
+        assert right.status_code == 429, "the right password is told from a wrong one while nobody may try"
 
 
 async def test_a_session_ends_by_itself(
