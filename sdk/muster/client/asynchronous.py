@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from muster.client.access import Groups, Roles, Tenants, Users
-from muster.client.audit import Audit
+from muster.client.audit import AsyncAudit
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
@@ -23,7 +23,7 @@ from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.policies import Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch
-from muster.client.sessions import Sessions
+from muster.client.sessions import AsyncSessions
 from muster.client.settings import Address
 from muster.client.transport import Reference
 from muster.client.trials import Trials
@@ -233,33 +233,12 @@ class AsyncOperations(AsyncNoun[Operations]):
     get = awaited(Operations.get)
 
 
-class AsyncSessions(AsyncNoun[Sessions]):
-    """`Sessions`, awaited."""
-
-    sign_in = awaited(Sessions.sign_in)
-    begin = awaited(Sessions.begin)
-    finish = awaited(Sessions.finish)
-    list = listed(Sessions.list)
-    revoke = awaited(Sessions.revoke)
-    revoke_all = awaited(Sessions.revoke_all)
-    change_password = awaited(Sessions.change_password)
-
-
 class AsyncTenants(AsyncNoun[Tenants]):
     """`Tenants`, awaited."""
 
     create = awaited(Tenants.create)
     recover = awaited(Tenants.recover)
     list = listed(Tenants.list)
-
-
-class AsyncAudit(AsyncNoun[Audit]):
-    """`Audit`, awaited."""
-
-    list = listed(Audit.list)
-    export = streamed(Audit.export)
-    head = awaited(Audit.head)
-    verify = awaited(Audit.verify)
 
 
 class AsyncClient(AsyncNoun[Client]):

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from muster.audit import Anchor
 from muster.client import models
+from muster.client.awaited import AsyncNoun, awaited, listed, streamed
 from muster.client.paging import Items, follow, pages
 from muster.client.transport import Query, Transport
 
@@ -92,3 +93,12 @@ def _at(at: datetime | None) -> str | None:
 
 def _broken(found: models.AuditVerification, sequence: int, how: str) -> models.AuditVerification:
     return found.model_copy(update={"broken_at": sequence, "broken_by": how})
+
+
+class AsyncAudit(AsyncNoun[Audit]):
+    """`Audit`, awaited."""
+
+    list = listed(Audit.list)
+    export = streamed(Audit.export)
+    head = awaited(Audit.head)
+    verify = awaited(Audit.verify)

@@ -2,6 +2,7 @@
 
 from muster.client import models
 from muster.client.access import Body
+from muster.client.awaited import AsyncNoun, awaited, listed
 from muster.client.paging import Items, pages
 from muster.client.transport import Reference, Transport, segment
 
@@ -50,3 +51,15 @@ class Sessions:
         """Set one's own password, and end one's other sessions."""
         body: Body = {"old_password": old, "new_password": new}
         self._transport.post(models.Done, "/v1/me/password", body)
+
+
+class AsyncSessions(AsyncNoun[Sessions]):
+    """`Sessions`, awaited."""
+
+    sign_in = awaited(Sessions.sign_in)
+    begin = awaited(Sessions.begin)
+    finish = awaited(Sessions.finish)
+    list = listed(Sessions.list)
+    revoke = awaited(Sessions.revoke)
+    revoke_all = awaited(Sessions.revoke_all)
+    change_password = awaited(Sessions.change_password)

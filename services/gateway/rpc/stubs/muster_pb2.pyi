@@ -414,6 +414,26 @@ class AuditVerification(_message.Message):
     broken_by: str
     def __init__(self, follows: _Optional[str] = ..., sequence: _Optional[int] = ..., hash: _Optional[str] = ..., complete: _Optional[bool] = ..., broken_at: _Optional[int] = ..., broken_by: _Optional[str] = ...) -> None: ...
 
+class BeginSignInRequest(_message.Message):
+    __slots__ = ("provider", "redirect")
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    REDIRECT_FIELD_NUMBER: _ClassVar[int]
+    provider: str
+    redirect: str
+    def __init__(self, provider: _Optional[str] = ..., redirect: _Optional[str] = ...) -> None: ...
+
+class BegunSignIn(_message.Message):
+    __slots__ = ("url", "ticket", "state", "expires_at")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    ticket: str
+    state: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, url: _Optional[str] = ..., ticket: _Optional[str] = ..., state: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
 class Best(_message.Message):
     __slots__ = ("trial", "trial_number", "step", "value", "others")
     class OthersEntry(_message.Message):
@@ -434,6 +454,14 @@ class Best(_message.Message):
     value: float
     others: _containers.ScalarMap[str, float]
     def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class ChangePasswordRequest(_message.Message):
+    __slots__ = ("old_password", "new_password")
+    OLD_PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    NEW_PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    old_password: str
+    new_password: str
+    def __init__(self, old_password: _Optional[str] = ..., new_password: _Optional[str] = ...) -> None: ...
 
 class Checkpoint(_message.Message):
     __slots__ = ("id", "trial", "experiment", "run", "step", "state", "size_bytes", "files", "metrics", "metadata", "reason", "created_at", "verified_at", "manifest")
@@ -763,6 +791,30 @@ class CreateWebhookRequest(_message.Message):
     workspace: str
     project: str
     def __init__(self, name: _Optional[str] = ..., url: _Optional[str] = ..., form: _Optional[_Union[WebhookForm, str]] = ..., events: _Optional[_Iterable[str]] = ..., labels: _Optional[_Iterable[str]] = ..., workspace: _Optional[str] = ..., project: _Optional[str] = ...) -> None: ...
+
+class CreatedSession(_message.Message):
+    __slots__ = ("id", "via", "address", "created_at", "used_at", "expires_at", "current", "secret", "user", "tenant")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    VIA_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    USED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    via: str
+    address: str
+    created_at: _timestamp_pb2.Timestamp
+    used_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    current: bool
+    secret: str
+    user: str
+    tenant: str
+    def __init__(self, id: _Optional[str] = ..., via: _Optional[str] = ..., address: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., current: _Optional[bool] = ..., secret: _Optional[str] = ..., user: _Optional[str] = ..., tenant: _Optional[str] = ...) -> None: ...
 
 class CreatedTenant(_message.Message):
     __slots__ = ("id", "name", "created_at", "secret", "expires_at")
@@ -1462,6 +1514,18 @@ class FileDownload(_message.Message):
     url: str
     def __init__(self, path: _Optional[str] = ..., size_bytes: _Optional[int] = ..., sha256: _Optional[str] = ..., url: _Optional[str] = ...) -> None: ...
 
+class FinishSignInRequest(_message.Message):
+    __slots__ = ("ticket", "state", "code", "iss")
+    TICKET_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    ISS_FIELD_NUMBER: _ClassVar[int]
+    ticket: str
+    state: str
+    code: str
+    iss: str
+    def __init__(self, ticket: _Optional[str] = ..., state: _Optional[str] = ..., code: _Optional[str] = ..., iss: _Optional[str] = ...) -> None: ...
+
 class FollowExperimentLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "tail", "experiment", "after")
     RANK_FIELD_NUMBER: _ClassVar[int]
@@ -1661,6 +1725,34 @@ class Holder(_message.Message):
     leaving: bool
     def __init__(self, experiment_number: _Optional[int] = ..., trial_number: _Optional[int] = ..., slots: _Optional[int] = ..., slot_part: _Optional[float] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., leaving: _Optional[bool] = ...) -> None: ...
 
+class Identity(_message.Message):
+    __slots__ = ("id", "issuer", "subject", "created_at")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    ISSUER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    issuer: str
+    subject: str
+    created_at: _timestamp_pb2.Timestamp
+    def __init__(self, id: _Optional[str] = ..., issuer: _Optional[str] = ..., subject: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class IdentityList(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Identity]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Identity, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class IdentityRequest(_message.Message):
+    __slots__ = ("user", "identity")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    identity: str
+    def __init__(self, user: _Optional[str] = ..., identity: _Optional[str] = ...) -> None: ...
+
 class InstancePage(_message.Message):
     __slots__ = ("items", "next_cursor")
     ITEMS_FIELD_NUMBER: _ClassVar[int]
@@ -1804,6 +1896,16 @@ class LineageNode(_message.Message):
     name: str
     facts: _struct_pb2.Struct
     def __init__(self, id: _Optional[str] = ..., kind: _Optional[_Union[LineageKind, str]] = ..., name: _Optional[str] = ..., facts: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
+
+class LinkIdentityRequest(_message.Message):
+    __slots__ = ("user", "provider", "subject")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    PROVIDER_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    provider: str
+    subject: str
+    def __init__(self, user: _Optional[str] = ..., provider: _Optional[str] = ..., subject: _Optional[str] = ...) -> None: ...
 
 class ListAuditRequest(_message.Message):
     __slots__ = ("limit", "cursor", "actor", "operation", "entity", "outcome", "since", "until")
@@ -1989,6 +2091,14 @@ class ListSearchEventsRequest(_message.Message):
     driver: str
     def __init__(self, experiment: _Optional[str] = ..., after: _Optional[int] = ..., limit: _Optional[int] = ..., wait: _Optional[float] = ..., driver: _Optional[str] = ...) -> None: ...
 
+class ListSessionsRequest(_message.Message):
+    __slots__ = ("limit", "cursor")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+
 class ListTemplatesRequest(_message.Message):
     __slots__ = ("limit", "cursor")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
@@ -2088,6 +2198,16 @@ class ListTrialsRequest(_message.Message):
     order: TrialOrder
     invalid: bool
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
+
+class ListUserSessionsRequest(_message.Message):
+    __slots__ = ("limit", "cursor", "user")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    limit: int
+    cursor: str
+    user: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., user: _Optional[str] = ...) -> None: ...
 
 class ListUsersRequest(_message.Message):
     __slots__ = ("limit", "cursor", "group")
@@ -2765,6 +2885,14 @@ class RecordModelUseRequest(_message.Message):
     metadata: _struct_pb2.Struct
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., kind: _Optional[str] = ..., reference: _Optional[str] = ..., metadata: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ...) -> None: ...
 
+class RecoverTenantRequest(_message.Message):
+    __slots__ = ("tenant", "ttl_s")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    TTL_S_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    ttl_s: int
+    def __init__(self, tenant: _Optional[str] = ..., ttl_s: _Optional[int] = ...) -> None: ...
+
 class Replay(_message.Message):
     __slots__ = ("decisions", "checked", "difference")
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
@@ -3070,6 +3198,44 @@ class SearchRequest(_message.Message):
     experiment: str
     def __init__(self, experiment: _Optional[str] = ...) -> None: ...
 
+class Session(_message.Message):
+    __slots__ = ("id", "via", "address", "created_at", "used_at", "expires_at", "current")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    VIA_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    USED_AT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    CURRENT_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    via: str
+    address: str
+    created_at: _timestamp_pb2.Timestamp
+    used_at: _timestamp_pb2.Timestamp
+    expires_at: _timestamp_pb2.Timestamp
+    current: bool
+    def __init__(self, id: _Optional[str] = ..., via: _Optional[str] = ..., address: _Optional[str] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., used_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., current: _Optional[bool] = ...) -> None: ...
+
+class SessionPage(_message.Message):
+    __slots__ = ("items", "next_cursor")
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_CURSOR_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[Session]
+    next_cursor: str
+    def __init__(self, items: _Optional[_Iterable[_Union[Session, _Mapping]]] = ..., next_cursor: _Optional[str] = ...) -> None: ...
+
+class SessionRequest(_message.Message):
+    __slots__ = ("session",)
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    session: str
+    def __init__(self, session: _Optional[str] = ...) -> None: ...
+
+class SessionsEnded(_message.Message):
+    __slots__ = ("ended",)
+    ENDED_FIELD_NUMBER: _ClassVar[int]
+    ended: int
+    def __init__(self, ended: _Optional[int] = ...) -> None: ...
+
 class SetLimitRequest(_message.Message):
     __slots__ = ("pool", "tenant", "workspace", "guaranteed", "maximum", "weight")
     POOL_FIELD_NUMBER: _ClassVar[int]
@@ -3107,6 +3273,14 @@ class SetModelStageRequest(_message.Message):
     stage: ModelStage
     reason: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ..., stage: _Optional[_Union[ModelStage, str]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class SetPasswordRequest(_message.Message):
+    __slots__ = ("user", "password")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    password: str
+    def __init__(self, user: _Optional[str] = ..., password: _Optional[str] = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
     __slots__ = ("workspace", "invariant_config", "max_slots", "priority_limit")
@@ -3159,6 +3333,16 @@ class SetWorkspaceQuotaRequest(_message.Message):
     max_experiments: int
     requests_per_s: float
     def __init__(self, workspace: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ...) -> None: ...
+
+class SignInRequest(_message.Message):
+    __slots__ = ("tenant", "user", "password")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    PASSWORD_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    user: str
+    password: str
+    def __init__(self, tenant: _Optional[str] = ..., user: _Optional[str] = ..., password: _Optional[str] = ...) -> None: ...
 
 class Signature(_message.Message):
     __slots__ = ("inputs", "outputs")
