@@ -75,10 +75,7 @@ class Limiter:
         await self._take(key, Rate(per_s, max(1.0, per_s * _BURST_S)), name, told)
 
     async def _take(self, key: str, rate: Rate, name: str, told: str) -> None:
-        wait_s = await self._shared(key, rate)
-        if wait_s is None:
-            rate = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
-            wait_s = self._alone(key, rate)
+        rate, wait_s = await self._drawn(key, rate)
         stands, before = Standing(name, rate, _left.get()), _standing.get()
         if before is None or stands.tokens <= before.tokens:  # Of several buckets the emptiest is told of.
             _standing.set(stands)
@@ -89,13 +86,19 @@ class Limiter:
         """Raises Transient (`rate_limited`) where `who` has tried to sign in too often, whether or not there is such a one."""
         # A name may be long, or hold what somebody typed into the wrong field.
         key, rate = f"muster:attempt:{kind}:{hashlib.sha256(who.encode()).hexdigest()}", ATTEMPTS[kind]
-        wait_s = await self._shared(key, rate)
-        if wait_s is None:
-            wait_s = self._alone(key, Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE)))
+        _, wait_s = await self._drawn(key, rate)
         if wait_s > 0:
             raise Transient(
                 "there were too many attempts to sign in", retry_after_s=round(wait_s, 3), code="rate_limited"
             )
+
+    async def _drawn(self, key: str, rate: Rate) -> tuple[Rate, float]:
+        """Takes a token; returns the rate that it was taken by, and the seconds to wait where there was none."""
+        wait_s = await self._shared(key, rate)
+        if wait_s is not None:
+            return rate, wait_s
+        cautious = Rate(rate.per_s * _LOCAL_SHARE, max(1.0, rate.burst * _LOCAL_SHARE))
+        return cautious, self._alone(key, cautious)
 
     async def _shared(self, key: str, rate: Rate) -> float | None:
         if self._script is None or self._clock.monotonic() < self._away_until_s:
