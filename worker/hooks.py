@@ -18,12 +18,13 @@ class Hook:
     """How a run's hook ended, once it has."""
 
     exit_code: int = 0
+    error: str = ""
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def on_process(self, process: wire.Process) -> None:
         """The warm parent told of it."""
         if process.exit_code is not None:
-            self.exit_code = process.exit_code
+            self.exit_code, self.error = process.exit_code, process.error
             self.over.set()
 
 
@@ -39,6 +40,7 @@ async def run_hook(
 
     Raises:
         Rejected: It failed.
+        OSError: The machine could not start it, or lost it.
     """
     while not hook.over.is_set() and not is_over():
         # A warm parent knows what it has started by its name; another one, after its death, starts it again.
@@ -48,5 +50,7 @@ async def run_hook(
                 await hook.over.wait()
         except TimeoutError:
             continue
+    if hook.error and not is_over():
+        raise OSError(f"{SCRIPT} could not be run: {hook.error}")
     if hook.exit_code and not is_over():
         raise Rejected("hook_failed", f"{SCRIPT} ended with exit code {hook.exit_code}: see the trial's log")

@@ -48,6 +48,7 @@ class Runs:
         self._contexts: dict[AllocationId, RunContext] = {}
         self._draining: set[RunContext] = set()
         self._outages = Outages()
+        self._starts_fail: Callable[[], str | None] = lambda: None
         self._supervisor = Supervisor(tools, store, on_change)
         self._supervisor.on_forgotten = self._forget
         self._events = ContextEvents(
@@ -62,6 +63,7 @@ class Runs:
         """Let runs reach the warm parents; before anything is adopted."""
         environments = self._tools.environments
         self._supervisor.send = parents.send
+        self._starts_fail = lambda: parents.trouble
         if environments.has_parents:
             self._supervisor.use = lambda run, name: parents.use(run, name, environments.interpreter(name))
 
@@ -77,9 +79,12 @@ class Runs:
 
     @property
     def trouble(self) -> str | None:
-        """Why a run that began now would wait for room (`prepare`); None while it would not."""
+        """Why a run that began now would wait for room (`prepare`), or could not be started; None while it would."""
         machine = self._tools.machine
-        return None if machine.has_room(self._tools.min_free_bytes) else machine.full_text
+        if not machine.has_room(self._tools.min_free_bytes):
+            return machine.full_text
+        starts = self._starts_fail()
+        return starts and f"worker {machine.worker} can start nothing: {starts}"
 
     def adopt(self) -> None:
         """Take over what an earlier daemon left; the executor then says which processes live."""

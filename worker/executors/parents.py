@@ -50,6 +50,11 @@ class Parents:
         """Whether ranks can be forked at once."""
         return self._links[PLAIN].is_ready
 
+    @property
+    def trouble(self) -> str | None:
+        """Why this machine can start nothing; what an environment of a trial is lacking is that environment's."""
+        return self._links[PLAIN].trouble
+
     def use(self, run: str, environment: str, interpreter: str) -> None:
         """A run is in an environment: its processes belong to that one's parent, which is started where there is none."""
         self._at[run] = environment

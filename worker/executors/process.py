@@ -16,10 +16,13 @@ from muster.wire.processes import PROCESSES, is_served, read_ended
 from shared.outages import Outages
 from worker.core.naming import RENDEZVOUS, part_of
 from worker.executors.port import ExecutorEvents, Order
+from worker.executors.starts import Starts
 
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "TZ")
 CONNECT_EVERY_S = 0.05
 START_AGAIN_S = 5.0
+READY_WITHIN_S = 180.0
+"""A warm parent that has not imported by then what ranks need is ended, and another one started."""
 _OUTDATED = "an older warm parent was adopted: new runs wait until those that it holds have ended"
 _MEETS_ELSEWHERE = "the worker was replaced by a newer version between the opening of the gang's rendezvous and the start of its ranks"
 _GREETING = "greeting the warm parent"
@@ -49,11 +52,19 @@ class ProcessExecutor:
         self._waiting: list[Order] = []
         self._writer: asyncio.StreamWriter | None = None
         self._child: subprocess.Popen[bytes] | None = None
+        self._child_at = 0.0
+        self._is_starting = False
         self._ending = False
         self._living: set[str] = set()
         self._is_outdated = False
         self._outages = Outages(directory=str(directory))
+        self._starts = Starts(directory / "parent.log")
         self.is_ready = False
+
+    @property
+    def trouble(self) -> str | None:
+        """Why nothing can be started at present, after several starts in a row that failed."""
+        return self._starts.trouble
 
     def send(self, order: Order) -> None:
         """Ask for something; order is kept. An outdated parent is only asked to end what it holds; the next one is too, after what waits of the run."""
@@ -132,16 +143,46 @@ class ProcessExecutor:
                 self._writer = writer
                 return reader
             now = asyncio.get_running_loop().time()
-            is_dead = self._child is None or self._child.poll() is not None
-            if is_dead and now - started_at >= START_AGAIN_S:
+            self._look_at_child(now)
+            if self._child is None and now - started_at >= START_AGAIN_S:
                 started_at = now
                 self._tell_lost()
                 try:
-                    self._start()
+                    self._start(now)
                 except OSError as error:
                     _log.error("the warm parent could not be started", error=str(error))
+                    self._on_failed_start(str(error))
             await asyncio.sleep(CONNECT_EVERY_S)
         return None
+
+    def _look_at_child(self, now: float) -> None:
+        """Whether the warm parent that was started last still may become ready. One that ends because another serves here has not failed."""
+        if self._child is None:
+            return
+        code = self._child.poll()
+        if code is None and self._is_starting and now - self._child_at >= READY_WITHIN_S:
+            os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+            self._child = None
+            self._on_failed_start(f"it was not ready after {READY_WITHIN_S:.0f} s")
+        elif code is not None:
+            self._child = None
+            if self._is_starting and not (code == 0 and is_served(self._directory)):
+                self._on_failed_start(self._starts.last_said() or f"it ended with exit code {code}")
+
+    def _on_failed_start(self, why: str) -> None:
+        """A warm parent did not come up. From the third in a row on what waits for it fails: its slots would be held for nothing."""
+        self._is_starting = False
+        self._starts.parent_failed(why)
+        if (trouble := self.trouble) is None:
+            return
+        failed = [one for one in self._waiting if isinstance(one, wire.Launch | wire.OpenRendezvous)]
+        self._waiting = [one for one in self._waiting if one not in failed]
+        for one in failed:
+            told = wire.Process(
+                one.name, one.run, 0, exit_code=1, error=f"this machine cannot start it: {trouble}"
+            )
+            asyncio.get_running_loop().call_soon(self._events.on_process, told)
 
     def _tell_lost(self) -> None:
         """What a dead parent held is dead. The next one would say so too, when it has imported what ranks need: in seconds."""
@@ -149,7 +190,7 @@ class ProcessExecutor:
             for process in read_ended(self._directory / PROCESSES):
                 self._events.on_process(process)
 
-    def _start(self) -> None:
+    def _start(self, now: float) -> None:
         command = [
             self._interpreter,
             "-I",
@@ -170,6 +211,7 @@ class ProcessExecutor:
                 env=self._environment,
                 start_new_session=True,
             )
+        self._is_starting, self._child_at = True, now
         _log.info("the warm parent was started", pid=self._child.pid)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
@@ -180,13 +222,24 @@ class ProcessExecutor:
             for frame in decoder.feed(data):
                 self._on_frame(frame)
 
+    def _note_start(self, process: wire.Process) -> None:
+        """What the parent tells while it serves is news: something was started, or could not be."""
+        if not process.pid and process.error:
+            self._starts.launch_failed(process.run, process.error)
+        elif process.exit_code is None:
+            self._starts.worked()
+
     def _on_frame(self, frame: wire.Frame) -> None:
         if isinstance(frame, wire.Process):
             (self._living.add if frame.exit_code is None else self._living.discard)(frame.name)
+            if self.is_ready:
+                self._note_start(frame)
             self._events.on_process(frame)
         elif isinstance(frame, wire.Ready):
             _log.info("the warm parent is ready", pid=frame.pid, warm=frame.warm)
             self.is_ready = True
+            self._is_starting = False
+            self._starts.worked()
             self._outages.worked(_GREETING)
             self._is_outdated = frame.version < wire.VERSION
             if self._is_outdated:
