@@ -33,6 +33,7 @@ DRAIN_CHECK_S = 0.5
 END_S = 3.0
 _SIGNALS = {"go_on": Signal.RUN, "stop": Signal.STOP, "pause": Signal.PAUSE}
 _SIGKILL = 9
+_LEFT = "processes that the trial had started and left running were ended with it: {left}"
 _TAKING = "taking runs; the scheduler sends them again"
 _log = structlog.get_logger()
 
@@ -154,6 +155,8 @@ class Runs:
             if process.exit_code is not None:
                 self._supervisor.send(wire.Forget(process.run))
             return
+        if process.left:
+            context.tail.remark(_LEFT.format(left=process.left))
         if part_of(process.name) == HOOK:
             context.hook.on_process(process)
             return

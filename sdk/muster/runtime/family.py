@@ -3,11 +3,12 @@
 import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from muster.runtime.leftovers import in_words, is_helper, name_of, run_of
 from muster.wire import Process
 from muster.wire.processes import read_ended
 
@@ -62,9 +63,7 @@ class Family:
                 if process.pid == pid and process.exit_code is None:
                     code = os.waitstatus_to_exitcode(status)
                     ended.append(self.add(replace(process, exit_code=code)))
-        if ended:
-            self._kill_leftovers({process.pid for process in ended})
-        return ended
+        return self._kill_leftovers(ended) if ended else []
 
     def kill(self, run: str, number: int, name: str = "") -> None:
         """Signal the processes of a run, or the one of that name; 9 takes their whole sessions."""
@@ -87,23 +86,31 @@ class Family:
                 for path in (self._path(process.name), self._path(process.name).with_suffix(".new")):
                     path.unlink(missing_ok=True)
 
-    def _kill_leftovers(self, sessions: set[int]) -> None:
-        """End what is left of ended sessions, and what had left them.
+    def _kill_leftovers(self, ended: list[Process]) -> list[Process]:
+        """End what is left of ended sessions, and what had left them; return who ended, the last of each run with what was found of it.
 
-        An orphan outside its session may belong to any run that lived when it was first seen: the last one's end takes it.
+        An orphan outside its session ends with the run that it can be told to be of. Any other may belong to each run that lived when it was
+        first seen: the last one's end takes it.
         """
-        me = os.getpid()
+        me, sessions = os.getpid(), {process.pid: process.run for process in ended}
+        seen = self._strays.keys()
         living = {process.name for process in self if process.exit_code is None}
         known = {process.pid for process in self if process.exit_code is None}
         processes = list(running_processes())
-        left_behind = [pid for pid, _, session in processes if session in sessions]
+        left_behind = {pid: sessions[session] for pid, _, session in processes if session in sessions}
         strays = {pid for pid, parent, _ in processes if parent == me and pid not in known}
+        over = set(sessions.values()) - {one.run for one in self if one.exit_code is None and not one.port}
+        named = {pid: run for pid in strays - left_behind.keys() if (run := run_of(pid, over))}
         self._strays = {pid: self._strays.get(pid, frozenset(living)) & living for pid in strays}
-        for pid in (*left_behind, *(pid for pid, owners in self._strays.items() if not owners)):
+        unnamed = [pid for pid, owners in self._strays.items() if not owners]
+        alone = dict.fromkeys(set(unnamed) - seen, ended[0].run) if len(set(sessions.values())) == 1 else {}
+        told = _told(alone | named | left_behind, ended)
+        for pid in (*left_behind, *named, *unnamed):
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         for session in sessions if left_behind else ():
             kill_session(session)
+        return [self.add(replace(one, left=told[one.name])) if one.name in told else one for one in ended]
 
     def _save(self, process: Process) -> None:
         target = self._path(process.name)
@@ -113,6 +120,16 @@ class Family:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name.replace('/', '_')}.json"
+
+
+def _told(left: Mapping[int, str], ended: list[Process]) -> dict[str, str]:
+    """What is to be said of the processes that runs left, by the name of the run's process that ended last."""
+    last = {process.run: process.name for process in ended}
+    found: dict[str, list[str]] = {}
+    for pid, run in left.items():
+        if not is_helper(pid):
+            found.setdefault(last[run], []).append(name_of(pid))
+    return {name: in_words(names) for name, names in found.items()}
 
 
 def running_processes() -> Iterator[tuple[int, int, int]]:

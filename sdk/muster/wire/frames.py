@@ -259,7 +259,8 @@ class Quit:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process the parent started. `exit_code` None: it runs; negative: the signal that ended it; `port` of a rendezvous."""
+    """A process the parent started. `exit_code` None: it runs; negative: the signal that ended it; `port` of a rendezvous; `left`: what its
+    run had left running, and was ended with it."""
 
     TAG: ClassVar[str] = "process"
     name: str
@@ -268,6 +269,7 @@ class Process:
     exit_code: int | None = None
     port: int = 0
     error: str = ""
+    left: str = ""
 
 
 @dataclass(frozen=True, slots=True)

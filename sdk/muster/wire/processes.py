@@ -4,13 +4,14 @@ import fcntl
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from muster.wire.frames import Process
 
 PROCESSES = "processes"
 LOCK = "parent.lock"
+_FIELDS = frozenset(part.name for part in fields(Process))
 _LOST = "the warm parent died, and its processes with it"
 
 
@@ -19,7 +20,8 @@ def read_ended(folder: Path) -> Iterator[Process]:
     which the kernel ends the ranks of a dead parent."""
     for path in sorted(folder.glob("*.json")):
         with suppress(OSError, ValueError, TypeError):
-            process = Process(**json.loads(path.read_text()))
+            kept = json.loads(path.read_text())
+            process = Process(**{name: kept[name] for name in kept.keys() & _FIELDS})
             yield process if process.exit_code is not None else replace(process, exit_code=-9, error=_LOST)
 
 

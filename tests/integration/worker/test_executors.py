@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,29 @@ async def test_the_end_of_a_run_takes_all_that_it_started_and_no_other_run(bench
     assert bench.code("other") is None
     bench.send(wire.Kill("other", 9))
     await eventually(lambda: bench.code("other") == -9 and not left.exists())
+
+
+async def test_what_a_run_left_running_is_told_with_its_end(bench: Bench) -> None:
+    """Also while another run lives, whose processes stay."""
+    forks = "sleep 600 & setsid sleep 601 & echo $! > left; sleep 0.2"
+    mine, other = "0a0a-of-mine", "0b0b-of-other"
+    for run, command in ((other, "setsid sleep 600 & echo $! > others; sleep 600"), (mine, forks)):
+        asked = bench.launch(run, command, run=run)
+        bench.send(replace(asked, environment={**asked.environment, "HOME": f"/runs/{run}/home"}))
+    await eventually(lambda: bench.text("left").endswith("\n") and bench.text("others").endswith("\n"))
+    left, others = (Path("/proc", bench.text(name).strip()) for name in ("left", "others"))
+    await eventually(lambda: bench.code(mine) == 0)
+    assert bench.told[mine].left == "sleep (2 times)"
+    await eventually(lambda: not left.exists())
+    assert others.exists() and bench.code(other) is None
+    bench.send(wire.Kill(other, 9))
+    await eventually(lambda: bench.code(other) == -9 and not others.exists())
+
+
+async def test_a_run_that_leaves_nothing_is_told_nothing(bench: Bench) -> None:
+    bench.send(bench.launch("tidy", "sleep 600 & kill $!; wait"))
+    await eventually(lambda: bench.code("tidy") is not None)
+    assert bench.told["tidy"].left == ""
 
 
 async def test_the_next_daemon_is_told_of_what_lives_and_of_what_ended(bench: Bench) -> None:

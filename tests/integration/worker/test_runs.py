@@ -163,6 +163,24 @@ time.sleep(1000)
     await eventually(lambda: platform.of("w1", run) is None and platform.observed["w1"].drained)
 
 
+async def test_a_trial_is_told_what_it_left_running(
+    platform: FakePlatform, worker: Daemon, tmp_path: Path
+) -> None:
+    script = """
+import muster, os, subprocess
+trial = muster.trial()
+child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+trial.report(child.pid, a=1)
+"""
+    run = platform.allocation("leaves", platform.add_code(code_in(tmp_path, script)), ONE)
+    await platform.desire("w1", run)
+    await eventually(lambda: state_of(platform, run) == "exited")
+    assert getattr(platform.of("w1", run), "exit_code", None) == 0
+    said = "processes that the trial had started and left running were ended with it: sleep"
+    await eventually(lambda: platform.text(run).count(said) == 1)
+    assert not Path(f"/proc/{platform.steps(run)[0]}").exists()
+
+
 async def test_failures_are_told_in_words(platform: FakePlatform, worker: Daemon, tmp_path: Path) -> None:
     code = platform.add_code(code_in(tmp_path, "import nothing_of_that_name\n"))
     run = platform.allocation("import", code, ONE)

@@ -31,3 +31,9 @@ def test_who_holds_the_lock_lives(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert is_served(tmp_path)
     assert not is_served(tmp_path)
+
+
+def test_records_of_a_newer_version_are_read_as_far_as_they_are_known(tmp_path: Path) -> None:
+    kept = asdict(Process("a.1.0", "a", 11, exit_code=3)) | {"of_a_later_day": True}
+    (tmp_path / "a.1.0.json").write_text(json.dumps(kept))
+    assert [process.exit_code for process in read_ended(tmp_path)] == [3]
