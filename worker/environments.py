@@ -6,15 +6,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import site
 import stat
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -25,12 +22,16 @@ import structlog
 from muster.errors import Rejected
 from worker.launch.accounts import Account
 from worker.launch.machine import Machine
+from worker.steps import Ended, Step, carry_out
 
-BUILD_S = 1800.0
+SAY_EVERY_S = 60.0
+"""So often runs that wait for an environment are told what pip is at."""
 MOST_KEPT = 16
 """So many environments stay; of more, those go first that were used longest ago."""
 SAID_LINES = 20
 _READY = ".ready"
+_TEMPORARY = ".temporary"
+"""Where builds unpack; a pip that was ended leaves it behind, and it goes with the rest."""
 _CHECK = "import sys; from muster.runtime.__main__ import import_all; import_all(sys.argv[1].split(','))"
 _USED_BY_PIP = ("PATH", "LANG", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
 _REFERS = re.compile(r"^\s*(?:-[rc]\b|--(?:requirement|constraint)\b|\.{0,2}/)|file:", re.MULTILINE)
@@ -74,6 +75,26 @@ class Wish:
         return text
 
 
+@dataclass(slots=True)
+class _Making:
+    """An environment that is being made, for whoever waits for it; `printed`: the last line of pip's."""
+
+    printed: str = ""
+    task: asyncio.Task[None] = field(init=False)
+
+    def note(self, line: str) -> None:
+        """From the thread in which pip is followed."""
+        self.printed = line or self.printed
+
+    async def wait(self, requirements: str, say: Say) -> None:
+        """Wait until it is there, or has failed. A run that ends meanwhile does not take it from the others."""
+        began = time.monotonic()
+        while not (await asyncio.wait({self.task}, timeout=SAY_EVERY_S))[0]:
+            at = f": {self.printed}" if self.printed else ""
+            say(f"pip is at work on {requirements}, {(time.monotonic() - began) / 60:.0f} min by now{at}")
+        self.task.result()
+
+
 class Environments:
     """Environments by name, under one folder; whoever asks while one is made waits for it. Nothing crosses tenants."""
 
@@ -83,7 +104,7 @@ class Environments:
         self._account = account
         self._warm = warm
         self._variables = dict(variables)
-        self._building: dict[str, asyncio.Task[None]] = {}
+        self._building: dict[str, _Making] = {}
 
     async def make(self, wish: Wish, say: Say) -> str:
         """Return the environment's name, once it is there. What pip cannot install is the user's fault, with pip's own words.
@@ -98,13 +119,13 @@ class Environments:
             building = self._building.get(name)
             if building is None:
                 say(f"an environment is made for {wish.requirements}: pip installs what it names")
-                building = asyncio.create_task(self._build(name, wish), name=f"environment {name}")
-                self._building[name] = building
-                building.add_done_callback(lambda _: self._building.pop(name, None))
+                building = self._building[name] = _Making()
+                task = asyncio.create_task(self._build(name, wish, building.note), name=f"environment {name}")
+                task.add_done_callback(lambda _: self._building.pop(name, None))
+                building.task = task
             else:
                 say(f"the environment for {wish.requirements} is being made for another run; this one waits")
-            # A run that ends meanwhile does not take it from the others.
-            await asyncio.shield(building)
+            await building.wait(wish.requirements, say)
             say(f"the environment for {wish.requirements} is there after {time.monotonic() - began:.1f} s")
         (self._root / name / _READY).touch()
         return name
@@ -131,18 +152,21 @@ class Environments:
         parts = [text, code, str(wish.tenant), sys.version, sys.prefix, *_base()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
-    async def _build(self, name: str, wish: Wish) -> None:
+    async def _build(self, name: str, wish: Wish, note: Say) -> None:
         folder = self._root / name
         await asyncio.to_thread(self._begin, folder)
         python = self.interpreter(name)
         try:
-            await self._run(folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], wish)
+            await self._run(
+                folder, [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)], wish, note
+            )
             (folder / _site_packages() / "worker.pth").write_text(_base_pth())
             install = [python, "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir"]
-            quiet = ["--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
-            await self._run(folder, [*install, *quiet], wish)
+            # What a build prints is passed on at once (-v): pip would hold it back, without bound, until the build is over.
+            told = ["-v", "--disable-pip-version-check", "--progress-bar", "off", "-r", wish.requirements]
+            await self._run(folder, [*install, *told], wish, note)
             await asyncio.to_thread(self._finish, folder)
-            await self._check(folder, wish)
+            await self._check(folder, wish, note)
             (folder / _READY).touch()
         except BaseException:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
@@ -152,12 +176,14 @@ class Environments:
     def _begin(self, folder: Path) -> None:
         self._make_room()
         shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(mode=0o755)
-        if self._account is not None:
-            os.chown(folder, self._account.user, self._account.group)
+        for made in (folder, folder / _TEMPORARY):
+            made.mkdir(mode=0o755)
+            if self._account is not None:
+                os.chown(made, self._account.user, self._account.group)
 
     def _finish(self, folder: Path) -> None:
         """From here on it is read only: runs of the same user must not change it for each other."""
+        shutil.rmtree(folder / _TEMPORARY, ignore_errors=True)
         if self._account is not None:
             for path in (folder, *folder.rglob("*")):
                 os.chown(path, os.getuid(), os.getgid(), follow_symlinks=False)
@@ -170,25 +196,26 @@ class Environments:
         for ready in found[: max(0, len(found) - MOST_KEPT + 1)]:
             shutil.rmtree(ready.parent, ignore_errors=True)
 
-    async def _run(self, folder: Path, command: list[str], wish: Wish) -> None:
+    async def _run(self, folder: Path, command: list[str], wish: Wish, note: Say) -> None:
         """Run a step of the making, as the trials' own user: what is installed may run code of its own."""
-        code, output = await self._carry_out(folder, command, wish)
-        if code is None:
-            raise _failed(wish, f"could not be installed: pip was not done after {BUILD_S / 60:.0f} minutes")
-        if code:
-            raise _failed(wish, f"could not be installed: {_last_words(output)}")
+        ended = await self._carry_out(folder, command, wish, note)
+        if ended.over:
+            raise _failed(wish, f"could not be installed: pip was ended, {ended.over}")
+        if ended.code:
+            raise _failed(wish, f"could not be installed: {_last_words(ended.output)}")
 
-    async def _check(self, folder: Path, wish: Wish) -> None:
+    async def _check(self, folder: Path, wish: Wish, note: Say) -> None:
         """Import what every trial starts from: where that was replaced by something that fails, none ever would, and its slots would be held."""
         command = [self.interpreter(folder.name), "-I", "-c", _CHECK, self._warm]
-        code, output = await self._carry_out(folder, command, wish)
-        if code != 0:
-            said = output.strip().rpartition("\n")[2] or f"Python ended with code {code}"
+        ended = await self._carry_out(folder, command, wish, note)
+        if ended.over or ended.code:
+            last = ended.output.strip().rpartition("\n")[2]
+            said = ended.over or last or f"Python ended with code {ended.code}"
             raise _failed(wish, f"installs what no trial can start with: {said}")
 
-    async def _carry_out(self, folder: Path, command: list[str], wish: Wish) -> tuple[int | None, str]:
-        environment = {**self._variables, "HOME": str(folder)}
-        return await asyncio.to_thread(_carry_out, command, wish.code, environment, self._account)
+    async def _carry_out(self, folder: Path, command: list[str], wish: Wish, note: Say) -> Ended:
+        environment = {**self._variables, "HOME": str(folder), "TMPDIR": str(folder / _TEMPORARY)}
+        return await asyncio.to_thread(carry_out, Step(command, wish.code, environment, self._account), note)
 
 
 def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -196,33 +223,6 @@ def installing_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value for name, value in environment.items() if name in _USED_BY_PIP or name.startswith("PIP_")
     }
-
-
-def _carry_out(
-    command: list[str], folder: Path, environment: dict[str, str], account: Account | None
-) -> tuple[int | None, str]:
-    """Run a command and return its exit code, None where it was out of time, and what it wrote. The event loop's own way takes no user."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        user=account.user if account else None,
-        group=account.group if account else None,
-        extra_groups=[] if account else None,
-    )
-    try:
-        output, _ = process.communicate(timeout=BUILD_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None, ""
-    with suppress(ProcessLookupError):  # what it has left behind
-        os.killpg(process.pid, signal.SIGKILL)
-    return process.returncode, output.decode(errors="replace")
 
 
 def _failed(wish: Wish, said: str) -> Rejected:

@@ -2,14 +2,21 @@
 
 import base64
 import hashlib
+import os
 import zipfile
 from pathlib import Path
 
+import pytest
+
+from muster.errors import Rejected
+from shared.ids import DEFAULT_TENANT
 from tests.integration.worker.daemon import Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.integration.worker.test_runs import ONE
 from tests.support.waiting import eventually
+from worker import environments, steps
+from worker.environments import Environments, Wish, installing_environment
 
 USES = """
 import sys, muster, numpy
@@ -88,6 +95,47 @@ async def test_a_requirement_that_does_not_install_is_told_in_pips_words(
     assert "more.txt could not be installed" in (ended.reason or "")
     assert "No matching distribution found for no-such-thing==7" in (ended.reason or "")
     assert "absent.txt of the experiment's code cannot be read" in (without.reason or "")
+
+
+async def build(tmp_path: Path, backend: str, said: list[str]) -> str:
+    """Why an environment could not be made whose one requirement is built so."""
+    code, root = tmp_path / "code", tmp_path / "environments"
+    package = code / "endless"
+    for folder in (root, package):
+        folder.mkdir(parents=True)
+    (package / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (package / "backend.py").write_text(backend)
+    (code / "endless.txt").write_text("--no-index\n./endless\n")
+    made = Environments(root, None, installing_environment(dict(os.environ)), "muster._trial")
+    with pytest.raises(Rejected) as refused:
+        await made.make(Wish(code, "endless.txt", DEFAULT_TENANT, "hash"), said.append)
+    assert list(root.iterdir()) == [], "nothing is left of it"
+    return str(refused.value)
+
+
+async def test_a_build_that_prints_without_end_is_ended_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "MOST_PRINTED_BYTES", 1024 * 1024)
+    told = await build(tmp_path, "while True: print('compiles on and on')\n", [])
+    assert "endless.txt could not be installed: pip was ended, it printed more than 1 MiB" in told
+    assert "compiles on and on" in told
+
+
+async def test_a_build_that_hangs_is_told_while_it_does_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "STEP_S", 12.0)
+    monkeypatch.setattr(environments, "SAY_EVERY_S", 0.5)
+    said: list[str] = []
+    waits = "import time\nprint('waits for a licence', flush=True)\ntime.sleep(600)\n"
+    told = await build(tmp_path, waits, said)
+    assert "pip was ended, it was not done after 0 minutes; it last printed: " in told
+    assert "waits for a licence" in told
+    at_work = [line for line in said if line.startswith("pip is at work on endless.txt, 0 min by now")]
+    assert any("waits for a licence" in line for line in at_work), said
 
 
 async def test_a_startup_hook_runs_before_the_ranks(
