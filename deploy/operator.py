@@ -26,7 +26,7 @@ def with_jetstream(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
         Transient: no platform runs here, or its bus does not answer.
     """
     options = load_options(home=home_to_find())
-    url, credentials = _url(options), Keys(options.keys).credentials(ADMIN)
+    url, credentials = bus_url(options), Keys(options.keys).credentials(ADMIN)
     if not credentials.is_file():
         raise Rejected(
             "no_keys",
@@ -44,7 +44,8 @@ def with_jetstream(work: Callable[[JetStreamContext], Awaitable[T]]) -> T:
     return asyncio.run(connected())
 
 
-def _url(options: Options) -> str:
+def bus_url(options: Options) -> str:
+    """The address of the platform's bus. Raises Transient when none runs here."""
     if options.nats_url:
         return options.nats_url
     state = load_state(options.home)

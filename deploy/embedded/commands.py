@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 keys = typer.Typer(
-    help="Make the keys that services and workers sign in with.", no_args_is_help=True, add_completion=False
+    help="The keys that services and workers sign in with.", no_args_is_help=True, add_completion=False
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON on stdout and nothing else.")]
@@ -41,7 +41,7 @@ def status(as_json: Json = False) -> None:
 
 @keys.callback()
 def _keys() -> None:
-    """Make the keys that services and workers sign in with."""
+    """The keys that services and workers sign in with: made, changed, let in no more."""
 
 
 @keys.command("init")
@@ -55,3 +55,25 @@ def init(
     from deploy.embedded.running import make_keys
 
     make_keys(directory, as_json=as_json)
+
+
+@keys.command("revoke")
+def revoke(
+    worker: Annotated[str, typer.Argument(help="A worker's name, or a public key (`U…`).")],
+    as_json: Json = False,
+) -> None:
+    """Let a worker in no more, and cut it off: its key was stolen, or its machine is not to be trusted."""
+    from deploy.embedded.identities import revoke_worker
+
+    revoke_worker(worker, as_json=as_json)
+
+
+@keys.command("rotate")
+def rotate(
+    service: Annotated[str, typer.Argument(help="A service's name, such as `gateway`.")],
+    as_json: Json = False,
+) -> None:
+    """Give a service another key, start it again with that, and let the old one in no more."""
+    from deploy.embedded.identities import rotate_key
+
+    rotate_key(service, as_json=as_json)

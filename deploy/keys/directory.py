@@ -20,6 +20,11 @@ class Keys:
         """The scoped signing key; given to the scheduler only."""
         return self.directory / "worker-issuer.json"
 
+    @property
+    def revoked(self) -> Path:
+        """Public keys that the server lets in no more, each with whose it was; missing while there is none."""
+        return self.directory / "revoked.json"
+
     def credentials(self, identity: str) -> Path:
         """The `.creds` file of a service, or of `admin`."""
         return self.directory / f"{identity}.creds"

@@ -5,16 +5,19 @@ system.seed    system.jwt            the account SYS, reached by nobody
 account.seed   account.jwt           the account MUSTER: streams, services, workers
 worker-issuer.json                   the scoped signing key, for the scheduler alone
 <service>.seed <service>.creds       one user per service, and `admin` for the operator's tools
+revoked.json                         keys that are let in no more, whatever is signed for them
 server.conf                          what the server's configuration includes
 """
 
+import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -36,6 +39,8 @@ _ACCOUNT_LIMITS: Claims = {
     **_NO_LIMITS, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1,
 }  # fmt: skip
 _JETSTREAM_LIMITS: Claims = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
+_FOR_GOOD = 253_402_300_799
+"""The end of the year 9999. A revocation says until when what was issued to a key does not count: what was stolen never does again."""
 
 
 def init_keys(directory: Path, now: datetime) -> Keys:
@@ -58,7 +63,7 @@ def init_keys(directory: Path, now: datetime) -> Keys:
     signed = _Signer(directory, int(now.timestamp()))
     signed.file("operator.jwt", _operator_claims(public_key(operator), public_key(system)), operator)
     signed.file("system.jwt", _account_claims("SYS", public_key(system), {}, []), operator)
-    signed.file("account.jwt", _muster_claims(public_key(account), issuer), operator)
+    signed.file("account.jwt", _muster_claims(public_key(account), issuer, load_revoked(keys)), operator)
     for identity in (*SERVICES, ADMIN):
         permissions = admin_permissions() if identity == ADMIN else service_permissions(identity)
         seed = _seed(directory, identity, KeyKind.USER)
@@ -70,6 +75,26 @@ def init_keys(directory: Path, now: datetime) -> Keys:
         _write(keys.credentials(identity), credentials_text(token, seed))
     _write(keys.server_conf, _server_conf(directory, public_key(system), public_key(account)))
     return keys
+
+
+def load_revoked(keys: Keys) -> dict[str, str]:
+    """Whose each revoked key was, by key."""
+    return dict(json.loads(keys.revoked.read_text())) if keys.revoked.exists() else {}
+
+
+def revoke_key(directory: Path, key: str, whose: str, now: datetime) -> Keys:
+    """Have servers refuse a public user key for good, once they read `server.conf` again; who is connected with it is cut off then."""
+    keys = Keys(directory)
+    _write(keys.revoked, json.dumps(load_revoked(keys) | {key: whose}, indent=1, sort_keys=True) + "\n")
+    return init_keys(directory, now)
+
+
+def rotate_service(directory: Path, service: str, now: datetime) -> str:
+    """Give a service another key, and return the public half of the one that it had: that is good until it is revoked."""
+    old = public_key(_seed(directory, service, KeyKind.USER))
+    _write(directory / f"{service}.seed", new_seed(KeyKind.USER, secrets.token_bytes(32)) + "\n")
+    init_keys(directory, now)
+    return old
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +135,17 @@ def _account_claims(
     }
 
 
-def _muster_claims(account: str, issuer: WorkerIssuer) -> Claims:
+def _muster_claims(account: str, issuer: WorkerIssuer, revoked: Iterable[str]) -> Claims:
     scope: Claims = {
         "kind": "user_scope",
         "key": public_key(issuer.seed),
         "role": WORKER_ROLE,
         "template": worker_template(),
     }
-    return _account_claims("MUSTER", account, _JETSTREAM_LIMITS, [scope])
+    claims = _account_claims("MUSTER", account, _JETSTREAM_LIMITS, [scope])
+    revocations: Claims = dict.fromkeys(sorted(revoked), _FOR_GOOD)
+    nats = cast("Claims", claims["nats"])
+    return {**claims, "nats": {**nats, **({"revocations": revocations} if revocations else {})}}
 
 
 def _user_claims(name: str, key: str, permissions: Mapping[str, JsonValue]) -> Claims:

@@ -14,6 +14,7 @@ from services.scheduler.store.workers import (
     Joined,
     JoinToken,
     has_pool,
+    load_key,
     register_worker,
     renew_worker,
     save_join_token,
@@ -22,9 +23,17 @@ from services.scheduler.store.workers import (
 from shared.bus import Ask
 from shared.clock import Clock
 from shared.db import Database
-from shared.errors import Rejected
+from shared.errors import NotFound, Rejected
 from shared.ids import WorkerId
-from shared.messages.workers import Credentials, IssuedJoin, IssueJoin, Join, Renew
+from shared.messages.workers import (
+    Credentials,
+    GetWorkerKey,
+    IssuedJoin,
+    IssueJoin,
+    Join,
+    Renew,
+    WorkerKey,
+)
 from shared.nats_jwt import WORKER_NAME, WorkerIssuer, worker_token
 
 LIFE = timedelta(hours=24)
@@ -89,6 +98,13 @@ class Joining:
             if not await renew_worker(connection, ask.worker, query.user_key, now + LIFE):
                 raise Rejected("worker_unknown", f"worker {ask.worker} has to join again", "worker")
         return self._credentials(ask.worker, query.user_key, now)
+
+    async def key_of(self, ask: Ask, query: GetWorkerKey) -> WorkerKey:
+        async with self.database.system() as connection:
+            found = await load_key(connection, query.worker)
+        if found is None:
+            raise NotFound(f"worker {query.worker}")
+        return WorkerKey(worker=query.worker, user_key=found[0], expires_at=found[1])
 
     def _credentials(self, worker: WorkerId, key: str, now: datetime) -> Credentials:
         until = now + LIFE

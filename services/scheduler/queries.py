@@ -34,7 +34,7 @@ from shared.messages.queue import (
 from shared.messages.reservations import GetReservations
 from shared.messages.runs import AllocationFacts, GetAllocation
 from shared.messages.usage import GetUsage, UsagePage
-from shared.messages.workers import IssueJoin, Join, Renew, WorkerView
+from shared.messages.workers import GetWorkerKey, IssueJoin, Join, Renew, WorkerView
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,7 @@ class Queries:
             IssueJoin: self.joining.issue,
             Join: self.joining.join,
             Renew: self.joining.renew,
+            GetWorkerKey: self.joining.key_of,
         }
 
     async def queue(self, ask: Ask, query: GetQueue) -> QueuePage:

@@ -70,6 +70,7 @@ ALL: tuple[type[Message], ...] = (
     workers.WorkerDrained,
     workers.IssueJoin,
     workers.Join,
+    workers.GetWorkerKey,
     workers.Renew,
     pools.PoolDemand,
     pools.PoolCapacity,

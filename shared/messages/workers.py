@@ -95,6 +95,20 @@ class Renew(WorkerRequest[Credentials], owner="scheduler", kind="renew"):
     user_key: str
 
 
+class WorkerKey(BaseModel):
+    """The public half of the key that a worker joined with, and until when its credentials are good."""
+
+    worker: WorkerId
+    user_key: str
+    expires_at: datetime
+
+
+class GetWorkerKey(Query[WorkerKey], owner="scheduler", name="worker_key"):
+    """the operator's tool → scheduler: what to revoke so that the bus lets a worker in no more."""
+
+    worker: WorkerId
+
+
 class WorkerView(Record):
     worker: WorkerId
     pool: PoolName

@@ -117,6 +117,17 @@ def test_nothing_listens_beyond_this_machine(place: Place) -> None:
     assert not [address for address in listening if not _is_loopback(address)]
 
 
+def test_a_service_has_another_key_without_a_pause_of_the_others(place: Place) -> None:
+    before, creds = place.pids(), place.home / "keys" / "registry.creds"
+    old = creds.read_text()
+    assert "registry has another key" in place.run("keys", "rotate", "registry")
+    assert wait_until(lambda: place.is_running("registry", other_than=before["registry"]), 40, pause_s=0.5)
+    assert creds.read_text() != old
+    assert {name for name, pid in place.pids().items() if before[name] != pid} == {"registry"}
+    assert "registry" in (place.home / "keys" / "revoked.json").read_text()
+    assert "worker nobody" in place.run("keys", "revoke", "nobody", code=4)
+
+
 @pytest.mark.parametrize("name", ["searcher", "nats", "postgres", "gateway"])
 def test_what_is_killed_is_started_again(place: Place, name: str) -> None:
     killed = place.pids()[name]

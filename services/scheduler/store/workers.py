@@ -28,6 +28,9 @@ _RENEW = text(
     "UPDATE scheduler.worker SET credentials_until = :until"
     " WHERE worker = :worker AND user_key = :key AND NOT is_removed RETURNING worker"
 )
+_KEY = text(
+    "SELECT user_key, credentials_until FROM scheduler.worker WHERE worker = :worker AND credentials_until IS NOT NULL"
+)
 _ASK_DRAIN = text(
     "UPDATE scheduler.worker SET drain_asked = :asked, reclaim = :reclaim"
     " WHERE worker = :worker AND NOT is_removed RETURNING worker"
@@ -118,6 +121,12 @@ async def renew_worker(connection: AsyncConnection, worker: WorkerId, key: str, 
     """False: unknown, removed, or another key than it joined with."""
     found = await connection.execute(_RENEW, {"worker": worker, "key": key, "until": until})
     return found.one_or_none() is not None
+
+
+async def load_key(connection: AsyncConnection, worker: WorkerId) -> tuple[str, datetime] | None:
+    """The key that a worker joined with, and until when its credentials are good; also of one that was removed."""
+    found = (await connection.execute(_KEY, {"worker": worker})).one_or_none()
+    return None if found is None else (found.user_key, found.credentials_until)
 
 
 async def ask_drain(connection: AsyncConnection, worker: WorkerId, asked: bool, reclaim: bool) -> bool:

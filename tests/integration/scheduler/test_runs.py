@@ -4,13 +4,20 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from muster.errors import Rejected
+from muster.errors import NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, SITE, PoolName, TenantId, WorkerId, new_id
 from shared.messages.pools import GetCluster, PoolDemand
 from shared.messages.queue import EditExperiment, Explain, GetQueue, RequestClosed, ValidatePlacement
 from shared.messages.runs import GetAllocation, RunEnded, RunGranted
 from shared.messages.specs import Signal, Wanted
-from shared.messages.workers import DrainWorker, IssueJoin, Join, WorkerDrained, WorkerJoined
+from shared.messages.workers import (
+    DrainWorker,
+    GetWorkerKey,
+    IssueJoin,
+    Join,
+    WorkerDrained,
+    WorkerJoined,
+)
 from tests.integration.scheduler.fake_worker import CLOCK, FakeWorker
 from tests.integration.scheduler.platform import Platform, new_trial, runs_on
 from tests.support.waiting import eventually
@@ -189,6 +196,9 @@ async def test_a_join_token_admits_one_worker_once(around: Platform, workers: li
     with pytest.raises(Rejected) as wrong:
         await around.ask(join.model_copy(update={"token": "guess"}))
     assert wrong.value.code == "bad_join_token"
+    assert (await around.ask(GetWorkerKey(worker=WorkerId("x1")))).user_key == key
+    with pytest.raises(NotFound):
+        await around.ask(GetWorkerKey(worker=WorkerId("nobody")))
     stored = await around.rows("SELECT hash FROM scheduler.join_token WHERE used_by = 'x1'")
     assert issued.token.encode() not in bytes(stored[0]["hash"])
 

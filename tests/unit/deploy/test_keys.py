@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from deploy.keys import permissions
-from deploy.keys.files import init_keys
+from deploy.keys.files import init_keys, revoke_key, rotate_service
 from deploy.keys.permissions import SERVICES, Row
 from shared.nats_jwt import KeyKind, WorkerIssuer, decode, new_seed, public_key, worker_token
 
@@ -85,3 +85,25 @@ def test_no_row_reaches_the_streams_deletion_or_anothers_consumer() -> None:
         assert not [subject for subject in allowed if subject in (">", "$JS.>", "$JS.API.>", "$JS.ACK.>")]
         consumers = [subject for subject in allowed if "CONSUMER" in subject or "$JS.ACK" in subject]
         assert all(f".{service}" in subject for subject in consumers)
+
+
+def test_another_key_for_a_service_changes_nobody_elses_identity(tmp_path: Path) -> None:
+    keys = init_keys(tmp_path, NOW)
+    before = _texts(tmp_path)
+    old = rotate_service(tmp_path, "gateway", NOW)
+    assert old == public_key(before["gateway.seed"].strip())
+    changed = {name for name, text in _texts(tmp_path).items() if before[name] != text}
+    assert changed == {"gateway.seed", "gateway.creds"}
+    assert decode(keys.credentials("gateway").read_text().splitlines()[1])["sub"] != old
+
+
+def test_a_revoked_key_stays_revoked(tmp_path: Path) -> None:
+    keys = init_keys(tmp_path, NOW)
+    first, second = (public_key(new_seed(KeyKind.USER, bytes([n] * 32))) for n in (1, 2))
+    revoke_key(tmp_path, first, "w-1", NOW)
+    revoke_key(tmp_path, second, "w-2", NOW + timedelta(days=1))
+    init_keys(tmp_path, NOW + timedelta(days=2))
+    claims = cast("dict[str, dict[str, int]]", decode((tmp_path / "account.jwt").read_text())["nats"])
+    assert set(claims["revocations"]) == {first, second}
+    assert (tmp_path / "account.jwt").read_text().strip() in keys.server_conf.read_text()
+    assert stat.S_IMODE(keys.revoked.stat().st_mode) == 0o600
