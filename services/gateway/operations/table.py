@@ -205,7 +205,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("CreateWebhook", "POST", "/v1/webhooks", webhooks.CreateWebhookRequest, webhooks.CreatedWebhook, WEBHOOKS, KEY, webhook_handlers.create_webhook, status=201, secret=True),
     Operation("ListWebhooks", "GET", "/v1/webhooks", webhooks.ListWebhooksRequest, webhooks.WebhookPage, WEBHOOKS, SAFE, webhook_handlers.list_webhooks),
     Operation("GetWebhook", "GET", "/v1/webhooks/{webhook}", webhooks.WebhookRequest, webhooks.Webhook, WEBHOOKS, SAFE, webhook_handlers.get_webhook),
-    Operation("EditWebhook", "PATCH", "/v1/webhooks/{webhook}", webhooks.EditWebhookRequest, webhooks.Webhook, WEBHOOKS, NATURAL, webhook_handlers.edit_webhook),
+    Operation("EditWebhook", "PATCH", "/v1/webhooks/{webhook}", webhooks.EditWebhookRequest, webhooks.Webhook, WEBHOOKS, NATURAL, webhook_handlers.edit_webhook, conditional=True),
     Operation("DeleteWebhook", "DELETE", "/v1/webhooks/{webhook}", webhooks.WebhookRequest, base.Done, WEBHOOKS, NATURAL, webhook_handlers.delete_webhook),
     Operation("RotateWebhookSecret", "POST", "/v1/webhooks/{webhook}/secret/rotate", webhooks.RotateWebhookSecretRequest, webhooks.CreatedWebhook, WEBHOOKS, NATURAL, webhook_handlers.rotate_secret, secret=True),
     Operation("TestWebhook", "POST", "/v1/webhooks/{webhook}/test", webhooks.WebhookRequest, webhooks.WebhookDelivery, WEBHOOKS, NATURAL, delivery_handlers.test_webhook),

@@ -31,6 +31,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.once import claim, remember
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.posting import check_url
 from services.gateway.store import webhooks as store
 from shared.ids import new_id
@@ -99,9 +100,12 @@ async def get_webhook(call: Call, request: WebhookRequest) -> Webhook:
 async def edit_webhook(call: Call, request: EditWebhookRequest) -> Webhook:
     """Changes what a webhook is told, where that is sent, or whether; deliveries that wait go where it leads then."""
     async with call.unit() as unit:
-        row = await webhook_in(unit.connection, request.webhook)
+        found = await webhook_in(unit.connection, request.webhook)
+        await store.lock_webhook(unit.connection, found.id)
+        row = await webhook_in(unit.connection, str(found.id))
         place = Place(row.workspace, row.project)
         _check_place(call, place)
+        check_unchanged(call, render_webhook(row))
         changed = _changes(call, request, row)
         if request.name is not None and not await store.name_is_free(unit.connection, row, request.name):
             raise _exists(request.name, place)

@@ -57,6 +57,11 @@ async def load_webhooks(
     return (await connection.execute(query.order_by(webhook.c.id).limit(limit))).all()
 
 
+async def lock_webhook(connection: AsyncConnection, webhook_id: UUID) -> None:
+    """Whoever else would change it waits until this transaction has ended."""
+    await connection.execute(select(webhook.c.id).where(webhook.c.id == webhook_id).with_for_update())
+
+
 async def save_webhook(connection: AsyncConnection, webhook_id: UUID, values: Mapping[str, Any]) -> None:
     await connection.execute(update(webhook).where(webhook.c.id == webhook_id).values(**values))
 

@@ -34,6 +34,7 @@ CHANGES: dict[str, Any] = {
     "EditUser": {"display_name": "x"},
     "EditTemplate": {"description": "x"},
     "EditRole": {"description": "x"},
+    "EditWebhook": {"enabled": False},
 }
 
 
@@ -48,6 +49,8 @@ async def named(gateway: Gateway, others: Others) -> dict[str, Any]:
         await made(api, "/v1/users", {"name": f"ann-{number}"})
         await made(api, "/v1/groups", {"name": f"team-{number}"})
         await made(api, "/v1/templates", {"name": f"base-{number}", "config": {"max_restarts": 1}})
+        to = {"name": f"hook-{number}", "url": "https://hooks.example.com/muster"}
+        hook = await made(api, "/v1/webhooks", to)
         await made(api, "/v1/roles", {"name": f"role-{number}", "permissions": ["experiment.read"]})
     return {
         "experiment": seeded.experiment["id"],
@@ -60,6 +63,7 @@ async def named(gateway: Gateway, others: Others) -> dict[str, Any]:
         "group": f"team-{number}",
         "role": f"role-{number}",
         "template": f"base-{number}",
+        "webhook": hook["id"],
     }
 
 
