@@ -80,6 +80,8 @@ class Cycle:
         self._lease = lease
         self._send = send
         self.edits = 0
+        self.spending = asyncio.Event()
+        """Set when something that costs was granted; whoever waits for it clears it."""
         self._events: list[Event] = []
         self._woken = asyncio.Event()
         self._announcer = Announcer(term.cluster, self.trace_of)
@@ -119,6 +121,8 @@ class Cycle:
             self.term.saved.clear()
             await self._save_and_tell(changes, demands)
             self.term.saved.set()
+            if any(one.until is None and one.price_per_slot_hour for one in changes.holdings):
+                self.spending.set()
         else:
             postpone(self.cluster, changes)
         # 5. Send the new desired sets out, at once.

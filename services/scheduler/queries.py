@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services.scheduler.booking import Booking
+from services.scheduler.budgets import Budgets
 from services.scheduler.core.indexes import Pool
 from services.scheduler.core.worker import Liveness, Worker
 from services.scheduler.cycle import Cycle
@@ -22,6 +23,7 @@ from shared.clock import Clock
 from shared.db import Database
 from shared.errors import NotFound
 from shared.ids import PoolName, RunId
+from shared.messages.budgets import GetBudgets, SetBudget
 from shared.messages.plans import GetOutlook, Outlook
 from shared.messages.pools import ClusterView, GetCluster, PoolView
 from shared.messages.queue import (
@@ -45,6 +47,7 @@ class Queries:
     pulse: Pulse
     joining: Joining
     explaining: Explaining
+    budgets: Budgets
     database: Database
     clock: Clock
 
@@ -57,6 +60,8 @@ class Queries:
             ValidatePlacement: self.validate,
             GetAllocation: self.allocation,
             GetUsage: self.usage,
+            GetBudgets: self.budgets.get,
+            SetBudget: self.budgets.set,
             GetReservations: Booking(self.cycle).reservations,
             IssueJoin: self.joining.issue,
             Join: self.joining.join,

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 import structlog
 
+from services.scheduler.budgets import Budgets
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.cycle import LEASE, Cycle, Term
 from services.scheduler.dispatch import Dispatch
@@ -146,7 +147,8 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
     dispatch.hear = pulse.hear
     joining = Joining(cycle, parts.database, parts.issuer, parts.nats_url, parts.clock)
     explaining = Explaining(cycle, parts.database, parts.clock)
-    queries = Queries(cycle, pulse, joining, explaining, parts.database, parts.clock)
+    budgets = Budgets(cycle, parts.database, parts.clock)
+    queries = Queries(cycle, pulse, joining, explaining, budgets, parts.database, parts.clock)
     handlers = Handlers(cycle)
     events = Consumer(parts.bus, parts.units, NAME, handlers.events())
     commands = Consumer(parts.bus, parts.units, NAME, {**handlers.commands(), **republishing(NAME)})
@@ -163,6 +165,7 @@ async def _lead(parts: Parts, term: Term, ended: asyncio.Event) -> None:
             events.run(over),
             commands.run(over),
             reconcile(cycle, parts.database, over),
+            budgets.run(over),
             prune(parts.database, parts.clock, parts.keep_usage, over),
             _end_with(ended, over),
         ]

@@ -1,5 +1,6 @@
 """Could a request ever be placed: asked by the gateway before an experiment is taken."""
 
+from services.scheduler.core.budgets import warnings_of
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.placement.fit import Reach, reach_of
@@ -36,7 +37,8 @@ def validate_placement(cluster: Cluster, tenant: TenantId, query: ValidatePlacem
     needs = Needs(query.min_slots, query.max_slots, query.kind, query.single_node, where=where)
     cluster.refresh()
     reach = reach_of(pool.capacity, pool.policy, cluster.workers.values(), tenant, needs)
-    warnings = _unknown_workers(cluster, query)
+    spent = warnings_of(cluster, query.pool, tenant, query.workspace)
+    warnings = (*_unknown_workers(cluster, query), *spent)
     if reach.is_final and not reach.slots and needs.where is not None and needs.where.required:
         raise Rejected(
             "labels_unknown",

@@ -2,6 +2,7 @@
 
 from shared.messages import (
     allocations,
+    budgets,
     checkpoints,
     experiments,
     exports,
@@ -124,6 +125,8 @@ ALL: tuple[type[Message], ...] = (
     tables.GetColumns,
     exports.ExportMetrics,
     exports.ExportTable,
+    budgets.GetBudgets,
+    budgets.SetBudget,
     retention.GetRetention,
     retention.SetRetention,
     plans.GetCurves,

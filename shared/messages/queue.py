@@ -169,6 +169,7 @@ class ValidatePlacement(Query[Placeable], owner="scheduler", name="validate"):
     """Could this ever be placed? Raises Rejected (`pool_unknown`, `slots_unsatisfiable`, `labels_unknown`, …) with the place in the config."""
 
     pool: PoolName
+    workspace: str | None = None
     min_slots: int
     max_slots: int
     kind: SlotKind | None = None

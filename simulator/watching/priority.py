@@ -11,7 +11,9 @@ from services.scheduler.core.trial import Trial
 from simulator.watching.breach import Invariant
 
 MILLISECOND = timedelta(milliseconds=1)
-_LIMITS = frozenset({"max_slots", "max_trials", "workspace_quota", "tenant_quota"})
+_LIMITS = frozenset(
+    {"max_slots", "max_trials", "workspace_quota", "tenant_quota", "workspace_budget", "tenant_budget"}
+)
 
 
 class PriorityNeverInverted(Invariant):

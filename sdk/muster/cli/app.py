@@ -9,6 +9,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from muster.cli import (
     audit,
+    budget,
     checkpoint,
     cluster,
     experiment,
@@ -61,6 +62,7 @@ ORDER = (
     "template",
     "policy",
     "quota",
+    "budget",
     "queue",
     "operation",
     "reservation",
@@ -177,6 +179,7 @@ app.add_typer(pool.limits, name="limit")
 app.add_typer(policy.templates, name="template")
 app.add_typer(policy.policies, name="policy")
 app.add_typer(quota.app, name="quota")
+app.add_typer(budget.app, name="budget")
 app.add_typer(reservation.app, name="reservation")
 app.add_typer(retention.app, name="retention")
 app.add_typer(queue.app, name="queue")

@@ -21,7 +21,7 @@ from muster.client.experiments import Experiments
 from muster.client.exports import Exports
 from muster.client.media import Media
 from muster.client.operations import Operations
-from muster.client.policies import Policies, Quotas, Templates
+from muster.client.policies import AsyncBudgets, AsyncPolicies, AsyncQuotas, AsyncTemplates
 from muster.client.searches import AsyncSearch
 from muster.client.sessions import AsyncSessions
 from muster.client.settings import Address
@@ -164,30 +164,6 @@ class AsyncCluster(AsyncNoun[Cluster]):
     usage_csv = awaited(Cluster.usage_csv)
 
 
-class AsyncTemplates(AsyncNoun[Templates]):
-    """`Templates`, awaited."""
-
-    create = awaited(Templates.create)
-    list = listed(Templates.list)
-    get = awaited(Templates.get)
-    edit = awaited(Templates.edit)
-    delete = awaited(Templates.delete)
-
-
-class AsyncPolicies(AsyncNoun[Policies]):
-    """`Policies`, awaited."""
-
-    list = awaited(Policies.list)
-    set = awaited(Policies.set)
-
-
-class AsyncQuotas(AsyncNoun[Quotas]):
-    """`Quotas`, awaited."""
-
-    list = awaited(Quotas.list)
-    set = awaited(Quotas.set)
-
-
 class AsyncUsers(AsyncNoun[Users]):
     """`Users`, awaited."""
 
@@ -262,6 +238,7 @@ class AsyncClient(AsyncNoun[Client]):
         self.policies = AsyncPolicies(client.policies, self._pool)
         self.operations = AsyncOperations(client.operations, self._pool)
         self.quotas = AsyncQuotas(client.quotas, self._pool)
+        self.budgets = AsyncBudgets(client.budgets, self._pool)
         self.users = AsyncUsers(client.users, self._pool)
         self.groups = AsyncGroups(client.groups, self._pool)
         self.roles = AsyncRoles(client.roles, self._pool)

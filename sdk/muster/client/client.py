@@ -15,7 +15,7 @@ from muster.client.exports import Exports
 from muster.client.media import Media
 from muster.client.operations import Operations
 from muster.client.paging import Items, LineFilter, log_query, pages
-from muster.client.policies import Policies, Quotas, Templates
+from muster.client.policies import Budgets, Policies, Quotas, Templates
 from muster.client.searches import AsyncSearch, Search
 from muster.client.sessions import Sessions
 from muster.client.settings import Address, discover
@@ -44,6 +44,7 @@ class Client:
         policies: What configs are held to.
         operations: What takes longer than a request waits.
         quotas: How much is done at once.
+        budgets: What is spent in a month.
         users: People and service accounts, and their tokens.
         groups: Users who are given roles together.
         roles: Sets of permissions, and who was given them where.
@@ -66,6 +67,7 @@ class Client:
         self.policies = Policies(transport)
         self.operations = Operations(transport)
         self.quotas = Quotas(transport)
+        self.budgets = Budgets(transport)
         self.users = Users(transport)
         self.groups = Groups(transport)
         self.roles = Roles(transport)

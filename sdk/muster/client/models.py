@@ -172,6 +172,31 @@ class Done(Resource):
     """The answer of an operation that has nothing to show."""
 
 
+class WhenSpent(StrEnum):
+    """What becomes of running work once a budget is spent: it goes on, or saves and gives its slots back."""
+
+    HOLD = "hold"
+    PREEMPT = "preempt"
+
+
+class MonthlyBudget(Resource):
+    """Money in the currency of the pools' prices; months are of UTC. Pools whose machines have no price cost nothing."""
+
+    tenant: str
+    workspace: str | None = Field(default=None, description="None: the tenant as a whole.")
+    per_month: float | None = Field(default=None, description="None: no budget any more.")
+    when_spent: WhenSpent = WhenSpent.HOLD
+    spent: float = Field(default=0.0, description="Since `since`, up to now.")
+    since: datetime | None = Field(default=None, description="When the month began.")
+    warnings: list[str] = Field(default=[], description="What is worth saying of it, where it was just set.")
+
+
+class MonthlyBudgets(Resource):
+    """By tenant: its own first, then those of its workspaces by name."""
+
+    items: list[MonthlyBudget]
+
+
 class CheckpointState(StrEnum):
     """Whether a checkpoint can be used."""
 

@@ -1,10 +1,11 @@
-"""What configs are built from and held to, and how much is done at once: templates, policies, quotas."""
+"""What configs are built from and held to, and how much is done and spent: templates, policies, quotas, budgets."""
 
 from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from muster.client import models
+from muster.client.awaited import AsyncNoun, awaited, listed
 from muster.client.models import JsonObject
 from muster.client.paging import Items, pages
 from muster.client.transport import Reference, Transport, segment
@@ -109,6 +110,65 @@ class Quotas:
         body: JsonObject = {name: value for name, value in given.items() if value is not None}
         path = "/v1/quotas/tenant" if workspace is None else "/v1/quotas/workspace"
         return self._transport.put(models.WorkQuota, path, body)
+
+
+class Budgets:
+    """What is spent in a month, and may be."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self) -> Sequence[models.MonthlyBudget]:
+        """Return the tenant's budget first, then those of its workspaces that one sees; who keeps the site sees every tenant's."""
+        return self._transport.get(models.MonthlyBudgets, "/v1/budgets").items
+
+    def set(
+        self,
+        workspace: str | None = None,
+        *,
+        tenant: str | None = None,
+        per_month: float | None = None,
+        when_spent: models.WhenSpent = models.WhenSpent.HOLD,
+    ) -> models.MonthlyBudget:
+        """Say what a workspace, or without one a tenant (by default one's own), may spend in a month; without an amount it has no budget.
+
+        `when_spent`: whether running work goes on once it is spent, or saves and gives its slots back; nothing more starts in any case.
+        """
+        given: dict[str, JsonValue] = {"workspace": workspace, "tenant": tenant, "per_month": per_month}
+        body: JsonObject = {name: value for name, value in given.items() if value is not None}
+        path = "/v1/budgets/tenant" if workspace is None else "/v1/budgets/workspace"
+        return self._transport.put(models.MonthlyBudget, path, body | {"when_spent": str(when_spent)})
+
+
+class AsyncTemplates(AsyncNoun[Templates]):
+    """`Templates`, awaited."""
+
+    create = awaited(Templates.create)
+    list = listed(Templates.list)
+    get = awaited(Templates.get)
+    edit = awaited(Templates.edit)
+    delete = awaited(Templates.delete)
+
+
+class AsyncPolicies(AsyncNoun[Policies]):
+    """`Policies`, awaited."""
+
+    list = awaited(Policies.list)
+    set = awaited(Policies.set)
+
+
+class AsyncQuotas(AsyncNoun[Quotas]):
+    """`Quotas`, awaited."""
+
+    list = awaited(Quotas.list)
+    set = awaited(Quotas.set)
+
+
+class AsyncBudgets(AsyncNoun[Budgets]):
+    """`Budgets`, awaited."""
+
+    list = awaited(Budgets.list)
+    set = awaited(Budgets.set)
 
 
 def _path(template: Reference) -> str:

@@ -12,6 +12,7 @@ from services.gateway.operations.call import Call
 from shared.ids import PoolName, WorkerId
 from shared.messages.experiments import ValidateConfig
 from shared.messages.queue import ValidatePlacement
+from shared.messages.specs import UNCATEGORIZED
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -39,6 +40,7 @@ async def ask_placement(call: Call, config: ExperimentConfig, pool: PoolName) ->
     least, most = resources.slot_range
     question = ValidatePlacement(
         pool=pool,
+        workspace=config.workspace or UNCATEGORIZED,
         min_slots=least,
         max_slots=most,
         kind=resources.slot_kind,

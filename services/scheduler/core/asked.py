@@ -16,10 +16,11 @@ Cause = Literal[
     "turn",
     "defragment",
     "reservation",
+    "budget",
 ]
 """Why a run is asked for its slots: for a more important request; for one that a guarantee covers; to go on with other slots;
 since its worker is to be empty; since its worker's provider takes the machine back; since its experiment goes to another pool; since its turn is over and an equal waits;
-to go on elsewhere, so that free slots come together; since others have booked."""
+to go on elsewhere, so that free slots come together; since others have booked; since its budget for the month is spent."""
 
 
 @dataclass(frozen=True, slots=True)

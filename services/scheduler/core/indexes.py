@@ -1,6 +1,6 @@
 """One pool's indexes: what is free, what waits, who holds what. Advanced by `cluster` alone, from records."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,8 +16,9 @@ from services.scheduler.core.preemption.standing import Standing
 from services.scheduler.core.queue import Part, Queue
 from services.scheduler.core.reservations import Reservation
 from services.scheduler.core.run import Run
-from services.scheduler.core.shares import Node, Shares
+from services.scheduler.core.shares import Node, Path, Shares
 from services.scheduler.core.slots import SlotCount
+from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Needs, RequestState, Trial, Wish
 from services.scheduler.core.turns import Turns
 from services.scheduler.core.worker import Liveness, Worker
@@ -58,6 +59,7 @@ class Pool:
         runs: Runs that have something; those in `leaving` were asked to end, or are ending.
         reserved: As the last plan has it.
         reservations: Bookings that are not over.
+        spending: What was spent of budgets; it rules while the pool's machines have a price.
         turned_step: The step of the last plan that looked for all runs whose turn is over.
     """
 
@@ -77,6 +79,7 @@ class Pool:
     reserved: Reserved | None = None
     unheard: set[WorkerId] = field(default_factory=set)
     reservations: dict[UUID, Reservation] = field(default_factory=dict)
+    spending: Mapping[Path, Spending] = field(default_factory=dict)
     turned_step: int = -1
     elastic: Records = field(default_factory=Records)
 
@@ -107,6 +110,7 @@ class Pool:
         self.capacity = capacity_of(policy)
         self.later = capacity_of(policy) if policy.takes_back else None
         self.standing = Standing()
+        self.spend(self.spending)
         history = self.shares.history
         if policy.order != "fair_share":
             self.shares.keep(None)
@@ -114,6 +118,11 @@ class Pool:
             self.keep_history(History(Decay(policy.half_life, now_ms)), now_ms)
         elif history.decay.half_life != policy.half_life:
             self.keep_history(history.renewed(policy.half_life, now_ms), now_ms)
+
+    def spend(self, spending: Mapping[Path, Spending]) -> bool:
+        """What was spent of budgets up to now. True: somebody may start less here now, or more."""
+        self.spending = spending
+        return self.shares.put_spending(spending if self.policy.price_per_slot_hour else {})
 
     def pass_time(self, now_ms: int) -> None:
         """Keeps the numbers of a long past short, and forgets bookings that are over."""

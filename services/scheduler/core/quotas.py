@@ -5,7 +5,9 @@ from typing import Literal
 from services.scheduler.core.shares import Node
 from services.scheduler.core.slots import SlotCount
 
-Limit = Literal["max_slots", "max_trials", "workspace_quota", "tenant_quota"]
+Limit = Literal[
+    "max_slots", "max_trials", "workspace_quota", "tenant_quota", "workspace_budget", "tenant_budget"
+]
 
 
 def room_of(leaf: Node) -> SlotCount:
@@ -19,8 +21,9 @@ def limit_of(leaf: Node, slots: SlotCount) -> Limit | None:
         return "max_trials"
     for node in leaf.upwards():
         if slots > node.room:
-            return _NAMES[len(node.path)]
+            return _BUDGETS[len(node.path)] if node.is_spent else _NAMES[len(node.path)]
     return None
 
 
 _NAMES: dict[int, Limit] = {4: "max_slots", 3: "workspace_quota", 2: "workspace_quota", 1: "tenant_quota"}
+_BUDGETS: dict[int, Limit] = {2: "workspace_budget", 1: "tenant_budget"}

@@ -4,7 +4,7 @@ Charges made inside `tentative` vanish at its end, so that a plan may count what
 is carried out: from `gather` to `settle` charges are added up by holder, and those that come to nothing move nobody.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from services.scheduler.core.decay import History, Past
 from services.scheduler.core.pool import NO_QUOTA, Quota
 from services.scheduler.core.run import Run
 from services.scheduler.core.slots import SlotCount
+from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Wish
 from shared.ids import ExperimentId, TenantId
 
@@ -32,6 +33,7 @@ class Node:
         tenant, workspace: The nodes of these on the way down (itself, where there is none).
         held: Slots that its runs occupy; `leaving` of them are on their way back.
         runs: How many runs occupy something.
+        is_spent: Its budget for the month is used up: it keeps what it holds, and gets nothing more.
         past: What `history` has of it, once that was asked for.
         asked: Slots that it waits for, as far as those below could use them; `usable`: as far as its own maximum allows.
         lines: What an experiment waits for; `mask` has the bits of all shapes that wait at or below a node.
@@ -50,7 +52,7 @@ class Node:
             "max_runs",
             "past",
         ),
-        *("held", "leaving", "runs"),
+        *("held", "leaving", "runs", "is_spent"),
         *("asked", "usable", "mask", "lines", "_counts", "_first"),
     )
 
@@ -63,6 +65,7 @@ class Node:
         self.lines: dict[object, Line] = {}
         self.priority = 0
         self.max_runs: int | None = None
+        self.is_spent = False
         self.past: Past | None = None
         self.held: SlotCount = 0
         self.leaving: SlotCount = 0
@@ -74,7 +77,9 @@ class Node:
 
     @property
     def room(self) -> SlotCount:
-        """Slots that its maximum still allows."""
+        """Slots that its maximum and its budget still allow."""
+        if self.is_spent:
+            return 0  # What holds no slots costs nothing, and starts.
         maximum = self.quota.maximum
         return NEVER if maximum is None else maximum - self.held
 
@@ -134,6 +139,7 @@ class Shares:
         self.root = Node((), None)
         self.leaves: dict[ExperimentId, Node] = {}
         self.quotas: dict[Path, Quota] = {}
+        self.spending: Mapping[Path, Spending] = {}
         self.history: History | None = None
         self._undo: list[tuple[Node, SlotCount, int, SlotCount, SlotCount]] | None = None
         self._gathered: dict[Node, tuple[SlotCount, int, SlotCount]] | None = None
@@ -149,6 +155,7 @@ class Shares:
                 if child is None:
                     quota = self.quotas.get(path[:length], NO_QUOTA)
                     child = node.children[path[length - 1]] = Node(path[:length], node, quota)
+                    child.is_spent = _is_over(self.spending.get(path[:length]))
                 node = child
             leaf = self.leaves[whose.experiment] = node
         return leaf
@@ -176,6 +183,23 @@ class Shares:
             node = node.children.get(step) if node else None
         if node is not None:
             self.limit(node, quota or NO_QUOTA)
+
+    def put_spending(self, spending: Mapping[Path, Spending]) -> bool:
+        """What was spent of budgets, by holder; those that are not named have none. True: somebody may start less now, or more."""
+        changed = {
+            path
+            for path in self.spending.keys() | spending.keys()
+            if _is_over(self.spending.get(path)) != _is_over(spending.get(path))
+        }
+        self.spending = spending
+        for path in changed:
+            node: Node | None = self.root
+            for step in path:
+                node = node.children.get(step) if node else None
+            if node is not None:
+                node.is_spent = _is_over(spending.get(path))
+                self._spread(node, 0, 0, 0)
+        return bool(changed)
 
     def limit(self, node: Node, quota: Quota) -> None:
         """Gives a node another quota; what could be used changes with it."""
@@ -244,10 +268,14 @@ class Shares:
             node.held += held
             node.runs += runs
             usable = node.asked = node.asked + asked
-            maximum = node.quota.maximum
-            if maximum is not None and usable > maximum - node.held:
-                usable = max(0, maximum - node.held)
+            room = node.room
+            if usable > room:
+                usable = max(0, room)
             asked, node.usable = usable - node.usable, usable
             if not (asked or held or runs):
                 return
             node = node.parent
+
+
+def _is_over(spending: Spending | None) -> bool:
+    return spending is not None and spending.is_over

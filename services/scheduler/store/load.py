@@ -6,6 +6,7 @@ from datetime import datetime
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.scheduler.core.budgets import month_of, on_spending
 from services.scheduler.core.changes import Changes
 from services.scheduler.core.cluster import Cluster
 from services.scheduler.core.elastic.records import Record
@@ -16,6 +17,7 @@ from services.scheduler.core.loading import loading
 from services.scheduler.core.pauses import Took
 from services.scheduler.core.queue import milliseconds
 from services.scheduler.core.trial import RequestState, Trial
+from services.scheduler.store.budgets import load_accounts, spending_of
 from services.scheduler.store.past import load_averages
 from services.scheduler.store.policies import load_pools, load_quotas
 from services.scheduler.store.reservations import load_reservations
@@ -76,6 +78,7 @@ async def load_world(connection: AsyncConnection, now: datetime) -> World:
     for pool, path, quota in await load_quotas(connection):
         if pool in cluster.pools:
             cluster.put_quota(pool, path, quota)
+    on_spending(cluster, spending_of(await load_accounts(connection, month_of(now), now)))
     for reservation in await load_reservations(connection, now):
         wishes.on_reserved(cluster, reservation)
     for row in await connection.execute(_WORKERS):

@@ -21,6 +21,7 @@ from shared.errors import NotFound
 from shared.ids import TenantId, new_id
 from shared.messages import experiments, journals
 from shared.messages.base import Event
+from shared.messages.budgets import GetBudgets, SetBudget
 from shared.messages.checkpoints import (
     CollectCheckpoints,
     DeleteCheckpoint,
@@ -128,6 +129,8 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         Explain,
         GetCluster,
         GetUsage,
+        GetBudgets,
+        SetBudget,
         GetReservations,
         IssueJoin,
         Join,

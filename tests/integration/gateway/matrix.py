@@ -73,6 +73,7 @@ REQUIRED: dict[str, Values] = {
     "SetLimit": {"pool": "x"},
     "SetModelAlias": {"version": "1"},
     "SetModelStage": {"stage": "staging"},
+    "SetWorkspaceBudget": {"workspace": "x"},
     "SetWorkspaceQuota": {"workspace": "x"},
     "SetPassword": {"password": "correct horse battery"},
     "UndrainWorkers": {"labels": {"x": "y"}},

@@ -1,4 +1,4 @@
-"""`muster template` and `muster policy` as who leads a workspace meets them."""
+"""`muster template`, `muster policy`, `muster quota` and `muster budget` as who leads a workspace meets them."""
 
 from pathlib import Path
 
@@ -91,3 +91,29 @@ def test_a_quota_is_said_in_a_sentence(shell: Shell) -> None:
     shell.answers["GET /v1/quotas"] = httpx.Response(200, json={"items": [quota]})
     assert "workspace vision" in shell("quota", "list").out
     assert shell("quota", "set", "-w", "vision", "--tenant", "acme").code == 3
+
+
+def test_a_budget_is_said_in_a_sentence_and_listed_with_what_was_spent(shell: Shell) -> None:
+    budget = {
+        "tenant": "acme",
+        "workspace": "vision",
+        "per_month": 5000,
+        "when_spent": "preempt",
+        "spent": 4000,
+    }
+    shell.answers["PUT /v1/budgets/workspace"] = httpx.Response(200, json=budget)
+    said = shell("budget", "set", "5000", "-w", "vision", "--preempt").err
+    assert " ".join(said.split()) == (
+        "workspace vision may spend 5,000.00 a month and has spent 4,000.00 of this one's;"
+        " then nothing more starts that costs, and what runs saves and gives its slots back"
+    )
+    assert shell.sent("PUT", "/v1/budgets/workspace") == {
+        "workspace": "vision", "per_month": 5000.0, "when_spent": "preempt",
+    }  # fmt: skip
+    shell.answers["GET /v1/budgets"] = httpx.Response(200, json={"items": [budget]})
+    listed = shell("budget", "list").out
+    assert all(word in listed for word in ("workspace vision", "4,000.00", "5,000.00", "80%", "preempt"))
+    shell.answers["PUT /v1/budgets/tenant"] = httpx.Response(200, json={"tenant": "acme"})
+    assert "acme has no budget any more" in shell("budget", "clear").err
+    assert shell.sent("PUT", "/v1/budgets/tenant") == {"when_spent": "hold"}
+    assert shell("budget", "set", "5000", "-w", "vision", "--tenant", "acme").code == 3

@@ -201,6 +201,12 @@ class WebhookForm(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     WEBHOOK_FORM_CLOUDEVENTS: _ClassVar[WebhookForm]
     WEBHOOK_FORM_SLACK: _ClassVar[WebhookForm]
     WEBHOOK_FORM_ALERTMANAGER: _ClassVar[WebhookForm]
+
+class WhenSpent(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WHEN_SPENT_UNSPECIFIED: _ClassVar[WhenSpent]
+    WHEN_SPENT_HOLD: _ClassVar[WhenSpent]
+    WHEN_SPENT_PREEMPT: _ClassVar[WhenSpent]
 AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome
 AUDIT_OUTCOME_ALLOWED: AuditOutcome
 AUDIT_OUTCOME_DENIED: AuditOutcome
@@ -320,6 +326,9 @@ WEBHOOK_FORM_UNSPECIFIED: WebhookForm
 WEBHOOK_FORM_CLOUDEVENTS: WebhookForm
 WEBHOOK_FORM_SLACK: WebhookForm
 WEBHOOK_FORM_ALERTMANAGER: WebhookForm
+WHEN_SPENT_UNSPECIFIED: WhenSpent
+WHEN_SPENT_HOLD: WhenSpent
+WHEN_SPENT_PREEMPT: WhenSpent
 
 class AuditHead(_message.Message):
     __slots__ = ("tenant", "sequence", "hash")
@@ -2635,6 +2644,30 @@ class ModelVersionRequest(_message.Message):
     version: str
     def __init__(self, model: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
+class MonthlyBudget(_message.Message):
+    __slots__ = ("tenant", "workspace", "per_month", "when_spent", "spent", "since", "warnings")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    WHEN_SPENT_FIELD_NUMBER: _ClassVar[int]
+    SPENT_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    workspace: str
+    per_month: float
+    when_spent: WhenSpent
+    spent: float
+    since: _timestamp_pb2.Timestamp
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, tenant: _Optional[str] = ..., workspace: _Optional[str] = ..., per_month: _Optional[float] = ..., when_spent: _Optional[_Union[WhenSpent, str]] = ..., spent: _Optional[float] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class MonthlyBudgets(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[MonthlyBudget]
+    def __init__(self, items: _Optional[_Iterable[_Union[MonthlyBudget, _Mapping]]] = ...) -> None: ...
+
 class OperationRequest(_message.Message):
     __slots__ = ("operation",)
     OPERATION_FIELD_NUMBER: _ClassVar[int]
@@ -3314,6 +3347,16 @@ class SetStorageLimitRequest(_message.Message):
     maximum_bytes: int
     def __init__(self, tenant: _Optional[str] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
 
+class SetTenantBudgetRequest(_message.Message):
+    __slots__ = ("tenant", "per_month", "when_spent")
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    WHEN_SPENT_FIELD_NUMBER: _ClassVar[int]
+    tenant: str
+    per_month: float
+    when_spent: WhenSpent
+    def __init__(self, tenant: _Optional[str] = ..., per_month: _Optional[float] = ..., when_spent: _Optional[_Union[WhenSpent, str]] = ...) -> None: ...
+
 class SetTenantQuotaRequest(_message.Message):
     __slots__ = ("tenant", "max_experiments", "requests_per_s")
     TENANT_FIELD_NUMBER: _ClassVar[int]
@@ -3323,6 +3366,16 @@ class SetTenantQuotaRequest(_message.Message):
     max_experiments: int
     requests_per_s: float
     def __init__(self, tenant: _Optional[str] = ..., max_experiments: _Optional[int] = ..., requests_per_s: _Optional[float] = ...) -> None: ...
+
+class SetWorkspaceBudgetRequest(_message.Message):
+    __slots__ = ("workspace", "per_month", "when_spent")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    PER_MONTH_FIELD_NUMBER: _ClassVar[int]
+    WHEN_SPENT_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    per_month: float
+    when_spent: WhenSpent
+    def __init__(self, workspace: _Optional[str] = ..., per_month: _Optional[float] = ..., when_spent: _Optional[_Union[WhenSpent, str]] = ...) -> None: ...
 
 class SetWorkspaceQuotaRequest(_message.Message):
     __slots__ = ("workspace", "max_experiments", "requests_per_s")

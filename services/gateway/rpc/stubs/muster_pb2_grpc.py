@@ -510,6 +510,21 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
                 _registered_method=True)
+        self.ListBudgets = channel.unary_unary(
+                '/muster.v1.Muster/ListBudgets',
+                request_serializer=muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MonthlyBudgets.FromString,
+                _registered_method=True)
+        self.SetTenantBudget = channel.unary_unary(
+                '/muster.v1.Muster/SetTenantBudget',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetTenantBudgetRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MonthlyBudget.FromString,
+                _registered_method=True)
+        self.SetWorkspaceBudget = channel.unary_unary(
+                '/muster.v1.Muster/SetWorkspaceBudget',
+                request_serializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceBudgetRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.MonthlyBudget.FromString,
+                _registered_method=True)
         self.CreateReservation = channel.unary_unary(
                 '/muster.v1.Muster/CreateReservation',
                 request_serializer=muster_dot_v1_dot_muster__pb2.CreateReservationRequest.SerializeToString,
@@ -1616,6 +1631,30 @@ class MusterServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListBudgets(self, request, context):
+        """Lists what the caller's tenant and its workspaces may spend in a month, and have, as far as their usage is seen; an operator sees every tenant's own.
+        REST: GET /v1/budgets
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetTenantBudget(self, request, context):
+        """Says what a tenant may spend in a month, from this one on.
+        REST: PUT /v1/budgets/tenant
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SetWorkspaceBudget(self, request, context):
+        """Says what a workspace of the caller's tenant may spend in a month, from this one on.
+        REST: PUT /v1/budgets/workspace
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def CreateReservation(self, request, context):
         """Books slots of a pool for a window of time; in it they serve their holder alone.
         REST: POST /v1/reservations
@@ -2637,6 +2676,21 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.SetWorkspaceQuota,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.WorkQuota.SerializeToString,
+            ),
+            'ListBudgets': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBudgets,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.Empty.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MonthlyBudgets.SerializeToString,
+            ),
+            'SetTenantBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetTenantBudget,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetTenantBudgetRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MonthlyBudget.SerializeToString,
+            ),
+            'SetWorkspaceBudget': grpc.unary_unary_rpc_method_handler(
+                    servicer.SetWorkspaceBudget,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.SetWorkspaceBudgetRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.MonthlyBudget.SerializeToString,
             ),
             'CreateReservation': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateReservation,
@@ -5545,6 +5599,87 @@ class Muster:
             '/muster.v1.Muster/SetWorkspaceQuota',
             muster_dot_v1_dot_muster__pb2.SetWorkspaceQuotaRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.WorkQuota.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBudgets(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ListBudgets',
+            muster_dot_v1_dot_muster__pb2.Empty.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MonthlyBudgets.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetTenantBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetTenantBudget',
+            muster_dot_v1_dot_muster__pb2.SetTenantBudgetRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MonthlyBudget.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SetWorkspaceBudget(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/SetWorkspaceBudget',
+            muster_dot_v1_dot_muster__pb2.SetWorkspaceBudgetRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.MonthlyBudget.FromString,
             options,
             channel_credentials,
             insecure,

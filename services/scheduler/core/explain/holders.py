@@ -54,9 +54,9 @@ def _charges(pool: Pool, leaf: Node, reason: Reason) -> Iterator[tuple[RunId, Ch
     match reason:
         case "max_slots" | "max_trials":
             yield from ((run, charge) for run, charge in holding if charge.leaf is leaf)
-        case "workspace_quota":
+        case "workspace_quota" | "workspace_budget":
             yield from ((run, charge) for run, charge in holding if charge.leaf.workspace is leaf.workspace)
-        case "tenant_quota":
+        case "tenant_quota" | "tenant_budget":
             yield from ((run, charge) for run, charge in holding if charge.leaf.tenant is leaf.tenant)
         case "preempting":
             yield from ((run, charge) for run, charge in holding if charge.is_leaving)

@@ -72,7 +72,14 @@ def _told(cluster: Cluster, pool: Pool, trial: Trial, reason: Reason, before: in
                 f"waiting for {_count(left, 'checkpoint')} of its last run to be stored",
                 facts,
             )
-        case "max_slots" | "max_trials" | "workspace_quota" | "tenant_quota":
+        case (
+            "max_slots"
+            | "max_trials"
+            | "workspace_quota"
+            | "tenant_quota"
+            | "workspace_budget"
+            | "tenant_budget"
+        ):
             return _limited(pool, trial, reason, facts)
         case "preempting":
             message = (
@@ -104,6 +111,22 @@ def _limited(pool: Pool, trial: Trial, limit: Limit, facts: Facts) -> Refusal:
             facts |= {f"{whose}_slots": held, f"{whose}_maximum": maximum}
             message = f"its {whose} holds {held} of the {_count(maximum, 'slot')} that its quota in pool {name} allows"
             return Refusal(f"{limit}_reached", message, facts)
+        case "workspace_budget" | "tenant_budget":
+            return _spent(pool, trial, limit.removesuffix("_budget"), facts)
+
+
+def _spent(pool: Pool, trial: Trial, whose: str, facts: Facts) -> Refusal:
+    node = _holder(pool, trial, whose)
+    spending = pool.shares.spending.get(node.path) if node else None
+    of = ""
+    if spending is not None:
+        facts[f"{whose}_budget"] = spending.per_month
+        of = f" of {spending.per_month:.2f}"
+    message = (
+        f"its {whose}'s budget{of} for this month is spent;"
+        f" nothing starts in pool {pool.policy.name} until it is raised or the month is over"
+    )
+    return Refusal(f"{whose}_budget_spent", message, facts)
 
 
 def _holder(pool: Pool, trial: Trial, whose: str) -> Node | None:

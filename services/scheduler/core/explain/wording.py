@@ -27,6 +27,8 @@ def asked_back(because: Cause, by: str | None) -> str:
             return "because its worker's provider took the machine back"
         case "reservation":
             return "because slots were booked for this time"
+        case "budget":
+            return "because its tenant's or workspace's budget for the month was spent"
         case "defragment":
             return f"to go on elsewhere, so that {by or 'a trial of another tenant'} finds its slots together"
         case "turn":

@@ -177,6 +177,8 @@ def _serve_all(futures: _Futures, free: Draws, ahead: list[tuple[_Ahead, float]]
 
 def _within_limit(futures: _Futures, trial: Trial, leaf: Node, reason: Reason) -> Draws | None:
     """When the limit that binds lets it through: those that it counts end, and others of them go first."""
+    if reason in ("workspace_budget", "tenant_budget"):
+        return None  # When the month is over, or somebody has raised it.
     node = {"workspace_quota": leaf.workspace, "tenant_quota": leaf.tenant}.get(reason, leaf)
     counts_runs = reason == "max_trials"
     held = [

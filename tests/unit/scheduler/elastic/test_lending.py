@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from services.scheduler.core.budgets import on_spending
 from services.scheduler.core.elastic.advice import lending_warnings
 from services.scheduler.core.elastic.goodput import Limits, Noise
 from services.scheduler.core.elastic.reporting import on_reported
@@ -15,9 +16,10 @@ from services.scheduler.core.placement.fit import Reach
 from services.scheduler.core.plan import plan
 from services.scheduler.core.pool import PoolPolicy
 from services.scheduler.core.run import Exit
+from services.scheduler.core.spending import Spending
 from services.scheduler.core.trial import Needs
 from shared.messages.specs import Signal
-from tests.unit.scheduler.world import POOL, World, trial_id
+from tests.unit.scheduler.world import POOL, World, tenant_id, trial_id
 
 LIMITS = Limits(first_batch=128, last_batch=8192, least_per_slot=16, most_per_slot=512)
 SCALES, STUCK = 0.01, 5.0
@@ -131,6 +133,15 @@ def test_an_experiments_max_slots_holds_for_lent_ones() -> None:
     world.want_elastic(1)
     world.train()
     assert world.slots(1) == 4
+
+
+def test_who_has_spent_a_months_budget_keeps_what_is_lent_and_is_lent_nothing_more() -> None:
+    world = Lender(price_per_slot_hour=1.0)
+    world.want_elastic(1)
+    world.settle()
+    on_spending(world.cluster, {(tenant_id(0),): Spending(1.0, 1.0)})
+    world.train()
+    assert world.slots(1) == 2
 
 
 def test_a_tenants_maximum_holds_for_all_that_is_lent_to_it() -> None:

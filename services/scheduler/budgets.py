@@ -1,0 +1,118 @@
+"""Keeps the cycle told of what was spent of budgets, logs when one is all but spent, and answers who asks. Neighbour: `core/budgets`, which rules."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import structlog
+
+from services.scheduler.core.budgets import month_of, next_month, on_spending
+from services.scheduler.core.spending import Spending
+from services.scheduler.cycle import Cycle
+from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of
+from shared.bus import Ask
+from shared.clock import Clock
+from shared.db import Database
+from shared.messages.budgets import Budget, BudgetState, BudgetStates, GetBudgets, SetBudget
+
+LOOK_EVERY_S = 60.0
+"""What nobody has told of: a budget that a handler of the leader before stored late."""
+GATHER_S = 10.0
+"""Grants make a look due; those of so long share one."""
+SOON_S = 1.0
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Budgets:
+    """Looks when a budget was set, when something that costs was granted, and when one will be near or over as it goes."""
+
+    cycle: Cycle
+    database: Database
+    clock: Clock
+    _said: dict[object, str] = field(default_factory=dict)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def run(self, ended: asyncio.Event) -> None:
+        while not ended.is_set():
+            self._changed.clear()
+            self.cycle.spending.clear()
+            accounts = await self._look()
+            pause_s = self._pause_s(accounts)
+            urgent = (ended, self._changed)
+            if await _first(urgent, min(pause_s, GATHER_S)) or pause_s <= GATHER_S:
+                continue
+            grants = (self.cycle.spending,) if accounts else ()
+            await _first((*urgent, *grants), pause_s - GATHER_S)
+
+    async def get(self, ask: Ask, query: GetBudgets) -> BudgetStates:
+        now = self.clock.now()
+        month = month_of(now)
+        async with self.database.tenant(ask.tenant) as connection:
+            accounts = await load_accounts(connection, month, now)
+        states = [
+            BudgetState(tenant=one.tenant, budget=_budget(one), spent=one.spending.spent, since=month)
+            for one in accounts
+        ]
+        return BudgetStates(budgets=tuple(states))
+
+    async def set(self, ask: Ask, query: SetBudget) -> BudgetStates:
+        async with self.database.tenant(ask.tenant) as connection:
+            await save_budget(connection, ask.tenant, query.budget)
+        self._changed.set()
+        return await self.get(ask, GetBudgets())
+
+    async def _look(self) -> Sequence[Account]:
+        now = self.clock.now()
+        async with self.database.system() as connection:
+            accounts = await load_accounts(connection, month_of(now), now)
+        spending = spending_of(accounts)
+
+        def take_up(cycle: Cycle) -> None:
+            on_spending(cycle.cluster, spending)
+
+        self.cycle.push(take_up)
+        self._say(accounts)
+        return accounts
+
+    def _pause_s(self, accounts: Iterable[Account]) -> float:
+        now = self.clock.now()
+        dues = [due for one in accounts if (due := one.spending.due_in) is not None]
+        due = min([*dues, next_month(now) - now, timedelta(seconds=LOOK_EVERY_S)])
+        return max(SOON_S, due.total_seconds())
+
+    def _say(self, accounts: Iterable[Account]) -> None:
+        """Once for each level that one comes to; a new month begins anew."""
+        before, self._said = self._said, {}
+        for one in accounts:
+            level = _level(one.spending)
+            self._said[one.path] = level
+            if level and before.get(one.path) != level:
+                _log.warning(
+                    "a budget was used up as far as this",
+                    tenant=str(one.tenant),
+                    workspace=one.workspace,
+                    level=level,
+                    spent=one.spending.spent,
+                    per_month=one.spending.per_month,
+                )
+
+
+def _level(spending: Spending) -> str:
+    return "spent" if spending.is_over else "all but spent" if spending.is_near else ""
+
+
+def _budget(one: Account) -> Budget:
+    return Budget(workspace=one.workspace, per_month=one.spending.per_month, preempts=one.spending.preempts)
+
+
+async def _first(events: Iterable[asyncio.Event], timeout_s: float) -> bool:
+    """Waits until one of them is set; False: none was in time."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        done, _ = await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+    return bool(done)

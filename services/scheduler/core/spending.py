@@ -1,0 +1,43 @@
+"""How much of a month's budget is spent."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+_NEAR = 0.8
+_LONG_H = 24.0 * 366
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """Money in the currency of the pools' prices.
+
+    Attributes:
+        per_month: The budget.
+        spent: Of it, since the month began.
+        preempts: Once all is spent, runs are asked for their slots too.
+        per_hour: What is held now costs in an hour.
+    """
+
+    per_month: float
+    spent: float
+    preempts: bool = False
+    per_hour: float = 0.0
+
+    @property
+    def is_near(self) -> bool:
+        """From four fifths on people are warned."""
+        return self.spent >= _NEAR * self.per_month
+
+    @property
+    def is_over(self) -> bool:
+        return self.spent >= self.per_month
+
+    @property
+    def due_in(self) -> timedelta | None:
+        """Until it is near, or over, as it goes now. None: it will not be, or is over already."""
+        lefts = (share * self.per_month - self.spent for share in (_NEAR, 1.0))
+        left = next((left for left in lefts if left > 0), None)
+        if left is None or not self.per_hour:
+            return None
+        # A great budget at a small price lasts longer than a timedelta.
+        return timedelta(hours=min(left / self.per_hour, _LONG_H))

@@ -1,0 +1,128 @@
+"""A month's budget: who has spent it is granted nothing more that costs, until it is raised or the month is over."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from services.scheduler.core.budgets import month_of, next_month, on_spending, warnings_of
+from services.scheduler.core.explain.refusals import explain
+from services.scheduler.core.pool import PoolPolicy
+from services.scheduler.core.run import Exit
+from services.scheduler.core.shares import Path
+from services.scheduler.core.spending import Spending
+from shared.messages.specs import Signal
+from tests.unit.scheduler.world import POOL, World, tenant_id
+
+PRICED = PoolPolicy(POOL, price_per_slot_hour=2.0)
+TENANT: Path = (tenant_id(0),)
+LAB: Path = (tenant_id(0), "lab")
+
+
+def spend(world: World, spent: float, path: Path = TENANT, of: float = 100.0, **more: Any) -> None:
+    on_spending(world.cluster, {path: Spending(of, spent, **more)})
+
+
+def one_runs_one_waits(policy: PoolPolicy = PRICED, **more: Any) -> World:
+    """Of one slot each on a machine with four; the second came when the budget was spent."""
+    world = World(policy)
+    world.worker("a", 4)
+    world.want(1), world.cycle()
+    spend(world, 100.0, **more)
+    world.want(2), world.cycle()
+    return world
+
+
+def asked(world: World) -> set[int]:
+    return {number for number in world.running() if world.run(number).preempted}
+
+
+def test_nothing_more_starts_once_it_is_spent_and_what_runs_goes_on():
+    world = one_runs_one_waits()
+    assert (world.running(), asked(world)) == ({1}, set())
+    told = explain(world.cluster, world.trial(2))
+    assert told.code == "tenant_budget_spent"
+    assert told.message == (
+        "its tenant's budget of 100.00 for this month is spent;"
+        " nothing starts in pool default until it is raised or the month is over"
+    )
+    assert world.plan().demand[POOL].waiting == 0, "no machine is brought up for what may not start"
+    world.want(3, 0), world.cycle()
+    assert world.running() == {1, 3}, "what holds no slots costs nothing"
+
+
+@pytest.mark.parametrize(
+    "after", [{}, {TENANT: Spending(200.0, 100.0)}, {TENANT: Spending(100.0, 0.0)}], ids=["taken", "raised", "month"]
+)  # fmt: skip
+def test_it_starts_when_the_budget_is_taken_away_or_raised_or_the_month_is_over(after: dict[Path, Spending]):
+    world = one_runs_one_waits()
+    on_spending(world.cluster, after)
+    world.cycle()
+    assert world.running() == {1, 2}
+
+
+def test_what_is_only_near_starts_and_is_warned_of():
+    world = World(PRICED)
+    world.worker("a", 4)
+    for spent, said in ((79.9, ()), (80.0, ("the tenant has spent 80% of its budget for this month",))):
+        spend(world, spent)
+        assert warnings_of(world.cluster, POOL, tenant_id(0), "lab") == said
+    world.want(1), world.cycle()
+    assert world.running() == {1}
+    spend(world, 100.0, LAB)
+    (said,) = warnings_of(world.cluster, POOL, tenant_id(0), "lab")
+    assert said.startswith("workspace 'lab' has spent its budget for this month: nothing more starts")
+    assert not warnings_of(world.cluster, POOL, tenant_id(0), "hall")
+    assert not warnings_of(world.cluster, POOL, tenant_id(1), "lab")
+    spend(world, 0.0, of=0.0)
+    assert "nothing more starts" in warnings_of(world.cluster, POOL, tenant_id(0), None)[0]
+
+
+def test_with_preempt_running_work_is_asked_once_and_waits_then():
+    world = one_runs_one_waits(preempts=True)
+    assert asked(world) == {1} and world.run(1).asked.because == "budget"
+    world.exit(1, Exit(acknowledged=Signal.PREEMPT)), world.cycle()
+    assert world.running() == set()
+    on_spending(world.cluster, {})
+    world.cycle()
+    assert world.running() == {1, 2}
+
+
+def test_a_workspaces_budget_is_its_own():
+    world = World(PRICED)
+    world.worker("a", 8)
+    spend(world, 100.0, LAB, preempts=True)
+    for number, workspace, tenant in ((1, "lab", 0), (2, "hall", 0), (3, "lab", 1)):
+        world.want(number, workspace=workspace, tenant=tenant, experiment=number)
+    world.cycle()
+    assert (world.running(), asked(world)) == ({2, 3}, set())
+    assert explain(world.cluster, world.trial(1)).code == "workspace_budget_spent"
+
+
+def test_a_pool_without_a_price_costs_nothing_until_it_has_one():
+    world = one_runs_one_waits(PoolPolicy(POOL), preempts=True)
+    assert (world.running(), asked(world)) == ({1, 2}, set())
+    world.cluster.put_pool(PRICED)
+    world.want(3), world.cycle()
+    assert world.running() == {1, 2}
+    world.cluster.put_pool(replace(PRICED, price_per_slot_hour=None))
+    world.cycle()
+    assert world.running() == {1, 2, 3}
+
+
+def test_an_account_is_due_when_it_will_be_near_then_when_it_will_be_over():
+    assert Spending(100.0, 60.0, per_hour=10.0).due_in == timedelta(hours=2)
+    assert Spending(100.0, 80.0, per_hour=10.0).due_in == timedelta(hours=2)
+    assert Spending(100.0, 100.0, per_hour=10.0).due_in is None
+    assert Spending(100.0, 60.0).due_in is None, "nothing is held"
+    assert Spending(1e12, 0.0, per_hour=1e-9).due_in > timedelta(days=31)
+
+
+def test_months_are_of_utc():
+    late = datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)
+    assert (month_of(late), next_month(late)) == (
+        datetime(2026, 12, 1, tzinfo=UTC),
+        datetime(2027, 1, 1, tzinfo=UTC),
+    )
+    assert next_month(datetime(2026, 2, 1, tzinfo=UTC)) == datetime(2026, 3, 1, tzinfo=UTC)
