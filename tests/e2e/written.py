@@ -117,7 +117,7 @@ async def _messages(places: Places) -> AsyncIterator[tuple[str, bytes]]:
         assert {stream.config.name for stream in streams} >= {"EVT", "CMD"}
         for stream in streams:
             name = str(stream.config.name)
-            for sequence in range(stream.state.first_seq, stream.state.last_seq + 1):
+            for sequence in range(max(stream.state.first_seq, 1), stream.state.last_seq + 1):
                 with contextlib.suppress(NotFoundError):
                     message = await bus.jetstream.get_msg(name, sequence)
                     yield (
