@@ -15,6 +15,7 @@ import pytest
 
 from deploy.embedded.state import load_state
 from muster.client.settings import FILE, read_address
+from muster.errors import Rejected
 from muster.wire import ENV_TOKEN
 from tests.e2e.platform import Platform
 from tests.e2e.written import Places, everything
@@ -90,7 +91,17 @@ def _used(platform: Platform) -> dict[str, str]:
             asked = http.post("/v1/users", json={"password": token}, headers=mine)
             assert asked.status_code == 400
         joins = _joined(http, name, mine)
-    return tokens | joins | _trained(platform)
+    return tokens | joins | _signed_in(platform, name) | _trained(platform)
+
+
+def _signed_in(platform: Platform, name: str) -> dict[str, str]:
+    """A person's password and session, and a password that is wrong."""
+    password, wrong = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+    platform.client.users.set_password(name, password)
+    with pytest.raises(Rejected):
+        platform.client.sessions.sign_in(name, wrong)
+    session = platform.client.sessions.sign_in(name, password).secret
+    return {"a password": password, "a wrong password": wrong, "a session": session}
 
 
 def _joined(http: httpx.Client, name: str, mine: dict[str, str]) -> dict[str, str]:
