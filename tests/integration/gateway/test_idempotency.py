@@ -44,6 +44,7 @@ CREATES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "CreateToken": ("/v1/tokens", {"name": "x", "role": "viewer"}, {"name": "x", "role": "editor"}),
     "CreateUserToken": ("/v1/users/holder/tokens", {"name": "x"}, {"name": "y"}),
     "CreateTenant": ("/v1/tenants", {"name": "kept-{n}"}, {"name": "kept-{n}-other"}),
+    "RecoverTenant": ("/v1/tenants/default/recover", {}, {"ttl_s": 3600}),
     "GrantRole": (
         "/v1/role-bindings",
         {"user": "holder", "role": "viewer", "workspace": "w{n}"},

@@ -91,7 +91,7 @@ def test_with_preempt_running_work_is_asked_once_and_waits_then():
 
 def test_a_workspaces_budget_is_its_own():
     world = World(PRICED)
-    world.worker("a", 8)
+    world.worker("a", 8), world.worker("b", 8)  # A machine serves one tenant at a time.
     spend(world, 100.0, LAB, preempts=True)
     for number, workspace, tenant in ((1, "lab", 0), (2, "hall", 0), (3, "lab", 1)):
         world.want(number, workspace=workspace, tenant=tenant, experiment=number)
