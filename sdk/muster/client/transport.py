@@ -70,7 +70,9 @@ class Transport:
         self.attempts = attempts
         self._sleep = sleep
         self._http = http or httpx.Client(timeout=TIMEOUT, follow_redirects=False)
-        self._headers = {"Authorization": f"Bearer {address.token}", "User-Agent": USER_AGENT}
+        self._headers = {"User-Agent": USER_AGENT}
+        if address.token:  # Whoever signs in has none yet, and an empty one is no header.
+            self._headers["Authorization"] = f"Bearer {address.token}"
 
     def close(self) -> None:
         """Close the connections."""

@@ -57,6 +57,14 @@ def test_every_request_carries_the_token() -> None:
     assert gateway.requests[0].headers["authorization"] == "Bearer secret"
 
 
+def test_who_has_no_token_yet_sends_no_empty_one() -> None:
+    """An empty one is no header: the connection broke before anybody could sign in."""
+    gateway = Gateway(httpx.Response(200, json=MODEL))
+    http = httpx.Client(transport=httpx.MockTransport(gateway))
+    Transport(Address("http://platform", "", "a test"), http).get(Model, "/v1/models/digits")
+    assert "authorization" not in gateway.requests[0].headers
+
+
 def test_a_create_is_repeated_under_one_idempotency_key_and_waits_as_told() -> None:
     gateway = Gateway(httpx.ConnectError("refused"), BUSY, httpx.Response(201, json=MODEL))
     assert gateway.client().models.create("digits").name == "digits"
