@@ -2,28 +2,22 @@
 
 import asyncio
 import os
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
 import nats
 import pytest
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError, NoRespondersError
 from nats.js import api
 
-from deploy.embedded.ports import free_ports
-from deploy.embedded.servers import Home, NatsServer
-from deploy.keys.directory import Keys
-from deploy.keys.files import init_keys, revoke_key, rotate_service
-from deploy.keys.permissions import SERVICES, inbox
+from deploy.embedded.servers import NatsServer
+from deploy.keys.permissions import SERVICES
 from shared.clock import SystemClock
 from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
+from tests.integration.bus_probe import connected
 from tests.integration.servers import Servers
-from tests.support.waiting import eventually
 
 WORKERS = ("w-1", "w-2")
 DELIVERING = set(SERVICES) - {"simulator"}
@@ -96,30 +90,6 @@ LISTENERS: dict[str, set[str]] = {
 }
 
 
-class Probe:
-    """A connection that remembers what the server refused."""
-
-    def __init__(self) -> None:
-        self.client = Client()
-        self.refused: list[str] = []
-
-    async def on_error(self, error: Exception) -> None:
-        self.refused.append(str(error).lower())
-
-    async def may(self, action: str, subject: str) -> bool:
-        """Whether the server lets this identity publish or hear the subject."""
-        self.refused.clear()
-        if action == "publish":
-            await self.client.publish(subject, b"{}")
-        else:
-            subscription = await self.client.subscribe(subject)
-        await self.client.flush()
-        await self.client.flush()  # the first ping overtakes what was pending
-        if action != "publish" and not self.refused:
-            await subscription.unsubscribe()
-        return not [line for line in self.refused if subject.lower() in line]
-
-
 @pytest.fixture(scope="module")
 def creds(servers: Servers) -> Callable[[str], Path]:
     """The credentials of a service, or of a worker issued as the scheduler does."""
@@ -135,20 +105,6 @@ def creds(servers: Servers) -> Callable[[str], Path]:
         return path
 
     return find
-
-
-@asynccontextmanager
-async def connected(server: NatsServer, identity: str, credentials: Path) -> AsyncIterator[Probe]:
-    probe = Probe()
-    await probe.client.connect(
-        server.url,
-        user_credentials=str(credentials),
-        inbox_prefix=inbox(identity).encode(),
-        error_cb=probe.on_error,
-        allow_reconnect=False,
-    )
-    yield probe
-    await probe.client.close()
 
 
 def _answer(payload: bytes) -> Callable[[Msg], Awaitable[None]]:
@@ -226,83 +182,3 @@ async def test_an_expired_worker_is_let_in_no_more(nats_server: NatsServer, serv
         await nats.connect(
             nats_server.url, user_credentials=str(path), allow_reconnect=False, connect_timeout=2
         )
-
-
-@pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[NatsServer]:
-    """A server with identities of its own: what is revoked there is nobody else's."""
-    home = Home(tmp_path)
-    home.make()
-    server = NatsServer(home, free_ports(1)[0], init_keys(tmp_path / "keys", SystemClock().now()))
-    server.prepare()
-    server.start()
-    server.wait_ready()
-    yield server
-    server.stop()
-
-
-def _badge(server: NatsServer, worker: str, seed: str) -> Path:
-    """Credentials as the scheduler issues them now."""
-    issuer, now = WorkerIssuer.from_json(server.keys.worker_issuer.read_text()), SystemClock().now()
-    token = worker_token(issuer, worker, public_key(seed), now=now, until=now + timedelta(hours=24))
-    path = server.home.root / f"{worker}-{public_key(seed)[-6:]}.creds"
-    path.write_text(credentials_text(token, seed))
-    return path
-
-
-def _read_again(server: NatsServer) -> None:
-    server.prepare()
-    assert server.process is not None
-    server.process.send_signal(signal.SIGHUP)
-
-
-async def _is_let_in(server: NatsServer, identity: str, credentials: Path) -> bool:
-    try:
-        async with connected(server, identity, credentials):
-            return True
-    except NatsError:
-        return False
-
-
-async def test_a_revoked_worker_is_cut_off_and_whatever_is_signed_for_its_key_counts_no_more(
-    own_server: NatsServer,
-) -> None:
-    keys, now = own_server.keys, SystemClock().now()
-    stolen, clean = (new_seed(KeyKind.USER, os.urandom(32)) for _ in range(2))
-    first = _badge(own_server, "w-1", stolen)
-    async with (
-        connected(own_server, "w-1", first) as thief,
-        connected(own_server, "w-2", _badge(own_server, "w-2", clean)) as other,
-        connected(own_server, "scheduler", keys.credentials("scheduler")) as scheduler,
-    ):
-        revoke_key(keys.directory, public_key(stolen), "w-1", now)
-        _read_again(own_server)
-        await eventually(lambda: thief.client.is_closed)
-        assert other.client.is_connected and scheduler.client.is_connected
-        assert await other.may("publish", "rpt.v1.w-2.reports")
-    assert not await _is_let_in(own_server, "w-1", first)
-    assert not await _is_let_in(own_server, "w-1", _badge(own_server, "w-1", stolen)), "issued anew"
-    assert await _is_let_in(
-        own_server, "w-1", _badge(own_server, "w-1", new_seed(KeyKind.USER, os.urandom(32)))
-    )
-
-
-async def test_a_service_has_another_key_while_the_old_one_counts_until_it_is_revoked(
-    own_server: NatsServer,
-) -> None:
-    keys: Keys = own_server.keys
-    kept = own_server.home.root / "old.creds"
-    kept.write_text(keys.credentials("registry").read_text())
-    old = rotate_service(keys.directory, "registry", SystemClock().now())
-    assert await _is_let_in(own_server, "registry", keys.credentials("registry"))
-    assert await _is_let_in(own_server, "registry", kept), "it was cut off before it could be started again"
-    async with (
-        connected(own_server, "registry", kept) as before,
-        connected(own_server, "registry", keys.credentials("registry")) as after,
-    ):
-        revoke_key(keys.directory, old, "registry", SystemClock().now())
-        _read_again(own_server)
-        await eventually(lambda: before.client.is_closed)
-        assert await after.may("publish", "evt.v1.t.validation.stored")
-        assert not await after.may("publish", "evt.v1.t.trial.wanted")
-    assert not await _is_let_in(own_server, "registry", kept)

@@ -1,12 +1,15 @@
-"""A provider's keys, and tokens that are signed with them well or badly."""
+"""A provider of the tests' own: its keys, what it answers, and tokens that are signed well or badly."""
 
 import base64
 import hashlib
 import hmac
 import json
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import jwt
+from aiohttp import web
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
@@ -54,20 +57,67 @@ def unsigned(header: dict[str, Any], claims: dict[str, Any], signature: bytes = 
     return f"{text_of(header)}.{text_of(claims)}.{text_of(signature)}"
 
 
+@dataclass
+class Issuer:
+    """A provider of the test's own: its keys, what its token endpoint answers next, and what it was asked."""
+
+    url: str = ""
+    keys: list[SigningKey] = field(default_factory=lambda: [SigningKey("first"), SigningKey("other")])
+    claims: dict[str, Any] = field(default_factory=dict)
+    nonce: str | None = None
+    challenge: str = ""
+    asked_for_keys: int = 0
+
+    def application(self) -> web.Application:
+        app = web.Application()
+        app.router.add_get("/.well-known/openid-configuration", self._describe)
+        app.router.add_get("/keys", self._show_keys)
+        app.router.add_post("/token", self._redeem)
+        return app
+
+    def token(self, audience: str, **claims: Any) -> dict[str, Any]:
+        now = int(time.time())
+        return {"iss": self.url, "aud": audience, "sub": "ci", "iat": now, "exp": now + 600} | claims
+
+    async def _describe(self, request: web.Request) -> web.Response:
+        return web.json_response(
+            {
+                "issuer": self.url,
+                "authorization_endpoint": f"{self.url}/authorize",
+                "token_endpoint": f"{self.url}/token",
+                "jwks_uri": f"{self.url}/keys",
+                "authorization_response_iss_parameter_supported": True,
+            }
+        )
+
+    async def _show_keys(self, request: web.Request) -> web.Response:
+        self.asked_for_keys += 1
+        return web.json_response({"keys": [key.document for key in self.keys]})
+
+    async def _redeem(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        proof = hashlib.sha256(str(form["code_verifier"]).encode()).digest()
+        if base64.urlsafe_b64encode(proof).rstrip(b"=").decode() != self.challenge or form["code"] != "good":
+            return web.json_response({"error": "invalid_grant"}, status=400)
+        token = self.token(str(form["client_id"]), nonce=self.nonce, **self.claims)
+        return web.json_response({"id_token": self.keys[0].sign(token)})
+
+
 def bad_tokens(
     good: dict[str, Any], key: SigningKey, other: SigningKey, stranger: SigningKey, now_s: float
 ) -> dict[str, str]:
     """What is to be refused, by what is wrong with it; `good` is what `key` may sign, `other` is shown too, `stranger` by nobody."""
+    return _forged(good, key, other, stranger) | _claimed(good, key, now_s) | _malformed(good, key)
+
+
+def _forged(good: dict[str, Any], key: SigningKey, other: SigningKey, stranger: SigningKey) -> dict[str, str]:
+    """The claims are right, who signed them is not, or the header says what nobody may choose."""
 
     def by_secret(secret: bytes, algorithm: str = "HS256") -> str:
         body = f"{text_of({'alg': algorithm, 'kid': key.kid, 'typ': 'JWT'})}.{text_of(good)}"
         return f"{body}.{text_of(hmac.digest(secret, body.encode(), hashlib.sha256))}"
 
-    whole = key.sign(good)
-    header, body, signature = whole.split(".")
-    without = [
-        {name: value for name, value in good.items() if name != one} for one in ("exp", "iss", "aud", "sub")
-    ]
+    header, body, signature = key.sign(good).split(".")
     return {
         "alg none": unsigned({"alg": "none"}, good, b""),
         "alg none, with a signature": unsigned({"alg": "none", "kid": key.kid}, good),
@@ -92,6 +142,15 @@ def bad_tokens(
         "jku": stranger.sign(good, jku="http://127.0.0.1:1/keys", kid=key.kid),
         "x5u": stranger.sign(good, x5u="http://127.0.0.1:1/chain", kid=key.kid),
         "jwk of its own": stranger.sign(good, jwk=stranger.document, kid=key.kid),
+    }  # fmt: skip
+
+
+def _claimed(good: dict[str, Any], key: SigningKey, now_s: float) -> dict[str, str]:
+    """Rightly signed, and not for us, not now, or of nobody."""
+    without = [
+        {name: value for name, value in good.items() if name != one} for one in ("exp", "iss", "aud", "sub")
+    ]
+    return {
         "another audience": key.sign(good | {"aud": "somebody-else"}),
         "an audience that begins alike": key.sign(good | {"aud": good["aud"] + "2"}),
         "audiences, none ours": key.sign(good | {"aud": ["a", "b"]}),
@@ -109,6 +168,14 @@ def bad_tokens(
         "a subject that is no text": key.sign(good | {"sub": 7}),
         "a long subject": key.sign(good | {"sub": "x" * 300}),
         **{f"without {one}": key.sign(left) for one, left in zip(("exp", "iss", "aud", "sub"), without, strict=True)},
+    }  # fmt: skip
+
+
+def _malformed(good: dict[str, Any], key: SigningKey) -> dict[str, str]:
+    """No token at all, or more than one."""
+    whole = key.sign(good)
+    header, body, signature = whole.split(".")
+    return {
         "two signatures": f"{whole}.{signature}",
         "two signatures as JSON": json.dumps({"payload": body, "signatures": [{"protected": header, "signature": signature}] * 2}),
         "encrypted": f"{header}.{body}.{body}.{body}.{signature}",

@@ -292,9 +292,8 @@ class Experiments:
 
 
 def _hash_of(code: Path | Archive | str | None) -> str | None:
-    if code is None or isinstance(code, str):
-        return code
-    return (code if isinstance(code, Archive) else pack(code)).sha256
+    packed = pack(code) if isinstance(code, Path) else code
+    return packed.sha256 if isinstance(packed, Archive) else packed
 
 
 def _path(experiment: Reference) -> str:

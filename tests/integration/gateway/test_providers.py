@@ -1,10 +1,7 @@
 """Signing in with a provider, and programs with a provider's tokens: a real small provider (`oidc_provider_mock`), and one of the test's own that answers as badly as it is told to."""
 
-import base64
-import hashlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,10 +15,10 @@ from aiohttp import web
 from services.gateway.operations.table import OPERATIONS
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, stop_gateway
 from tests.integration.gateway.matrix import ask_rpc
-from tests.support.issuer import SigningKey, bad_tokens
+from tests.integration.gateway.signing_in import REDIRECT, at_mock, begin, finish
+from tests.support.issuer import Issuer, SigningKey, bad_tokens
 from tests.support.waiting import eventually
 
-REDIRECT = "http://127.0.0.1:5000/signed-in"
 FILE = """\
 providers:
   mock:
@@ -38,52 +35,6 @@ providers:
   foreign: {{tenant: globex, issuer: "{own}", client_id: foreign, audience: globex-api}}
   nowhere: {{tenant: default, issuer: "http://127.0.0.1:1", client_id: people, audience: nowhere-api}}
 """
-
-
-@dataclass
-class Issuer:
-    """A provider of the test's own: its keys, what its token endpoint answers next, and what it was asked."""
-
-    url: str = ""
-    keys: list[SigningKey] = field(default_factory=lambda: [SigningKey("first"), SigningKey("other")])
-    claims: dict[str, Any] = field(default_factory=dict)
-    nonce: str | None = None
-    challenge: str = ""
-    asked_for_keys: int = 0
-
-    def application(self) -> web.Application:
-        app = web.Application()
-        app.router.add_get("/.well-known/openid-configuration", self._describe)
-        app.router.add_get("/keys", self._show_keys)
-        app.router.add_post("/token", self._redeem)
-        return app
-
-    def token(self, audience: str, **claims: Any) -> dict[str, Any]:
-        now = int(time.time())
-        return {"iss": self.url, "aud": audience, "sub": "ci", "iat": now, "exp": now + 600} | claims
-
-    async def _describe(self, request: web.Request) -> web.Response:
-        return web.json_response(
-            {
-                "issuer": self.url,
-                "authorization_endpoint": f"{self.url}/authorize",
-                "token_endpoint": f"{self.url}/token",
-                "jwks_uri": f"{self.url}/keys",
-                "authorization_response_iss_parameter_supported": True,
-            }
-        )
-
-    async def _show_keys(self, request: web.Request) -> web.Response:
-        self.asked_for_keys += 1
-        return web.json_response({"keys": [key.document for key in self.keys]})
-
-    async def _redeem(self, request: web.Request) -> web.Response:
-        form = await request.post()
-        proof = hashlib.sha256(str(form["code_verifier"]).encode()).digest()
-        if base64.urlsafe_b64encode(proof).rstrip(b"=").decode() != self.challenge or form["code"] != "good":
-            return web.json_response({"error": "invalid_grant"}, status=400)
-        token = self.token(str(form["client_id"]), nonce=self.nonce, **self.claims)
-        return web.json_response({"id_token": self.keys[0].sign(token)})
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +61,7 @@ async def issuer() -> AsyncIterator[Issuer]:
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    found.url = site.name if site.name.rpartition(":")[2] != "0" else ""
-    port = runner.addresses[0][1]
-    found.url = f"http://127.0.0.1:{port}"
+    found.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     yield found
     await runner.cleanup()
 
@@ -137,30 +86,6 @@ async def gateway(
 async def anyone(gateway: Gateway) -> AsyncIterator[httpx.AsyncClient]:
     async with gateway.client("") as client:
         yield client
-
-
-async def begin(anyone: httpx.AsyncClient, provider: str, redirect: str = REDIRECT) -> dict[str, Any]:
-    answer = await anyone.get("/v1/sign-in", params={"provider": provider, "redirect": redirect})
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
-
-
-async def at_mock(begun: dict[str, Any], who: str) -> dict[str, str]:
-    """What the browser brings back after somebody has signed in there."""
-    async with httpx.AsyncClient() as browser:
-        answer = await browser.post(begun["url"], data={"sub": who})
-    assert answer.status_code == 302, answer.text
-    address = urlsplit(answer.headers["location"])
-    assert f"{address.scheme}://{address.netloc}{address.path}" == REDIRECT
-    return {name: values[0] for name, values in parse_qs(address.query).items()}
-
-
-async def finish(anyone: httpx.AsyncClient, begun: dict[str, Any], came: dict[str, str]) -> httpx.Response:
-    body = {"ticket": begun["ticket"], "state": came["state"], "code": came["code"]}
-    return await anyone.post(
-        "/v1/sign-in/finish", json=body | ({"iss": came["iss"]} if "iss" in came else {})
-    )
 
 
 async def test_a_new_person_signs_in_and_is_the_same_the_next_time(

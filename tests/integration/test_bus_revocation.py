@@ -1,0 +1,99 @@
+"""Keys that are revoked and changed while the bus runs."""
+
+import os
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from nats.errors import Error as NatsError
+
+from deploy.embedded.ports import free_ports
+from deploy.embedded.servers import Home, NatsServer
+from deploy.keys.directory import Keys
+from deploy.keys.files import init_keys, revoke_key, rotate_service
+from shared.clock import SystemClock
+from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, public_key, worker_token
+from tests.integration.bus_probe import connected
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server with identities of its own: what is revoked there is nobody else's."""
+    home = Home(tmp_path)
+    home.make()
+    server = NatsServer(home, free_ports(1)[0], init_keys(tmp_path / "keys", SystemClock().now()))
+    server.prepare()
+    server.start()
+    server.wait_ready()
+    yield server
+    server.stop()
+
+
+def _badge(server: NatsServer, worker: str, seed: str) -> Path:
+    """Credentials as the scheduler issues them now."""
+    issuer, now = WorkerIssuer.from_json(server.keys.worker_issuer.read_text()), SystemClock().now()
+    token = worker_token(issuer, worker, public_key(seed), now=now, until=now + timedelta(hours=24))
+    path = server.home.root / f"{worker}-{public_key(seed)[-6:]}.creds"
+    path.write_text(credentials_text(token, seed))
+    return path
+
+
+def _read_again(server: NatsServer) -> None:
+    server.prepare()
+    assert server.process is not None
+    server.process.send_signal(signal.SIGHUP)
+
+
+async def _is_let_in(server: NatsServer, identity: str, credentials: Path) -> bool:
+    try:
+        async with connected(server, identity, credentials):
+            return True
+    except NatsError:
+        return False
+
+
+async def test_a_revoked_worker_is_cut_off_and_whatever_is_signed_for_its_key_counts_no_more(
+    own_server: NatsServer,
+) -> None:
+    keys, now = own_server.keys, SystemClock().now()
+    stolen, clean = (new_seed(KeyKind.USER, os.urandom(32)) for _ in range(2))
+    first = _badge(own_server, "w-1", stolen)
+    async with (
+        connected(own_server, "w-1", first) as thief,
+        connected(own_server, "w-2", _badge(own_server, "w-2", clean)) as other,
+        connected(own_server, "scheduler", keys.credentials("scheduler")) as scheduler,
+    ):
+        revoke_key(keys.directory, public_key(stolen), "w-1", now)
+        _read_again(own_server)
+        await eventually(lambda: thief.client.is_closed)
+        assert other.client.is_connected and scheduler.client.is_connected
+        assert await other.may("publish", "rpt.v1.w-2.reports")
+    assert not await _is_let_in(own_server, "w-1", first)
+    assert not await _is_let_in(own_server, "w-1", _badge(own_server, "w-1", stolen)), "issued anew"
+    assert await _is_let_in(
+        own_server, "w-1", _badge(own_server, "w-1", new_seed(KeyKind.USER, os.urandom(32)))
+    )
+
+
+async def test_a_service_has_another_key_while_the_old_one_counts_until_it_is_revoked(
+    own_server: NatsServer,
+) -> None:
+    keys: Keys = own_server.keys
+    kept = own_server.home.root / "old.creds"
+    kept.write_text(keys.credentials("registry").read_text())
+    old = rotate_service(keys.directory, "registry", SystemClock().now())
+    assert await _is_let_in(own_server, "registry", keys.credentials("registry"))
+    assert await _is_let_in(own_server, "registry", kept), "it was cut off before it could be started again"
+    async with (
+        connected(own_server, "registry", kept) as before,
+        connected(own_server, "registry", keys.credentials("registry")) as after,
+    ):
+        revoke_key(keys.directory, old, "registry", SystemClock().now())
+        _read_again(own_server)
+        await eventually(lambda: before.client.is_closed)
+        assert await after.may("publish", "evt.v1.t.validation.stored")
+        assert not await after.may("publish", "evt.v1.t.trial.wanted")
+    assert not await _is_let_in(own_server, "registry", kept)
