@@ -25,6 +25,7 @@ def busy_worker(platform: Breaking) -> str:
 
 
 def test_a_killed_daemon_finds_its_run_again(platform: Breaking) -> None:
+    platform.hurry("provisioner")  # which starts the daemon again; a lease lasts 4 s
     made = one_trial(platform, 40)
     os.kill(platform.daemons()[busy_worker(platform)], signal.SIGKILL)
     assert platform.ended(made).state == "completed"

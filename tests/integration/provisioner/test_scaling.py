@@ -90,6 +90,7 @@ async def test_a_dead_daemon_is_started_again_under_its_id(world: Around) -> Non
         os.kill(toy.pid, signal.SIGKILL)
         await eventually(lambda: len(toy.starts) == 2)
         await eventually(world.has(1))
+        await eventually(lambda: world.states(worker)[-1:] == ["ready"])
         assert world.states(worker) == LIFE, "a restart is no change of the instance"
 
 
