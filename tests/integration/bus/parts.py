@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +19,8 @@ from shared.ids import DEFAULT_TENANT, ExperimentId, new_id
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted
 from tests.integration.bus.relaying import Service, effect_of
 from tests.integration.servers import Servers, TestDatabase
+from tests.support import warm
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
 Environment = Callable[[str], dict[str, str]]
@@ -31,14 +32,12 @@ class Process:
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.deaths = 0
-        self.child: asyncio.subprocess.Process | None = None
+        self.child: Warm | None = None
 
     async def run(self, faults: str) -> None:
         while True:
-            environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults, "PYTHONPATH": str(ROOT)}
-            self.child = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.integration.bus.relaying", cwd=ROOT, env=environment
-            )
+            environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}
+            self.child = await warm.start("tests.integration.bus.relaying", environment)
             try:
                 await self.child.wait()
             except asyncio.CancelledError:

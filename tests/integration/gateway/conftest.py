@@ -4,9 +4,9 @@ import asyncio
 import os
 import signal
 import ssl
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,9 @@ from shared.messages.tables import GetColumns, GetTable
 from shared.messages.usage import GetUsage
 from shared.messages.workers import IssueJoin, Join
 from tests.integration.servers import Servers
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm import Warm
 
 SIGN_IN = """\
 providers:
@@ -59,6 +61,12 @@ ROOT = Path(__file__).resolve().parents[3]
 Answer = Callable[[Ask, Any], Awaitable[Any]]
 
 
+@cache
+def trusted_by_all() -> ssl.SSLContext:
+    """Whom everybody trusts; reading it anew for each client takes longer than most requests."""
+    return ssl.create_default_context()
+
+
 @dataclass
 class Gateway:
     """A running gateway process."""
@@ -66,7 +74,7 @@ class Gateway:
     url: str
     grpc_address: str
     admin_token: str
-    process: asyncio.subprocess.Process
+    process: Warm
     directory: Path
     log: Path
     pepper: bytes = b""
@@ -75,6 +83,7 @@ class Gateway:
         """A REST client with a token; `""` sends none."""
         token = self.admin_token if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
+        options = {"verify": trusted_by_all(), **options}
         return httpx.AsyncClient(base_url=self.url, headers=headers, timeout=PATIENCE_S, **options)
 
 
@@ -218,10 +227,8 @@ async def start_gateway(
     }
     log = directory / "gateway.log"
     with log.open("ab") as output:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.gateway", cwd=ROOT, env=environment | own | more, stderr=output
-        )
-    scheme, verify = "http", ssl.create_default_context()
+        process = await warm.start("services.gateway", environment | own | more, errors=output)
+    scheme, verify = "http", trusted_by_all()
     if trusted is not None:
         scheme, verify = "https", ssl.create_default_context(cadata=trusted)
     found = Gateway(f"{scheme}://127.0.0.1:{rest}", f"127.0.0.1:{rpc}", "", process, directory, log)

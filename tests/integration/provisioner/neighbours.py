@@ -37,7 +37,9 @@ from shared.messages.workers import (
     WorkerView,
 )
 from tests.integration.servers import Servers, TestDatabase
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
 TOY = Path(__file__).with_name("toy_worker.py")
@@ -92,7 +94,7 @@ class Around:
     @asynccontextmanager
     async def provisioner(
         self, behaviour: str = "stay", faults: str = "", **settings: object
-    ) -> AsyncIterator[asyncio.subprocess.Process]:
+    ) -> AsyncIterator[Warm]:
         """The real process; it is ended in order, its workers are left running."""
         own = {f"MUSTER_PROVISIONER__{name.upper()}": str(value) for name, value in settings.items()}
         command = f'["{sys.executable}", "-S", "{TOY}", "{behaviour}"]'
@@ -106,9 +108,7 @@ class Around:
             "MUSTER_LOG__LEVEL": "warning",
             **own,
         }
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "services.provisioner", cwd=ROOT, env=environment
-        )
+        child = await warm.start("services.provisioner", environment)
         try:
             yield child
         finally:

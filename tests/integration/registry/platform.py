@@ -37,7 +37,9 @@ from shared.nats_jwt import KeyKind, WorkerIssuer, credentials_text, new_seed, p
 from shared.partitions import partition_name
 from tests.integration.registry.scheduling import CLOCK, Run, Scheduler
 from tests.integration.servers import Servers, TestDatabase
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
 OTHER_TENANT = TenantId(derived_id(DEFAULT_TENANT, "other"))
@@ -48,7 +50,7 @@ class Registry:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = dict(environment)
-        self.child: asyncio.subprocess.Process | None = None
+        self.child: Warm | None = None
         self.lines: list[bytes] = []
 
     def logged(self, event: str, **fields: str) -> list[dict[str, Any]]:
@@ -58,14 +60,7 @@ class Registry:
 
     async def start(self, faults: str = "") -> None:
         environment = {**os.environ, **self.environment, "MUSTER_FAULTS": faults}
-        self.child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "services.registry",
-            cwd=ROOT,
-            env=environment,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        self.child = await warm.start_heard("services.registry", environment)
         assert self.child.stderr is not None
         lines = self.lines
         async with asyncio.timeout(PATIENCE_S):

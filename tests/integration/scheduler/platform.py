@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -34,7 +33,9 @@ from shared.messages.workers import Credentials, IssueJoin, Join
 from shared.nats_jwt import KeyKind, credentials_text, new_seed, public_key
 from tests.integration.scheduler.fake_worker import CLOCK, POOL, FakeWorker
 from tests.integration.servers import Servers, TestDatabase
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
 E = TypeVar("E", bound=Event)
@@ -43,7 +44,7 @@ E = TypeVar("E", bound=Event)
 class Scheduler:
     """One process. `freeze` and `thaw` stop it as a whole; `kill` ends it without warning."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: Warm) -> None:
         self.process = process
 
     def freeze(self) -> None:
@@ -90,9 +91,7 @@ class Platform:
             "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sdk'}",
         }
         with (self.servers.root / "scheduler.log").open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "services.scheduler", env=environment, cwd=ROOT, stdout=log, stderr=log
-            )
+            process = await warm.start("services.scheduler", environment, output=log, errors=log)
         running = Scheduler(process)
         try:
             yield running

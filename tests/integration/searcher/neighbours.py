@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +40,9 @@ from shared.messages.queue import RequestClosed, RequestOutcome
 from shared.messages.reports import ValidationStored
 from shared.messages.runs import RunEnded, RunGranted
 from shared.messages.specs import Member
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).parents[3]
 WORKER = WorkerId("w1")
@@ -52,17 +53,10 @@ E = TypeVar("E", bound=Event)
 
 
 @contextlib.asynccontextmanager
-async def searcher(
-    environment: dict[str, str], faults: str = ""
-) -> AsyncIterator[asyncio.subprocess.Process]:
+async def searcher(environment: dict[str, str], faults: str = "") -> AsyncIterator[Warm]:
     """The real process, ended in order."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "services.searcher",
-        cwd=ROOT,
-        env={**os.environ, **environment, "MUSTER_FAULTS": faults, "MUSTER_LOG__LEVEL": "warning"},
-    )
+    own = {"MUSTER_FAULTS": faults, "MUSTER_LOG__LEVEL": "warning"}
+    child = await warm.start("services.searcher", {**os.environ, **environment, **own})
     try:
         yield child
     finally:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -33,7 +32,9 @@ from shared.messages.plans import (
 from shared.messages.pools import PoolView
 from shared.messages.workers import WorkerView
 from tests.integration.servers import Servers
+from tests.support import warm
 from tests.support.waiting import PATIENCE_S, eventually
+from tests.support.warm import Warm
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,11 +128,9 @@ async def owners(servers: Servers, nats_server: object) -> AsyncIterator[Owners]
 
 
 @asynccontextmanager
-async def simulator(
-    environment: dict[str, str], **settings: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
+async def simulator(environment: dict[str, str], **settings: str) -> AsyncIterator[Warm]:
     told = {**os.environ, **environment, **settings, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'sdk'}"}
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "simulator", env=told, cwd=ROOT)
+    process = await warm.start("simulator", told)
     try:
         yield process
     finally:

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from tests.integration.servers import Servers
-from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.metadata import Metadata
 from tests.support.waiting import eventually
@@ -39,9 +39,19 @@ def daemons(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="module")
 async def worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
     """One worker that has been heard, its warm parent imported."""
-    daemon = daemons("w1")
-    daemon.start()
-    await eventually(lambda: "w1" in platform.observed and (daemon.directory / "parent/parent.sock").exists())
+    return await heard(platform, daemons("w1"))
+
+
+@pytest.fixture(scope="module")
+async def torch_worker(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> Daemon:
+    """The same, whose warm parent has imported what scripts need that train."""
+    return await heard(platform, daemons("w1"), **WITH_TORCH)
+
+
+async def heard(platform: FakePlatform, daemon: Daemon, **settings: str) -> Daemon:
+    daemon.start(**settings)
+    socket = daemon.directory / "parent/parent.sock"
+    await eventually(lambda: daemon.name in platform.observed and socket.exists())
     return daemon
 
 

@@ -12,10 +12,15 @@ from shared.ids import WorkerId
 from shared.messages.workers import Credentials
 from tests.integration.servers import Servers
 from tests.support.waiting import PATIENCE_S
+from tests.support.warm import ROOT, WarmHere, start_here
+from worker.settings import WARM_MODULES
+
+WITH_TORCH = {"MUSTER_WORKER__WARM": WARM_MODULES}
+"""As workers are: for scripts that train. It takes seconds of processor time, at each start."""
 
 
 class Daemon:
-    """A real worker process in a directory of its own."""
+    """A real worker process in a directory of its own. Its warm parent imports the least, unless it is started `WITH_TORCH`."""
 
     def __init__(self, servers: Servers, name: str, directory: Path, slots: int = 1) -> None:
         self.name = name
@@ -32,25 +37,25 @@ class Daemon:
             "MUSTER_WORKER__DIRECTORY": str(directory),
             "MUSTER_WORKER__SLOTS": str(slots),
             "MUSTER_WORKER__KIND": "cpu",
+            "MUSTER_WORKER__WARM": "muster._trial",
         }
         self.before: tuple[str, ...] = ()
         """Words that enter another machine's network, say, and then become the daemon."""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | WarmHere | None = None
 
     def start(self, **more: str) -> None:
+        environment = self._environment | more
         with (self.directory / "daemon.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [*self.before, sys.executable, "-m", "worker"],
-                env=self._environment | more,
-                stdout=log,
-                stderr=log,
-                cwd=Path(__file__).parents[3],
-            )
+            if not self.before:
+                self._process = start_here("worker", environment, log)
+                return
+            command = [*self.before, sys.executable, "-m", "worker"]
+            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=ROOT)
 
     def kill(self) -> None:
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
+        self._process.wait(timeout=PATIENCE_S)
 
     def wait(self) -> int:
         assert self._process is not None
@@ -89,8 +94,7 @@ class Daemon:
     def clear_away(self) -> None:
         """End whatever still lives, also after a failed test."""
         if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-            self._process.wait()
+            self.kill()
         try:
             os.kill(self.parent_pid, signal.SIGTERM)
         except (OSError, ValueError):

@@ -7,7 +7,7 @@ import pytest
 
 from muster.config.launching import Distributed
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import begin_gang, code_in, state_of
 from tests.support.waiting import eventually
@@ -92,7 +92,7 @@ print("rank", trial.rank, "is through")
 async def two(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
     """Two workers that have been heard."""
     for name in ("d1", "d2"):
-        daemons(name).start()
+        daemons(name).start(**WITH_TORCH)
     await eventually(lambda: {"d1", "d2"} <= set(platform.observed))
 
 

@@ -68,7 +68,7 @@ def code(platform: FakePlatform, tmp_path: Path, script: str) -> str:
 
 
 async def test_ranks_that_train_by_horovod_find_the_noise_of_their_gradients(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, torch_worker: Daemon, tmp_path: Path
 ) -> None:
     run = platform.allocation("noisy", code(platform, tmp_path, SCRIPT), TWO, spec=RANGE)
     await platform.desire("w1", run)
@@ -85,7 +85,7 @@ async def test_ranks_that_train_by_horovod_find_the_noise_of_their_gradients(
 
 
 async def test_a_script_that_says_nothing_shows_how_long_its_steps_take(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, torch_worker: Daemon, tmp_path: Path
 ) -> None:
     run = platform.allocation("shown", code(platform, tmp_path, PLAIN), TWO[:1], spec=RANGE)
     run = run.model_copy(update={"members": (Member(worker="w1", slots=1),)})

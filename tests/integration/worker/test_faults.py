@@ -48,12 +48,12 @@ async def test_a_daemon_killed_anywhere_counts_once(
     (tmp_path / "train.py").write_text(SCRIPT)
     members = (Member(worker=daemon.name, slots=1),)
     run = platform.allocation(daemon.name, platform.add_code(tmp_path), members)
-    daemon.start(MUSTER_FAULTS=f"{name}:{nth}:kill", MUSTER_WORKER__WARM="muster._trial")
+    daemon.start(MUSTER_FAULTS=f"{name}:{nth}:kill")
     await eventually(lambda: daemon.name in platform.observed)
     with suppress(Transient):  # the daemon may die before it answers
         await platform.desire(daemon.name, run)
     await eventually(lambda: daemon.has_ended)
-    daemon.start(MUSTER_WORKER__WARM="muster._trial")
+    daemon.start()
     incarnation = platform.observed[daemon.name].incarnation
     await eventually(lambda: platform.observed[daemon.name].incarnation != incarnation)
     await platform.desire(daemon.name, run)

@@ -14,7 +14,7 @@ from tests.support.small_disk import filled, small_disk
 from tests.support.waiting import eventually
 
 DISK_BYTES = 24 * 1024 * 1024
-ROOM = {"MUSTER_WORKER__MIN_FREE_BYTES": str(1024 * 1024), "MUSTER_WORKER__WARM": "muster._trial"}
+ROOM = {"MUSTER_WORKER__MIN_FREE_BYTES": str(1024 * 1024)}
 
 TRAINS = """
 import muster, time

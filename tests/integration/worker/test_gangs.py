@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
@@ -29,7 +29,7 @@ with trial.checkpoint(step) as folder:
 print("rank", trial.rank, "stopped at", step)
 """
     for name in ("g1", "g2"):
-        daemons(name).start()
+        daemons(name).start(**WITH_TORCH)
     await eventually(lambda: {"g1", "g2"} <= set(platform.observed))
     members = (Member(worker="g1", slots=1), Member(worker="g2", slots=1))
     run = platform.allocation("gang", platform.add_code(code_in(tmp_path, script)), members)
@@ -88,7 +88,7 @@ save(2, without_room(rank=0))
 save(3, lambda folder: None)
 """
     for name in ("n1", "n2"):
-        daemons(name).start()
+        daemons(name).start(**WITH_TORCH)
     await eventually(lambda: {"n1", "n2"} <= set(platform.observed))
     members = (Member(worker="n1", slots=1), Member(worker="n2", slots=1))
     run = platform.allocation("gang without room", platform.add_code(code_in(tmp_path, script)), members)

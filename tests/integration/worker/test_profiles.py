@@ -36,7 +36,7 @@ for step, (features, wanted) in enumerate(DataLoader(Slow(), batch_size=5), star
 
 
 async def test_a_profiled_run_tells_what_it_uses_and_where_its_time_goes(
-    platform: FakePlatform, worker: Daemon, tmp_path: Path
+    platform: FakePlatform, torch_worker: Daemon, tmp_path: Path
 ) -> None:
     code = platform.add_code(code_in(tmp_path, LOADS))
     run = platform.allocation("profiled", code, ONE, spec={"profiling": {"enabled": True}})
@@ -48,7 +48,7 @@ async def test_a_profiled_run_tells_what_it_uses_and_where_its_time_goes(
     await platform.desire("w1", run.model_copy(update=stop), plain.model_copy(update=stop))
     await eventually(lambda: state_of(platform, run) == state_of(platform, plain) == "exited")
     await platform.desire("w1")
-    await eventually(lambda: not list((worker.directory / "runs").iterdir()))
+    await eventually(lambda: not list((torch_worker.directory / "runs").iterdir()))
 
     timings = [report for report in told if report.group == "timing"]
     for report in timings:

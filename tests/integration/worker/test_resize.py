@@ -11,7 +11,7 @@ import torch
 
 from shared.messages.allocations import DesiredAllocation
 from shared.messages.specs import Member, Signal
-from tests.integration.worker.daemon import Daemon
+from tests.integration.worker.daemon import WITH_TORCH, Daemon
 from tests.integration.worker.fakes import FakePlatform
 from tests.integration.worker.support import code_in, state_of
 from tests.support.waiting import eventually
@@ -84,7 +84,7 @@ RANGE = {"slots": {"min": 1, "max": 4}}
 async def two_workers(platform: FakePlatform, daemons: Callable[[str], Daemon]) -> None:
     """Workers r1 and r2."""
     for name in ("r1", "r2"):
-        daemons(name).start()
+        daemons(name).start(**WITH_TORCH)
     await eventually(lambda: {"r1", "r2"} <= set(platform.observed))
 
 
@@ -130,11 +130,16 @@ async def form(platform: FakePlatform, run: DesiredAllocation, workers: tuple[st
     met = run.model_copy(update={"rendezvous": platform.of(chief, run).rendezvous})  # type: ignore[union-attr]
     for name in workers:
         await platform.desire(name, met)
-    await eventually(
-        lambda: all(
+
+    def is_formed() -> bool:
+        return all(
             one and one.joined == run.generation for one in (platform.of(name, run) for name in members)
         )
-    )
+
+    try:
+        await eventually(is_formed)
+    except AssertionError as error:
+        raise AssertionError(f"it did not form anew: {platform.text(run)}") from error
     return met
 
 

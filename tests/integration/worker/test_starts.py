@@ -128,7 +128,7 @@ async def test_a_run_on_such_a_machine_costs_its_trial_nothing(
     daemon = Daemon(platform.servers, "startless", tmp_path / "startless")
     in_the_way = daemon.directory / "parent" / "parent.lock"
     in_the_way.mkdir(parents=True)
-    daemon.start(MUSTER_WORKER__WARM="muster._trial")
+    daemon.start()
     try:
         await eventually(lambda: daemon.name in platform.observed)
         code = platform.add_code(code_in(tmp_path, "print('trains')"))

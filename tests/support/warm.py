@@ -1,0 +1,157 @@
+"""Starts programs of ours as processes of their own, forked from a warm parent of each (`warm_parent.py`), which lives as long as the session."""
+
+import asyncio
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import IO
+
+from tests.support.warm_parent import TOLD_BYTES
+
+ROOT = Path(__file__).parents[2]
+
+
+class Forked:
+    """A process that is no child of this one: its parent tells of it."""
+
+    def __init__(self, told: int) -> None:
+        self._told = told
+        self._returncode: int | None = None
+        self.pid = self._read()
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, or minus the signal; None while the process lives."""
+        return self._returncode if self._returncode is not None else self._look(0.0)
+
+    def send_signal(self, number: int) -> None:
+        """Raises ProcessLookupError once it has ended."""
+        if self.returncode is not None:
+            raise ProcessLookupError(self.pid)
+        os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _look(self, timeout_s: float) -> int | None:
+        if not select.select([self._told], [], [], timeout_s)[0]:
+            return None
+        self._returncode = self._read()
+        os.close(self._told)
+        return self._returncode
+
+    def _read(self) -> int:
+        word = os.read(self._told, TOLD_BYTES)
+        assert word, "a warm parent has ended; what it wrote is above"
+        return int(word)
+
+
+class Warm(Forked):
+    """With the words of `asyncio.subprocess.Process`."""
+
+    def __init__(self, told: int, stderr: asyncio.StreamReader | None = None) -> None:
+        super().__init__(told)
+        self.stderr = stderr
+
+    async def wait(self) -> int:
+        """Return its exit code, when it has one."""
+        while (code := self.returncode) is None:
+            await self._is_told()
+        return code
+
+    async def _is_told(self) -> None:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        watched = os.dup(self._told)  # a loop knows one reader of a descriptor, and several may wait
+        loop.add_reader(watched, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(watched)
+            os.close(watched)
+
+
+class WarmHere(Forked):
+    """With the words of `subprocess.Popen`."""
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float) -> int:
+        """Hold up this thread until it has ended. Raises subprocess.TimeoutExpired."""
+        code = self.returncode if self.returncode is not None else self._look(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        """Does nothing once it has ended."""
+        with suppress(ProcessLookupError):
+            super().send_signal(number)
+
+
+class Parent:
+    """The warm parent of one program."""
+
+    def __init__(self, program: str) -> None:
+        self._control, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        words = [sys.executable, "-m", "tests.support.warm_parent", program]
+        with its:
+            self._process = subprocess.Popen(words, stdin=its.fileno(), cwd=ROOT)
+
+    def fork(self, environment: Mapping[str, str], output: int, errors: int) -> int:
+        """Start one process; returns where its id and its end are told."""
+        told, telling = os.pipe()
+        try:
+            message = json.dumps(dict(environment)).encode()
+            socket.send_fds(self._control, [message], [output, errors, telling])
+        finally:
+            os.close(telling)
+        return told
+
+
+@cache
+def parent_of(program: str) -> Parent:
+    return Parent(program)
+
+
+async def start(
+    program: str,
+    environment: Mapping[str, str],
+    *,
+    output: IO[bytes] | None = None,
+    errors: IO[bytes] | None = None,
+) -> Warm:
+    """Start `python -m PROGRAM` in the repository's folder; what it says goes where ours goes, unless it is told otherwise."""
+    told = parent_of(program).fork(
+        environment, output.fileno() if output else 1, errors.fileno() if errors else 2
+    )
+    return await asyncio.to_thread(Warm, told)
+
+
+async def start_heard(program: str, environment: Mapping[str, str]) -> Warm:
+    """The same, with its standard error read from `stderr`."""
+    reading, writing = os.pipe()
+    told = parent_of(program).fork(environment, 1, writing)
+    os.close(writing)
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
+    )
+    return await asyncio.to_thread(Warm, told, reader)
+
+
+def start_here(program: str, environment: Mapping[str, str], log: IO[bytes]) -> WarmHere:
+    """The same without a loop, with all that it says in `log`."""
+    return WarmHere(parent_of(program).fork(environment, log.fileno(), log.fileno()))
