@@ -84,6 +84,18 @@ class Unit:
             raise Broken("a message was emitted without a tenant in a system transaction")
         self._rows += [self._row(message, whose, cause) for message in messages]
 
+    @asynccontextmanager
+    async def attempt(self) -> AsyncIterator[None]:
+        """A part of the transaction that is whole or nothing: where it fails, what it wrote, emitted and left for later is undone, and the rest stands."""
+        rows, then, emitted, beside = len(self._rows), len(self._then), self._emitted.copy(), self._beside
+        try:
+            async with self.connection.begin_nested():
+                yield
+        except BaseException:
+            del self._rows[rows:], self._then[then:]
+            self._emitted, self._beside = emitted, beside
+            raise
+
     def alongside(self, insert: str, *arguments: object) -> None:
         """One INSERT, with its arguments, that goes in the outbox's own statement: no round trip more while the transaction holds its locks.
 

@@ -18,12 +18,12 @@ C = TypeVar("C", bound=Command)
 def each(
     carry_out: Callable[[Unit, Delivery[C]], Awaitable[None]],
 ) -> Callable[[Unit, list[Delivery[C]]], Awaitable[None]]:
-    """Return a handler that carries out one command after the other. What a refused one wrote is undone, and it emits nothing before it is done."""
+    """Return a handler that carries out one command after the other. What a refused one wrote and emitted is undone."""
 
     async def on(unit: Unit, batch: list[Delivery[C]]) -> None:
         for delivery in batch:
             try:
-                async with unit.connection.begin_nested():
+                async with unit.attempt():
                     await carry_out(unit, delivery)
             except (Rejected, Conflict) as error:
                 refused = OperationRefused(

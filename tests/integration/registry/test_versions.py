@@ -150,8 +150,13 @@ async def test_what_cannot_be_announced_changes_nothing(around: Platform) -> Non
     assert made["metadata"] == entropy, "as long as seeds are"
     refused = await catalogue.answer(EditModel, model_id=catalogue.model, description="x" * 500_000)
     assert refused["code"] == "message_too_large"
+    version = await catalogue.register(await save(around, await trained(around), 1, 10))
+    lengthy = await catalogue.answer(DeleteModel, model_id=catalogue.model, reason="x" * 500_000)
+    assert lengthy["code"] == "message_too_large"
+    said = await around.emitted("version.changed", version_id=version)
+    assert [one["deleted_at"] for one in said] == [None], "nor is a part of it announced"
     edited = await catalogue.answer(EditModel, model_id=catalogue.model, notes="short")
-    assert (edited["version"], edited["description"]) == (2, "")
+    assert (edited["version"], edited["description"]) == (3, "")
 
 
 async def test_a_graph_leads_from_the_data_to_who_used_the_model(around: Platform) -> None:
