@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +16,11 @@ FILES_AT_ONCE = 4
 """Of one checkpoint, either way; each holds a chunk or two in memory."""
 CHUNK = 1024 * 1024
 STALLED_S = 60
+ERROR_BYTES = 4096
+_CODE = re.compile(rb"<Code>([A-Za-z]+)</Code>")
+_BROKEN_OFF = frozenset({b"RequestTimeout", b"IncompleteBody", b"RequestTimeTooSkewed"})
+_STALE = frozenset({b"ExpiredToken", b"InvalidToken", b"TokenRefreshRequired"})
+"""What S3 refuses with status 400 although the bytes may be right; stores name refused contents in many ways."""
 
 
 class Transfer:
@@ -57,7 +63,7 @@ class Transfer:
         try:
             async with self._session.put(url, data=content, headers=whole) as answer:
                 if answer.status == 400 and headers:
-                    raise Rejected("content_refused", "the store takes only what was announced")
+                    _check_content(await answer.content.read(ERROR_BYTES))
                 _check(answer, "upload")
         except (aiohttp.ClientError, TimeoutError) as error:
             raise Transient(f"an upload broke off: {error!r}") from error
@@ -88,6 +94,16 @@ async def _read(source: Path, first: int, size_bytes: int) -> AsyncIterator[byte
 def _take_in(chunk: bytes, digest: "hashlib._Hash", output: BinaryIO) -> int:
     digest.update(chunk)
     return output.write(chunk)
+
+
+def _check_content(error: bytes) -> None:
+    """Tell bytes that the store will not have from a request that went wrong. Returns where the URL is at fault."""
+    found = _CODE.search(error)
+    code = found[1] if found else b""
+    if code in _BROKEN_OFF:
+        raise Transient(f"an upload broke off: {code.decode()}")
+    if code not in _STALE:
+        raise Rejected("content_refused", "the store takes only what was announced")
 
 
 def _check(answer: aiohttp.ClientResponse, what: str) -> None:

@@ -7,13 +7,13 @@ from shared.messages.files import FileEntry
 
 
 class FakeStore:
-    """Objects by key. `puts_refused`: names of files whose next put fails; `contents_refused`: whose content is refused, once."""
+    """Objects by key. `puts_refused`: names of files whose next put fails; `contents_refused`: whose content is refused, once, each with S3's code for it."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
         self.transfers: list[tuple[str, str]] = []
         self.puts_refused: set[str] = set()
-        self.contents_refused: set[str] = set()
+        self.contents_refused: dict[str, str] = {}
 
     async def start(self, *more: web.RouteDef) -> None:
         """Listen at `url`, with other routes before the store's own."""
@@ -45,9 +45,8 @@ class FakeStore:
         if (name := request.match_info["key"].rpartition("/")[2]) in self.puts_refused:
             self.puts_refused.discard(name)
             return web.Response(status=503)
-        if name in self.contents_refused:
-            self.contents_refused.discard(name)
-            return web.Response(status=400)
+        if code := self.contents_refused.pop(name, None):
+            return web.Response(status=400, text=f"<Error><Code>{code}</Code></Error>")
         self.objects[request.match_info["key"]] = content
         return web.Response()
 

@@ -114,9 +114,14 @@ async def test_what_the_store_refuses_for_its_content_is_told_by_the_commit(
     """A file that changed after it was announced: the registry counts, and ends it; nothing behind it waits for ever."""
     platform.saved.clear()
     platform.headers = {"x-amz-checksum-sha256": "signed"}
-    platform.store.contents_refused.add("frozen")
+    platform.store.contents_refused["frozen"] = "BadDigest"
     await _train(platform, "w1", tmp_path, 1, "store refuses")
     assert platform.incomplete == ["frozen"], "the registry was asked before it was tried again"
+    platform.store.contents_refused["frozen"] = "RequestTimeout"
+    await _train(platform, "w1", tmp_path, 1, "store waited")
+    assert platform.incomplete == ["frozen"], (
+        "what broke off is sent again, and nothing is said of its content"
+    )
     platform.headers = {}
 
 
