@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from services.registry.core.chunks import Columns, from_bytes, is_long, join
 from services.registry.core.steps import EVERY_STEP, Steps
-from services.registry.core.summary import Summary, merge, summarise_sorted
+from services.registry.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
 from shared.driver import Driver, Row
 
@@ -86,8 +86,7 @@ async def supersede_summaries(driver: Driver, boundaries: Mapping[UUID, int]) ->
     beyond = await driver.fetch(_BEYOND, list(boundaries), list(boundaries.values()))
     for at in range(0, len(beyond), SERIES_AT_ONCE):
         rows = beyond[at : at + SERIES_AT_ONCE]
-        parts = await _load_parts(driver, rows, {})
-        summed = {row["id"]: _summed_up(parts.get(row["id"], [])) for row in rows}
+        summed = await _cut(driver, rows)
         await driver.fetch(
             _CORRECT, *zip(*[(series, *_fields(one)) for series, one in sorted(summed.items())], strict=True)
         )
@@ -158,9 +157,26 @@ def _curve(rows: Sequence[Row], parts: Mapping[int, list[Columns]]) -> Curve:
     )
 
 
-def _summed_up(parts: Sequence[Columns]) -> Summary | None:
-    points = join(parts).sorted()
-    return summarise_sorted(points.steps, points.values)
+async def _cut(driver: Driver, rows: Sequence[Row]) -> dict[int, Summary | None]:
+    """The summaries of these series up to the last step that counts."""
+    ids, days = [row["id"] for row in rows], [row["first_day"] for row in rows]
+    parts: dict[tuple[int, bool], list[Columns]] = defaultdict(list)
+    for chunk in await driver.fetch(_ALL_CHUNKS, min(days), ids, days, [row["last_step"] for row in rows]):
+        parts[chunk["series"], chunk["is_thinned"]].append(from_bytes(chunk["body"]))
+
+    def points_of(series: int, *, is_thinned: bool) -> Points:
+        points = join(parts[series, is_thinned]).sorted()
+        return points.steps, points.values
+
+    return {
+        row["id"]: cut(
+            _summary(row),
+            points_of(row["id"], is_thinned=False),
+            points_of(row["id"], is_thinned=True),
+            row["boundary"],
+        )
+        for row in rows
+    }
 
 
 def _summary(row: Row) -> Summary:
@@ -184,7 +200,7 @@ WHERE s.trial = ANY($1::uuid[]) AND ($2::text IS NULL OR s."group" = $2) AND ($3
 ORDER BY s.trial, s."group", s.name, r.number
 """
 _BEYOND = """
-SELECT s.id, r.first_day, b.step AS superseded_after
+SELECT s.*, r.first_day, b.step AS boundary
 FROM unnest($1::uuid[], $2::bigint[]) AS b(run, step)
 JOIN registry.runs r ON r.id = b.run
 JOIN registry.series s ON s.run = b.run AND s.last_step > b.step
@@ -197,6 +213,12 @@ JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day
     AND (w.boundary IS NULL OR c.first_step <= w.boundary)
 WHERE c.day >= $1::date AND c.first_step <= $7 AND c.last_step >= $6
 ORDER BY c.first_step
+"""
+_ALL_CHUNKS = """
+SELECT c.series, c.is_thinned, c.body
+FROM unnest($2::bigint[], $3::date[], $4::bigint[]) AS w(series, day, last_step)
+JOIN registry.point_chunks c ON c.series = w.series AND c.day >= w.day AND c.first_step <= w.last_step
+WHERE c.day >= $1::date ORDER BY c.first_step
 """
 _CORRECT = """
 UPDATE registry.series s SET
