@@ -51,5 +51,6 @@ def write_trial_file(
         profiling=dict(spec.profiling),
         media=str(places.spool),
         tensorboard=str(places.tensorboard),
+        takes_pixels=True,
     )
     places.trial_file.write_text(wire.trial_file_text(description))

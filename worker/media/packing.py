@@ -99,7 +99,13 @@ class _Pack:
         return self._digest.hexdigest()
 
     def add(self, file: int, start: int, size: int, head: wire.MediaHead) -> None:
-        """Copy a piece; raises ValueError, with nothing written, where its head makes no sense or cannot be said in JSON."""
+        """Copy a piece, pixels as the file that they are to be; raises ValueError, with nothing written, where its head makes no sense or cannot be said in JSON."""
+        chunks = _read(file, start, size)
+        if head.content_type == wire.PIXELS:
+            if size > wire.PIXEL_BYTES:
+                raise ValueError(f"an image of {size} bytes of pixels")
+            head, body = wire.encoded(head, b"".join(chunks))
+            chunks, size = iter((body,)), len(body)
         item = MediaItem(
             kind=head.kind,
             group=head.group,
@@ -114,7 +120,7 @@ class _Pack:
         )
         said_bytes = len(item.model_dump_json())
         digest = hashlib.sha256()
-        for chunk in _read(file, start, size):
+        for chunk in chunks:
             digest.update(chunk)
             self._digest.update(chunk)
             os.write(self.output, chunk)

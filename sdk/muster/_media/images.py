@@ -2,30 +2,28 @@
 
 import io
 import struct
-import zlib
 from pathlib import Path
 from typing import Any
 
 from muster._media.content import Content, bounded
 from muster.errors import Rejected
-from muster.wire import Json
+from muster.wire import CHANNELS, PIXEL_BYTES, PIXELS, PNG, Json, png_of
 
 MAX_PIXELS = 64 * 1024 * 1024
 _HINT = "log a smaller one, or as JPEG: give its bytes"
 _SIGNATURES = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (PNG, "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF8", "image/gif"),
     (b"RIFF", "image/webp"),
 )
-_PNG_COLOURS = {1: 0, 2: 4, 3: 2, 4: 6}
-"""PNG's colour type by the number of channels: grey, with alpha, RGB, with alpha."""
-_SPEED = 1
-"""Of zlib: the training waits for it."""
 
 
-def image_of(image: object, caption: str = "") -> Content:
+def image_of(image: object, caption: str = "", *, as_pixels: bool = False) -> Content:
     """Return an image as a file. Floats are taken as 0 to 1 and clipped, booleans as black and white, whole numbers as 0 to 255.
+
+    Args:
+        as_pixels: an array that is not too large is left as plain pixels, for a worker to make a file of.
 
     Raises:
         Rejected: It is none of what is taken, or too large.
@@ -41,7 +39,7 @@ def image_of(image: object, caption: str = "") -> Content:
     elif hasattr(image, "save") and hasattr(image, "mode"):  # PIL's
         content = _of_file(_saved(image.save), about)
     else:
-        content = _of_array(image, about)
+        content = _of_array(image, about, as_pixels=as_pixels)
     return bounded(content, "the image", _HINT)
 
 
@@ -77,7 +75,7 @@ def _saved(save: Any) -> bytes:
     return written.getvalue()
 
 
-def _of_array(image: Any, about: dict[str, Json]) -> Content:
+def _of_array(image: Any, about: dict[str, Json], *, as_pixels: bool) -> Content:
     if hasattr(image, "detach"):
         image = _rows_first(image.detach().cpu())
     try:
@@ -90,14 +88,16 @@ def _of_array(image: Any, about: dict[str, Json]) -> Content:
             place="image",
         ) from None
     about["width"], about["height"] = width, height
-    return Content("image/png", _png(pixels, width, height, channels), about)
+    if as_pixels and len(pixels) <= PIXEL_BYTES:
+        return Content(PIXELS, pixels, {**about, "channels": channels})
+    return Content("image/png", png_of(pixels, width, height, channels), about)
 
 
 def _rows_first(tensor: Any) -> Any:
     """An array of H×W×C: torch keeps channels first."""
     if str(tensor.dtype) == "torch.bfloat16":
         tensor = tensor.float()
-    if tensor.dim() == 3 and tensor.shape[0] in _PNG_COLOURS:
+    if tensor.dim() == 3 and tensor.shape[0] in CHANNELS:
         tensor = tensor.permute(1, 2, 0)
     return tensor.numpy()
 
@@ -106,7 +106,7 @@ def _shape(shape: Any) -> tuple[int, int, int]:
     sizes = tuple(int(size) for size in shape)
     if len(sizes) == 2:
         sizes = (*sizes, 1)
-    if len(sizes) != 3 or sizes[2] not in _PNG_COLOURS or not 0 < sizes[0] * sizes[1] <= MAX_PIXELS:
+    if len(sizes) != 3 or sizes[2] not in CHANNELS or not 0 < sizes[0] * sizes[1] <= MAX_PIXELS:
         raise Rejected(
             "image_shape",
             f"an image of shape {tuple(shape)} cannot be shown: it is (height, width) or (height, width, channels) with "
@@ -131,16 +131,3 @@ def _pixels(array: Any) -> bytes:
     else:
         raise TypeError(array.dtype)
     return bytes(np.ascontiguousarray(array.astype(np.uint8)).tobytes())
-
-
-def _png(pixels: bytes, width: int, height: int, channels: int) -> bytes:
-    """PNG (ISO/IEC 15948) of 8 bits a channel, each row unfiltered."""
-    row = width * channels
-    lines = b"".join(b"\x00" + pixels[at : at + row] for at in range(0, len(pixels), row))
-    head = struct.pack(">IIBBBBB", width, height, 8, _PNG_COLOURS[channels], 0, 0, 0)
-    chunks = (b"IHDR", head), (b"IDAT", zlib.compress(lines, _SPEED)), (b"IEND", b"")
-    return _SIGNATURES[0][0] + b"".join(_chunk(name, body) for name, body in chunks)
-
-
-def _chunk(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))

@@ -28,6 +28,7 @@ class Media:
         self.tensorboard = Path(description.tensorboard)
         self._folder = description.media
         self._is_alone = not description.socket
+        self.takes_pixels = description.takes_pixels and not self._is_alone
         self._lock = threading.Lock()
         self._file = -1
         self._pid = 0
@@ -116,7 +117,8 @@ class MediaMethods:
             Rejected: It is none of these, or has more than 16 MiB as a file.
         """
         if self.rank == 0:
-            self._media.add("image", check_step(step), name, group, image_of(image, caption))
+            content = image_of(image, caption, as_pixels=self._media.takes_pixels)
+            self._media.add("image", check_step(step), name, group, content)
 
     def log_table(
         self,

@@ -52,6 +52,7 @@ from muster.wire.frames import (
     Welcome,
 )
 from muster.wire.invalid import EXIT_INVALID, invalid_text, read_invalid
+from muster.wire.pixels import CHANNELS, PIXEL_BYTES, PIXELS, PNG, encoded, png_of
 from muster.wire.sockets import connect, expect, listen, receive
 from muster.wire.spool import (
     MAX_MEDIA_BYTES,
@@ -149,4 +150,10 @@ __all__ = [
     "receive",
     "trial_file_text",
     "write_pid",
+    "CHANNELS",
+    "PIXEL_BYTES",
+    "PIXELS",
+    "PNG",
+    "encoded",
+    "png_of",
 ]

@@ -12,7 +12,7 @@ from muster.wire.frames import Json
 class TrialFile:
     """What a rank must know to start even while its worker's daemon is away; a JSON file named by `MUSTER_TRIAL`.
 
-    `best`: the metric's best in the trial's runs before this one, as far as it goes on from them. `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`, `media` that of `wire.spool`, `tensorboard` the one for event files.
+    `best`: the metric's best in the trial's runs before this one, as far as it goes on from them. `worker` and `disk` say whose disk it is that may be full, and which folder of it can be freed; `watch` is the folder of `wire.pulse`, `media` that of `wire.spool`, `tensorboard` the one for event files; `takes_pixels`: the worker makes files of `wire.pixels`.
     """
 
     socket: str
@@ -38,6 +38,7 @@ class TrialFile:
     profiling: dict[str, Json] = field(default_factory=dict)
     media: str = ""
     tensorboard: str = "runs"
+    takes_pixels: bool = False
 
 
 def read_trial_file(path: str) -> TrialFile:

@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,28 @@ def test_what_was_logged_is_in_the_spool_when_the_call_returns(tmp_path: Path) -
         "first ö",
     )
     assert (second.group, second.step, nothing) == ("evaluation", 4, b"")
+
+
+def test_where_the_worker_makes_the_file_of_it_an_image_waits_as_pixels(tmp_path: Path) -> None:
+    content = image_of(RGB, "a caption", as_pixels=True)
+    assert content.body == RGB.tobytes()
+    head = wire.MediaHead("image", "g", "n", 1, 1, content.content_type, len(content.body), content.about)
+    made, body = wire.encoded(head, content.body)
+    assert (Content(made.content_type, body, made.about), made.size_bytes) == (
+        image_of(RGB, "a caption"),
+        len(body),
+    )
+    wrongs: tuple[dict[str, wire.Json], ...] = (
+        {},
+        {"width": 6, "height": 8, "channels": 4},
+        {"width": True, "height": 48, "channels": 3},
+    )
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match="no image"):
+            wire.encoded(replace(head, about=wrong), content.body)
+    large = np.zeros((3000, 3000), np.uint8)
+    assert image_of(large, as_pixels=True).content_type == "image/png", "what waits is bounded"
+    assert image_of(Image.fromarray(RGB), as_pixels=True).content_type == "image/png"
 
 
 def test_a_spool_that_is_full_drops_with_a_warning_and_goes_on_when_there_is_room(

@@ -1,11 +1,14 @@
 """What a worker makes of what ranks have logged, whatever they wrote there."""
 
+import hashlib
+import io
 import os
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from PIL import Image
 
 from muster import wire
 from shared.clock import SystemClock
@@ -49,6 +52,28 @@ def test_what_json_cannot_say_is_left_out_and_the_rest_goes(tmp_path: Path) -> N
     assert [(item.name, item.offset) for item in made.items] == [("notes", 0), ("2.tfevents", 5)]
     assert (tmp_path / "pack").read_bytes() == b"wordsevent" and made.size_bytes == 10
     assert len(refused) == 1 and "makes no sense" in refused[0]
+
+
+def test_pixels_are_packed_as_the_file_that_they_are_to_be(tmp_path: Path) -> None:
+    folders, refused = folders_in(tmp_path), list[str]()
+    spool(folders)
+    pixels = bytes(range(24))
+    for width in (4, 5):
+        about: dict[str, wire.Json] = {"width": width, "height": 2, "channels": 3}
+        head = wire.MediaHead("image", "training", "sample", 1, 1, wire.PIXELS, len(pixels), about)
+        with (folders.spool / f"1-7{wire.SPOOL_SUFFIX}").open("ab") as file:
+            file.write(wire.encode_head(head) + pixels)
+    spool(folders)
+    made = packed_of(folders, tmp_path / "pack", refused.append)
+    text, image, last = made.items
+    body = (tmp_path / "pack").read_bytes()
+    png = body[image.offset : image.offset + image.size_bytes]
+    assert (image.content_type, image.about) == ("image/png", {"width": 4, "height": 2})
+    assert Image.open(io.BytesIO(png)).tobytes() == pixels
+    assert hashlib.sha256(png).hexdigest() == image.sha256
+    assert hashlib.sha256(body).hexdigest() == made.sha256 and len(body) == made.size_bytes
+    assert (text.offset, last.offset) == (0, image.offset + image.size_bytes)
+    assert len(refused) == 1 and "no image" in refused[0]
 
 
 def test_a_head_that_nests_without_end_ends_its_file_alone(tmp_path: Path) -> None:
