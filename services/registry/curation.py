@@ -12,7 +12,7 @@ from services.registry.core.collect import Verdict
 from services.registry.core.metadata import merge_metadata, refuse_metadata
 from services.registry.queries.checkpoints import load_view
 from services.registry.retention import Retention, let_go
-from services.registry.store import checkpoints, collection, objects, storage
+from services.registry.store import checkpoints, collection, objects, storage, workspaces
 from services.registry.store.checkpoints import Checkpoint
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
@@ -30,6 +30,7 @@ from shared.messages.checkpoints import (
     StorageUse,
     VerificationAsked,
     VerifyCheckpoints,
+    WorkspaceUse,
 )
 
 COUNTS = {"save_experiment_best", "save_trial_best", "save_trial_latest"}
@@ -148,10 +149,12 @@ class Curation:
         )
 
     async def on_storage(self, ask: Ask, query: GetStorage) -> StorageUse:
-        """What the tenant stores, and what it may."""
+        """What the tenant and its workspaces store, and what they may."""
         async with self._units.tenant(ask.tenant) as unit:
             stored = await storage.load_stored(unit.connection, ask.tenant)
-        return StorageUse(used_bytes=stored.used_bytes, maximum_bytes=stored.maximum_bytes)
+            found = await workspaces.load_all(unit.connection)
+        of_workspaces = tuple(WorkspaceUse(workspace=one.workspace, **asdict(one.stored)) for one in found)
+        return StorageUse(**asdict(stored), workspaces=of_workspaces)
 
 
 async def _locked(unit: Unit, checkpoint: CheckpointId) -> Checkpoint:

@@ -150,7 +150,7 @@ def log_key(tenant: UUID, trial: UUID, id: UUID) -> str:
 
 
 def media_key(tenant: UUID, trial: UUID, pack: UUID) -> str:
-    """Where a pack of what a trial logged lies; nobody else is ever given a URL that writes there."""
+    """Where a pack of what a trial logged lies; nobody is ever given a URL that writes anything else there."""
     return f"tenants/{tenant}/media/{trial}/{pack}"
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from services.registry.links import media_key
-from services.registry.store import media, storage
+from services.registry.store import media, storage, workspaces
 from shared.bus import Units
 from shared.clock import Clock
 from shared.driver import Driver
@@ -38,7 +38,9 @@ class MediaRetention:
             await self.objects.delete_many([media_key(one.tenant, one.trial, one.id) for one in going])
             async with self.units.system() as unit:
                 freed = await media.save_gone(Driver.of(unit.connection), [one.id for one in going])
-                for tenant, freed_bytes in sorted(freed.items()):
+                for (tenant, workspace), freed_bytes in freed.items():
                     await storage.add_used(unit.connection, tenant, -freed_bytes)
+                    if workspace is not None:
+                        await workspaces.add_used(unit.connection, tenant, workspace, -freed_bytes)
             if len(going) < AT_ONCE:
                 return

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from services.registry import exports
+from services.registry.announcements import Announcements
 from services.registry.commits import Commits
 from services.registry.curation import Curation
 from services.registry.exportable import Points, Trials
@@ -82,8 +83,9 @@ async def compose(settings: Settings, process: Process) -> None:
     binding = Binding(objects, settings.s3.bucket, INCOMING, clock, is_wanted=wanted.bind_uploads)
     reports = Reports(units, facts, hints, wanted.lanes)
     requests = Requests(units, facts, links, verifier)
-    commits = Commits(units, facts, links, binding, verifier)
-    media = Media(units, facts, links, objects)
+    announcements = Announcements(units, facts, links, binding)
+    commits = Commits(units, facts, verifier)
+    media = Media(units, facts, links, objects, binding)
     log_reader = LogReader(units, objects)
     queries = Queries(units, links, log_reader)
     uploads = Uploads(units, objects, links, binding, clock, wanted.code_bytes)
@@ -97,7 +99,18 @@ async def compose(settings: Settings, process: Process) -> None:
     packing = Packing(units, clock, wanted.detail_points_days)
     media_retention = MediaRetention(units, objects, clock, wanted.keep_points_days)
     log_packer = _log_packer(wanted, units, objects, log_reader, clock)
-    parts = (reports, requests, commits, media, queries, uploads, curation, of_points, of_trials)
+    parts = (
+        reports,
+        requests,
+        announcements,
+        commits,
+        media,
+        queries,
+        uploads,
+        curation,
+        of_points,
+        of_trials,
+    )
     answers = {question: answer for part in parts for question, answer in part.answers().items()}
     for closed in (of_points, of_trials, log_reader, verifier, hints, reports):
         process.on_close(closed.close)

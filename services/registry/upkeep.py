@@ -13,7 +13,7 @@ from services.registry import events, fences
 from services.registry.core.checkpoint import Trigger
 from services.registry.links import INCOMING, kept_prefix, upload_prefix
 from services.registry.retention import Retention
-from services.registry.store import checkpoints, collection, objects, storage, trials
+from services.registry.store import artifacts, checkpoints, collection, objects, storage, trials, workspaces
 from services.registry.store.checkpoints import Checkpoint
 from shared import faults
 from shared.bus import Unit, Units
@@ -108,8 +108,12 @@ class Upkeep:
                 return
 
     async def sweep(self) -> None:
-        """Delete what signed URLs left behind."""
+        """Delete what signed URLs left behind, and count what was kept uncounted."""
+        async with self.units.system() as unit:
+            for tenant, more_bytes in (await objects.adopt_unknown(unit.connection)).items():
+                await storage.add_used(unit.connection, tenant, more_bytes)
         await sweep_incoming(self.objects, self.clock.now())
+        await self._drop_unconfirmed()
         while True:
             async with self.units.system() as unit:
                 before = self.clock.now() - INCOMING_FOR
@@ -120,6 +124,15 @@ class Upkeep:
                     await checkpoints.save_clean(unit.connection, one.id)
             if len(left) < AT_ONCE:
                 return
+
+    async def _drop_unconfirmed(self) -> None:
+        """Archives of code that were sent to where they stay, and never confirmed."""
+        now = self.clock.now()
+        async with self.units.system() as unit:
+            going = await artifacts.let_uploads_go(unit.connection, now - INCOMING_FOR, now)
+        await self.objects.delete_many(going)
+        async with self.units.system() as unit:
+            await artifacts.save_uploads_gone(unit.connection, going)
 
     async def _delete_copies(self, checkpoint: Checkpoint) -> None:
         """Objects that others may share stay until nobody does; what else an attempt to commit has left goes."""
@@ -142,6 +155,7 @@ async def _delete_below(objects: ObjectStore, prefix: str, before: datetime | No
 async def _say_deleted(unit: Unit, gone: list[UUID]) -> None:
     locked = await checkpoints.lock_many(unit.connection, gone)
     deleted = await checkpoints.move_many(unit.connection, locked, Trigger.objects_gone, unit.now, None)
+    await workspaces.release(unit.connection, [one.id for one in deleted])
     await objects.save_released(unit.connection, [one.id for one in deleted], unit.now)
     unit.emit(*map(events.checkpoint_event, deleted))
 

@@ -4,7 +4,7 @@ import re
 
 from services.registry.core.quota import refuse_growth
 from services.registry.links import Links, artifact_key, incoming_key
-from services.registry.store.artifacts import load_artifact, save_artifact
+from services.registry.store.artifacts import await_upload, end_upload, load_artifact, save_artifact
 from services.registry.store.storage import add_used, load_stored
 from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
@@ -15,6 +15,7 @@ from shared.messages.files import Confirmed, ConfirmUpload, GetUploadUrl, Upload
 from shared.objects import Digest, ObjectStore
 from shared.objects.binding import Binding
 
+MISSING = "nothing was sent to the URL; send the bytes, then confirm"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -46,14 +47,14 @@ class Uploads:
         self._check(query.sha256, query.size_bytes)
         if await self._known(ask, query) is not None:
             return UploadTarget(known=True)
+        is_bound = query.takes_headers and await self._binding.holds()
+        key = _bound_key(ask, query)
         async with self._units.tenant(ask.tenant) as unit:
             stored = await load_stored(unit.connection, ask.tenant)
-        if full := refuse_growth(stored.used_bytes, query.size_bytes, stored.maximum_bytes):
-            raise Rejected(full.code, full.reason, place="size_bytes")
-        if query.takes_headers and await self._binding.holds():
-            key = _bound_key(ask, query)
-        else:
-            key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
+            if full := refuse_growth(stored.used_bytes, query.size_bytes, stored.maximum_bytes):
+                raise Rejected(full.code, full.reason, place="size_bytes")
+            if not is_bound or not await await_upload(unit.connection, ask.tenant, key, unit.now):
+                key = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
         signed = self._links.write(key, Digest(query.size_bytes, query.sha256))
         return UploadTarget(known=False, url=signed.url, headers=dict(signed.headers))
 
@@ -64,7 +65,8 @@ class Uploads:
         if await self._known(ask, query) is not None:
             return confirmed
         if (bound := await self._find_bound(ask, query)) is not None:
-            await self._keep(ask, query, bound)
+            if not await self._keep(ask, query, bound):
+                await self._objects.delete(bound)
             return confirmed
         incoming = incoming_key(ask.tenant, query.kind, query.sha256, query.size_bytes)
         kept = artifact_key(ask.tenant, query.kind, new_id(self._clock))
@@ -73,9 +75,7 @@ class Uploads:
         except NotFound as error:
             if await self._known(ask, query) is not None:
                 return confirmed
-            raise Rejected(
-                "upload_missing", "nothing was sent to the URL; send the bytes, then confirm"
-            ) from error
+            raise Rejected("upload_missing", MISSING) from error
         found = await self._objects.digest(kept)
         if found != Digest(query.size_bytes, query.sha256):
             await self._objects.delete(kept)
@@ -99,8 +99,10 @@ class Uploads:
         return key
 
     async def _keep(self, ask: Ask, query: ConfirmUpload, key: str) -> bool:
-        """Make it known; returns whether it is this object that counts."""
+        """Make it known; returns whether it is this object that counts. Raises Rejected where it is being deleted, for it was sent long ago."""
         async with self._units.tenant(ask.tenant) as unit:
+            if not await end_upload(unit.connection, key):
+                raise Rejected("upload_missing", MISSING)
             is_new = await save_artifact(
                 unit.connection, ask.tenant, query.kind, query.sha256, query.size_bytes, key, unit.now
             )

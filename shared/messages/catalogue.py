@@ -83,6 +83,7 @@ ALL: tuple[type[Message], ...] = (
     reservations.GetReservations,
     limits.LimitsChanged,
     limits.StorageLimitChanged,
+    limits.WorkspaceStorageLimitChanged,
     reports.ReportBatch,
     reports.LogBatch,
     reports.ProfileBatch,

@@ -53,13 +53,21 @@ class UploadLinks(BaseModel):
     next: int | None = None
 
 
+class ManifestPage(Record):
+    """Some of a worker's files of a checkpoint; `parts` as in `Upload`."""
+
+    files: tuple[FileEntry, ...]
+    parts: tuple[WorkerId, ...] = ()
+
+
 class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     """Announces a checkpoint and asks for one signed PUT per file. Repeating it repeats the answer with fresh signatures.
 
     Where several workers of a gang hold its files, each announces and commits its own; `parts` names them all, and the checkpoint is
     committed with the last part. `takes_headers`: the worker sends the headers that a link names, and
     a large file in the parts that it names. `first`: from which request on, all files' and their parts' counted in the order of the
-    manifest, as many as an answer holds; None: all, at once.
+    manifest, as many as an answer holds; None: all, at once. `page`: of files that are more than a message holds some, in place of `files` and
+    `parts`; they are added to those that were sent before, links are to them alone, and the commit says how many there are in all.
     """
 
     run_id: RunId
@@ -70,6 +78,7 @@ class Upload(WorkerRequest[UploadLinks], owner="registry", kind="upload"):
     parts: tuple[WorkerId, ...] = ()
     takes_headers: bool = False
     first: int | None = None
+    page: ManifestPage | None = None
 
 
 class Committed(BaseModel):
@@ -79,11 +88,15 @@ class Committed(BaseModel):
 
 
 class CommitCheckpoint(WorkerRequest[Committed], owner="registry", kind="commit"):
-    """The manifest: commits when the reports mark has reached `after_report` and every object has its size and hash."""
+    """The manifest: commits when the reports mark has reached `after_report` and every object has its size and hash.
+
+    `files`: how many the worker has announced, in pages; None: they were announced as one.
+    """
 
     run_id: RunId
     checkpoint_id: CheckpointId
     after_report: int
+    files: int | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
 
@@ -238,12 +251,24 @@ class CollectCheckpoints(Query[Collected], owner="registry", name="collect_check
     save_trial_latest: int | None = None
 
 
-class StorageUse(BaseModel):
-    """A tenant's bytes in the store, each content once; no maximum bounds nothing."""
+class WorkspaceUse(Record):
+    """A workspace's bytes: what checkpoints of its experiments hold, each content once, and their media."""
 
+    workspace: str
     used_bytes: int
     maximum_bytes: int | None = None
 
 
+class StorageUse(BaseModel):
+    """A tenant's bytes in the store, each content once; no maximum bounds nothing.
+
+    `workspaces`: by name, those with bytes or a maximum; what several hold counts in each, so that they may add up to more than the tenant's.
+    """
+
+    used_bytes: int
+    maximum_bytes: int | None = None
+    workspaces: tuple[WorkspaceUse, ...] = ()
+
+
 class GetStorage(Query[StorageUse], owner="registry", name="storage"):
-    """How much the tenant stores."""
+    """How much the tenant stores, and each of its workspaces."""

@@ -22,6 +22,24 @@ class LimitsChanged(Event, entity="limits", happened="changed", key="limit_id"):
     weight: float = 1.0
 
 
+class WorkspaceStorageLimitChanged(
+    Event,
+    entity="limits",
+    happened="workspace_storage_changed",
+    key="limit_id",
+    line="workspace_storage_limit",
+):
+    """gateway → registry, in the tenant's own name: how many bytes one of its workspaces may store (None: as many as the tenant).
+
+    Kept apart from the tenant's: who does not know of workspaces would take it for that.
+    """
+
+    limit_id: UUID
+    version: int
+    workspace: str
+    maximum_bytes: int | None = None
+
+
 class StorageLimitChanged(
     Event, entity="limits", happened="storage_changed", key="limit_id", line="storage_limit"
 ):

@@ -33,19 +33,21 @@ class MediaItem(Record):
 
 
 class MediaTarget(BaseModel):
-    """PUT the pack to `url` and commit it; without one it is stored already, or `refused` says why it is not taken."""
+    """PUT the pack to `url` with these `headers` and commit it; without one it is stored already, or `refused` says why it is not taken."""
 
     url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
     refused: str | None = None
 
 
 class SendMedia(WorkerRequest[MediaTarget], owner="registry", kind="send_media"):
-    """Asks for a signed PUT for a pack; repeating it repeats the answer."""
+    """Asks for a signed PUT for a pack; repeating it repeats the answer. `takes_headers`: the worker sends the headers that the answer names."""
 
     run_id: RunId
     pack_id: UUID
     size_bytes: int
     sha256: str
+    takes_headers: bool = False
 
 
 class MediaKept(BaseModel):

@@ -17,7 +17,7 @@ from muster.errors import MusterError, Rejected, Transient
 from shared import faults
 from shared.cancelling import run_together
 from shared.ids import CheckpointId, RunId, WorkerId
-from shared.messages.checkpoints import CommitCheckpoint, Committed, Upload, UploadLinks
+from shared.messages.checkpoints import CommitCheckpoint, Committed, ManifestPage, Upload, UploadLinks
 from shared.messages.files import FileEntry, FileLink, PartLink
 from shared.outages import Outages
 from worker.files.restore import check_path
@@ -27,6 +27,8 @@ AFTER_PUT = faults.register("worker.after_put")
 AFTER_COMMIT = faults.register("worker.after_commit")
 MAX_RETRY_S = 10.0
 ROOM_AGAIN_S = 1.0
+PAGE_BYTES = 384 * 1024
+"""Of files in one message: a thousand with long paths are more than the bus takes at once."""
 _KEEPING = "keeping what became of a checkpoint; it waits in memory"
 _ENDED = frozenset({"saved", "abandoned", "corrupt", "deleted"})
 _log = structlog.get_logger()
@@ -137,23 +139,15 @@ class Uploads:
 
     async def _attempt(self, record: Announced) -> UploadLinks | Committed:
         """The registry's last word on it, for now or for good."""
-        files = record.files or ()
-        request = Upload(
-            run_id=record.run_id,
-            checkpoint_id=record.checkpoint_id,
-            number=record.number,
-            step=record.step,
-            files=files,
-            parts=record.parts,
-            takes_headers=True,
-        )
-        first: int | None = 0
-        while first is not None:
-            links = await self._registry.announce(request.model_copy(update={"first": first}))
-            if links.state in _ENDED:
-                return links
-            await self._put_all(record, [link for link in links.files if (link.path, None) not in self._sent])
-            first = links.next
+        for announcement in announcements_of(record):
+            first: int | None = 0
+            while first is not None:
+                links = await self._registry.announce(announcement.model_copy(update={"first": first}))
+                if links.state in _ENDED:
+                    return links
+                waiting = [link for link in links.files if (link.path, None) not in self._sent]
+                await self._put_all(record, waiting)
+                first = links.next
         faults.point(AFTER_PUT)
         self._events.flush()
         committed = await self._commit(record)
@@ -193,6 +187,7 @@ class Uploads:
             run_id=record.run_id,
             checkpoint_id=record.checkpoint_id,
             after_report=record.after_report,
+            files=len(record.files or ()),
             metadata=record.metadata,
         )
         while True:
@@ -224,6 +219,34 @@ class Uploads:
             output.flush()
             os.fsync(output.fileno())
         temporary.replace(target)
+
+
+def announcements_of(record: Announced) -> list[Upload]:
+    """What a checkpoint whose files are listed is announced with: one message, or as many as its files need."""
+    whole = Upload(
+        run_id=record.run_id,
+        checkpoint_id=record.checkpoint_id,
+        number=record.number,
+        step=record.step,
+        files=record.files or (),
+        parts=record.parts,
+        takes_headers=True,
+    )
+    pages: list[list[FileEntry]] = [[]]
+    size_bytes = 0
+    for entry in whole.files:
+        entry_bytes = len(entry.model_dump_json())
+        if size_bytes + entry_bytes > PAGE_BYTES:
+            pages.append([])
+            size_bytes = 0
+        pages[-1].append(entry)
+        size_bytes += entry_bytes
+    if len(pages) == 1:
+        return [whole]
+    bare = whole.model_copy(update={"files": (), "parts": ()})
+    return [
+        bare.model_copy(update={"page": ManifestPage(files=tuple(page), parts=whole.parts)}) for page in pages
+    ]
 
 
 def list_files(folder: Path) -> tuple[FileEntry, ...]:

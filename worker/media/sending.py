@@ -160,15 +160,18 @@ class MediaSender:
     async def _attempt(self, packed: Packed) -> MediaKept:
         known = {"run_id": self._run_id, "pack_id": packed.pack_id}
         size, sha256 = packed.size_bytes, packed.sha256
-        target = await self._registry.send_media(SendMedia(**known, size_bytes=size, sha256=sha256))
+        request = SendMedia(**known, size_bytes=size, sha256=sha256, takes_headers=True)
+        target = await self._registry.send_media(request)
         if target.refused:
             return MediaKept(refused=target.refused)
         if target.url:
             try:
-                link = FileLink(path=self._target.name, size_bytes=size, sha256=sha256, url=target.url)
+                told = {"path": self._target.name, "size_bytes": size, "sha256": sha256}
+                link = FileLink(**told, url=target.url, headers=target.headers)
                 await self._needs.put(link, self._target)
-            except Rejected as error:  # the URL grew old: the next attempt brings a fresh one
-                raise Transient(str(error)) from error
+            except Rejected as error:
+                if error.code != "content_refused":  # the URL grew old: the next attempt brings a fresh one
+                    raise Transient(str(error)) from error
         return await self._registry.commit_media(CommitMedia(**known, items=packed.items))
 
     def _load(self) -> _Kept:

@@ -182,13 +182,23 @@ def collect(
 
 @verb(app, "storage")
 def storage() -> None:
-    """Show how many bytes your tenant stores, and how many it may."""
+    """Show how many bytes your tenant and its workspaces store, and how many they may."""
     from muster.client import connect
 
     with connect() as client:
         found = client.checkpoints.storage()
     most = "as there is room for" if found.maximum_bytes is None else size(found.maximum_bytes)
-    emit(found, lambda: facts([("stored", size(found.used_bytes)), ("at most", most)]))
+    rows = [
+        (one.workspace, size(one.used_bytes), "" if one.maximum_bytes is None else size(one.maximum_bytes))
+        for one in found.workspaces
+    ]
+
+    def show() -> None:
+        facts([("stored", size(found.used_bytes)), ("at most", most)])
+        if rows:
+            table(("workspace", ">stored", ">at most"), rows, "")
+
+    emit(found, show)
 
 
 def _named(client: "Client", checkpoint: str | None, experiment: str | None) -> "list[Checkpoint]":

@@ -288,11 +288,23 @@ class Collected(Resource):
     kept: dict[str, int] = Field(default={}, description="How many stay, by reason.")
 
 
+class WorkspaceStorage(Resource):
+    """A workspace's bytes in the store: what checkpoints of its experiments hold, each content once, and their media."""
+
+    workspace: str
+    used_bytes: int
+    maximum_bytes: int | None = Field(default=None, description="None: as many as the tenant.")
+
+
 class Storage(Resource):
-    """A tenant's bytes in the store, each content once."""
+    """Bytes in the store: the tenant's, each content once, or for who sees some of its workspaces only, what these hold together."""
 
     used_bytes: int
     maximum_bytes: int | None = Field(default=None, description="None: as many as there is room for.")
+    workspaces: list[WorkspaceStorage] = Field(
+        default=[],
+        description="By name, those that the caller sees; what several hold counts in each. The tenant's code counts in none.",
+    )
 
 
 class StorageLimit(Resource):

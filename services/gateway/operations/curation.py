@@ -14,7 +14,10 @@ from services.gateway.api.checkpoints import (
     StorageLimit,
     VerificationAsked,
     VerifyCheckpointsRequest,
+    WorkspaceStorage,
 )
+from services.gateway.core.grants import TENANT, Place
+from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.checkpoints import get_checkpoint, visible_id
 from services.gateway.operations.find import find_experiment
@@ -94,9 +97,22 @@ async def collect_checkpoints(call: Call, request: CollectCheckpointsRequest) ->
 
 
 async def get_storage(call: Call, request: Empty) -> Storage:
-    """Shows how many bytes the caller's tenant stores, and how many it may."""
+    """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs."""
     found = await call.doors.bus.ask(GetStorage(), call.tenant, call.doors.query_timeout_s)
-    return Storage(used_bytes=found.used_bytes, maximum_bytes=found.maximum_bytes)
+    grants = call.caller.grants
+    seen = [
+        WorkspaceStorage(**one.model_dump())
+        for one in found.workspaces
+        if grants.holds(Permission.EXPERIMENT_READ, Place(one.workspace))
+    ]
+    if grants.holds(Permission.EXPERIMENT_READ, TENANT):
+        return Storage(used_bytes=found.used_bytes, maximum_bytes=found.maximum_bytes, workspaces=seen)
+    bounds = [one.maximum_bytes for one in seen if one.maximum_bytes is not None]
+    return Storage(
+        used_bytes=sum(one.used_bytes for one in seen),
+        maximum_bytes=sum(bounds) if bounds and len(bounds) == len(seen) else None,
+        workspaces=seen,
+    )
 
 
 async def set_storage_limit(call: Call, request: SetStorageLimitRequest) -> StorageLimit:

@@ -1,7 +1,7 @@
 """What the registry does at each message of its neighbours. `EVENTS` and `COMMANDS` are given to its consumers."""
 
 from services.registry.handlers.answering import each
-from services.registry.handlers.limits import on_storage_limit
+from services.registry.handlers.limits import on_storage_limit, on_workspace_storage_limit
 from services.registry.handlers.models import create_model, delete_model, edit_model, set_alias
 from services.registry.handlers.trials import (
     on_experiment_changed,
@@ -23,7 +23,7 @@ from services.registry.handlers.versions import (
 from shared.bus.consumer import Handlers
 from shared.bus.republish import republishing
 from shared.messages.experiments import ExperimentChanged, SubmissionCommitted, TrialChanged, TrialWanted
-from shared.messages.limits import StorageLimitChanged
+from shared.messages.limits import StorageLimitChanged, WorkspaceStorageLimitChanged
 from shared.messages.models import (
     CreateModel,
     CreateVersion,
@@ -47,6 +47,7 @@ EVENTS: Handlers = {
     TrialChanged: on_trial_changed,
     ExperimentChanged: on_experiment_changed,
     StorageLimitChanged: on_storage_limit,
+    WorkspaceStorageLimitChanged: on_workspace_storage_limit,
 }
 COMMANDS: Handlers = {
     CreateModel: each(create_model),

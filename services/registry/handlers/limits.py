@@ -1,8 +1,8 @@
-"""What a tenant may store, as who keeps the site has said."""
+"""What a tenant may store, as who keeps the site has said, and what its workspaces may, as itself has."""
 
-from services.registry.store import storage
+from services.registry.store import storage, workspaces
 from shared.bus import Delivery, Unit
-from shared.messages.limits import StorageLimitChanged
+from shared.messages.limits import StorageLimitChanged, WorkspaceStorageLimitChanged
 
 
 async def on_storage_limit(unit: Unit, batch: list[Delivery[StorageLimitChanged]]) -> None:
@@ -12,3 +12,17 @@ async def on_storage_limit(unit: Unit, batch: list[Delivery[StorageLimitChanged]
     await storage.save_maximum(
         unit.connection, newest.envelope.tenant, message.maximum_bytes, message.version
     )
+
+
+async def on_workspace_storage_limit(unit: Unit, batch: list[Delivery[WorkspaceStorageLimitChanged]]) -> None:
+    """The same of workspaces."""
+    by_version = sorted(batch, key=lambda delivery: (delivery.message.workspace, delivery.message.version))
+    for delivery in by_version:
+        message = delivery.message
+        await workspaces.save_maximum(
+            unit.connection,
+            delivery.envelope.tenant,
+            message.workspace,
+            message.maximum_bytes,
+            message.version,
+        )

@@ -85,6 +85,14 @@ async def load_files(connection: AsyncConnection, wanted: Sequence[UUID]) -> dic
     return files
 
 
+async def count_files(connection: AsyncConnection, checkpoint: UUID, worker: str) -> int:
+    """Return how many files of a checkpoint a worker has."""
+    files = select(func.count()).where(
+        checkpoint_files.c.checkpoint == checkpoint, checkpoint_files.c.worker == worker
+    )
+    return int(await connection.scalar(files) or 0)
+
+
 async def find_holding(connection: AsyncConnection, key: str) -> File | None:
     """Return one of the files that this object is; None where no checkpoint has it."""
     row = (

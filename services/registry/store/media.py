@@ -53,9 +53,11 @@ async def load_pack(driver: Driver, id: UUID) -> Pack | None:
     return _pack(rows[0]) if rows else None
 
 
-async def keep_pack(driver: Driver, pack: Pack, items: Sequence[tuple[int, MediaItem]]) -> None:
-    """Let a locked pack of a locked trial count, with what lies in it."""
-    [row] = await driver.fetch(_KEEP, pack.id, pack.trial)
+async def keep_pack(
+    driver: Driver, pack: Pack, items: Sequence[tuple[int, MediaItem]], workspace: str | None
+) -> None:
+    """Let a locked pack of a locked trial count, with what lies in it, and keep which workspace's bytes it is counted among."""
+    [row] = await driver.fetch(_KEEP, pack.id, pack.trial, workspace)
     rows = [
         (
             place,
@@ -96,10 +98,10 @@ async def let_go(
     return [_pack(row) for row in await driver.fetch(_GOING, limit)]
 
 
-async def save_gone(driver: Driver, packs: Sequence[UUID]) -> Mapping[UUID, int]:
-    """Forget packs whose objects are deleted; return the bytes that each tenant has back."""
+async def save_gone(driver: Driver, packs: Sequence[UUID]) -> Mapping[tuple[UUID, str | None], int]:
+    """Forget packs whose objects are deleted; return the bytes that tenants have back, by workspace."""
     rows = await driver.fetch(_GONE, list(packs))
-    return {row["tenant"]: row["freed"] for row in rows}
+    return {(row["tenant"], row["workspace"]): row["freed"] for row in rows}
 
 
 def _bounds(wanted: Wanted) -> tuple[Any, ...]:
@@ -120,10 +122,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING
 _LOAD = """
 SELECT id, tenant, trial, run, state, size_bytes, sha256 FROM registry.media_packs WHERE id = $1 FOR UPDATE
 """
+# Numbers are counted with the trial: of packs that are gone nobody could tell. A replica of before counts by what is there.
 _KEEP = """
-UPDATE registry.media_packs SET state = 'kept',
-    number = (SELECT coalesce(max(number), 0) + 1 FROM registry.media_packs WHERE trial = $2)
-WHERE id = $1 RETURNING number
+WITH counted AS (
+    UPDATE registry.trials SET media_packs = 1 + greatest(
+        media_packs, (SELECT max(number) FROM registry.media_packs WHERE trial = $2))
+    WHERE id = $2 RETURNING media_packs)
+UPDATE registry.media_packs p SET state = 'kept', workspace = $3, number = counted.media_packs FROM counted WHERE p.id = $1 RETURNING p.number
 """
 _SAVE = """
 INSERT INTO registry.media (trial, pack, tenant, pack_id, run, place, kind, "group", name, step, time_ms, content_type, "offset",
@@ -169,6 +174,6 @@ SELECT id, tenant, trial, run, state, size_bytes, sha256 FROM registry.media_pac
 _GONE = """
 WITH gone AS (
     DELETE FROM registry.media_packs WHERE id = ANY($1::uuid[]) AND state IN ('deleting', 'given_up')
-    RETURNING tenant, CASE state WHEN 'deleting' THEN size_bytes ELSE 0 END AS freed)
-SELECT tenant, sum(freed)::bigint AS freed FROM gone GROUP BY tenant
+    RETURNING tenant, workspace, CASE state WHEN 'deleting' THEN size_bytes ELSE 0 END AS freed)
+SELECT tenant, workspace, sum(freed)::bigint AS freed FROM gone GROUP BY 1, 2 ORDER BY 1, 2
 """

@@ -88,6 +88,15 @@ async def save_objects(
     return kept, new_bytes
 
 
+async def adopt_unknown(connection: AsyncConnection) -> dict[UUID, int]:
+    """Make known what saved checkpoints hold where it was sent, and no row tells of; return the bytes that each tenant has more.
+
+    A replica that knows of no uploads to where they stay (before decision 0117) commits them so, while others of a newer version sign for them.
+    """
+    rows = await connection.execute(_ADOPT)
+    return {row.tenant: int(row.size_bytes) for row in rows}
+
+
 async def save_damaged(connection: AsyncConnection, keys: Sequence[str]) -> None:
     """Nobody else is to share these: what is stored there is not what it was."""
     await connection.execute(update(objects).where(objects.c.key.in_(keys)).values(state="damaged"))
@@ -176,6 +185,14 @@ async def load_shared(connection: AsyncConnection, keys: Sequence[str]) -> froze
 _HELD = (
     "EXISTS (SELECT 1 FROM registry.checkpoint_files f JOIN registry.checkpoints c ON c.id = f.checkpoint"
     " WHERE f.key = o.key AND c.state <> 'deleted')"
+)
+_ADOPT = text(
+    "WITH adopted AS (INSERT INTO registry.objects (key, tenant, sha256, size_bytes)"
+    " SELECT DISTINCT f.key, f.tenant, f.sha256, f.size_bytes FROM registry.checkpoint_files f"
+    " JOIN registry.checkpoints c ON c.id = f.checkpoint AND c.state = 'saved'"
+    " WHERE NOT EXISTS (SELECT 1 FROM registry.objects o WHERE o.key = f.key)"
+    " ON CONFLICT DO NOTHING RETURNING tenant, size_bytes)"
+    " SELECT tenant, sum(size_bytes) AS size_bytes FROM adopted GROUP BY tenant ORDER BY tenant"
 )
 _RELEASE = text(
     "UPDATE registry.objects o SET unused_since = :now FROM registry.checkpoint_files mine"

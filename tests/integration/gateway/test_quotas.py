@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 
 from shared.ids import TenantId
+from shared.messages.checkpoints import GetStorage, StorageUse, WorkspaceUse
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.test_experiments import changed
 from tests.integration.gateway.test_policies import config, post, tenant, user
@@ -98,3 +99,26 @@ async def test_who_leads_a_workspace_sees_its_quota_and_cannot_raise_it(
     async with gateway.client() as operator:
         listed = (await operator.get("/v1/quotas")).json()["items"]
         assert not [one for one in listed if one["workspace"]], "an operator sees nothing of what is inside"
+
+
+async def test_who_sees_a_workspace_is_shown_its_bytes_and_not_the_tenants(
+    tenant: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    bytes_of = {"speech": (60, None), "vision": (50, 80)}
+    uses = [
+        WorkspaceUse(workspace=name, used_bytes=used, maximum_bytes=most)
+        for name, (used, most) in bytes_of.items()
+    ]
+    others.say(GetStorage, StorageUse(used_bytes=100, maximum_bytes=500, workspaces=tuple(uses)))
+    whole = (await tenant.get("/v1/storage")).json()
+    assert (whole["used_bytes"], whole["maximum_bytes"]) == (100, 500)
+    assert [one["workspace"] for one in whole["workspaces"]] == ["speech", "vision"]
+    async with await user(
+        tenant, gateway, "onlooker", role="workspace-admin", workspace="vision"
+    ) as onlooker:
+        seen = (await onlooker.get("/v1/storage")).json()
+        assert (seen["used_bytes"], seen["maximum_bytes"]) == (50, 80)
+        assert [one["workspace"] for one in seen["workspaces"]] == ["vision"]
+    async with await user(tenant, gateway, "beside", role="workspace-admin", workspace="text") as beside:
+        nothing = (await beside.get("/v1/storage")).json()
+        assert (nothing["used_bytes"], nothing["workspaces"]) == (0, [])

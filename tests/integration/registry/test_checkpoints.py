@@ -10,7 +10,7 @@ import pytest
 
 from muster.errors import Conflict, NotFound, Rejected
 from shared.ids import CheckpointId, derived_id, new_id
-from shared.messages.checkpoints import CommitCheckpoint, UploadLinks
+from shared.messages.checkpoints import CommitCheckpoint, Committed, ManifestPage, Upload, UploadLinks
 from shared.messages.files import FileEntry
 from shared.messages.runs import RunOutcome
 from shared.objects import LEAST_PART_BYTES
@@ -159,6 +159,40 @@ async def test_a_missing_file_is_refused(around: Platform, bound: bool) -> None:
     refused = await around.commit(run, checkpoint)
     assert refused.state == "uploading"
     assert (refused.reason or "").startswith("model.pt: not in the store")
+
+
+async def test_a_manifest_that_comes_in_pages_is_committed_whole(around: Platform) -> None:
+    run, checkpoint, files = around.scheduler.grant(), CheckpointId(new_id(CLOCK)), fresh()
+    entries = manifest(files)
+
+    async def announce(*some: FileEntry) -> UploadLinks:
+        page = ManifestPage(files=some)
+        told = {"run_id": run.id, "checkpoint_id": checkpoint, "number": 1, "step": 10}
+        links = await around.insist(Upload(**told, files=(), takes_headers=True, first=0, page=page))
+        assert isinstance(links, UploadLinks)
+        return links
+
+    async def commit() -> Committed:
+        request = CommitCheckpoint(run_id=run.id, checkpoint_id=checkpoint, after_report=0, files=len(files))
+        committed = await around.insist(request)
+        assert isinstance(committed, Committed)
+        return committed
+
+    first = await announce(*entries[:2])
+    assert [link.path for link in first.files] == [entry.path for entry in entries[:2]]
+    await send(first.files, files)
+    early = await commit()
+    assert early.state == "uploading" and "2 of its 3 files" in (early.reason or "")
+    with pytest.raises(Rejected) as clash:
+        await announce(entries[2].model_copy(update={"path": f"{entries[0].path}/below"}))
+    assert clash.value.code == "path_twice"
+    second = await announce(*entries[2:])
+    assert [link.path for link in second.files] == [entries[2].path]
+    await announce(*entries[:2])  # a late repeat takes nothing away
+    await send(second.files, files)
+    assert (await commit()).state == "saved"
+    restored = await around.restore(around.scheduler.grant(run))
+    assert {link.path: await fetch(link.url) for link in restored.files} == files
 
 
 async def test_a_manifest_waits_for_the_reports_before_it(around: Platform) -> None:

@@ -9,7 +9,8 @@ from muster.errors import NotFound, Rejected
 from shared.ids import DEFAULT_TENANT, TenantId, derived_id
 from shared.messages.files import ConfirmUpload, GetCode, GetUploadUrl, UploadTarget
 from tests.integration.registry.platform import Platform
-from tests.integration.registry.uploads import HTTP, fetch
+from tests.integration.registry.uploads import HTTP, fetch, store
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -39,6 +40,38 @@ async def test_code_is_kept_once_it_is_what_it_says(around: Platform, bound: boo
     assert await fetch(link.url) == content
     with pytest.raises(NotFound):
         await around.insist(GetCode(run_id=around.scheduler.grant(code_hash="0" * 64).id))
+
+
+async def test_code_that_nobody_confirms_goes_and_can_be_sent_again(around: Platform) -> None:
+    contents = {name: f"{name} {'archive' * 50}".encode() for name in ("kept", "left")}
+    queries = {
+        name: GetUploadUrl(sha256=hashlib.sha256(one).hexdigest(), size_bytes=len(one), takes_headers=True)
+        for name, one in contents.items()
+    }
+    for name, query in queries.items():
+        assert await _put(await around.ask(query), contents[name]) == 200
+    await around.ask(_confirmation(queries["kept"]))
+    await around.rows(
+        "UPDATE registry.artifact_uploads SET asked_at = asked_at - interval '2 days' RETURNING key"
+    )
+    async with around.registry(), store(around) as objects:
+        below = f"tenants/{DEFAULT_TENANT}/code/"
+
+        async def is_swept() -> bool:
+            names = [one.key async for one in objects.list(below)]
+            return not any(queries["left"].sha256 in name for name in names)
+
+        await eventually(is_swept)
+    assert (await around.ask(queries["kept"])).known
+    with pytest.raises(Rejected) as missing:
+        await around.ask(_confirmation(queries["left"]))
+    assert missing.value.code == "upload_missing"
+    assert await _put(await around.ask(queries["left"]), contents["left"]) == 200
+    assert (await around.ask(_confirmation(queries["left"]))).sha256 == queries["left"].sha256
+
+
+def _confirmation(query: GetUploadUrl) -> ConfirmUpload:
+    return ConfirmUpload(sha256=query.sha256, size_bytes=query.size_bytes)
 
 
 async def _put(target: UploadTarget, content: bytes) -> int:

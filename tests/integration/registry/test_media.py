@@ -56,10 +56,10 @@ def pack_of(*pieces: tuple[str, str, int, bytes], **changes: Any) -> tuple[bytes
     return body, tuple(items)
 
 
-async def begin(around: Platform, run: Run, pack: UUID, body: bytes) -> MediaTarget:
-    sha256 = hashlib.sha256(body).hexdigest()
+async def begin(around: Platform, run: Run, pack: UUID, body: bytes, *, bound: bool = False) -> MediaTarget:
+    told = {"size_bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
     target = await around.insist(
-        SendMedia(run_id=run.id, pack_id=pack, size_bytes=len(body), sha256=sha256), run.members[0]
+        SendMedia(run_id=run.id, pack_id=pack, **told, takes_headers=bound), run.members[0]
     )
     assert isinstance(target, MediaTarget)
     return target
@@ -71,16 +71,16 @@ async def commit(around: Platform, run: Run, pack: UUID, items: Sequence[MediaIt
     return kept
 
 
-async def put(url: str | None, body: bytes) -> None:
-    assert url is not None
-    response = await asyncio.to_thread(HTTP.request, "PUT", url, body=body)
-    assert response.status == 200
+async def put(target: MediaTarget, body: bytes, status: int = 200) -> None:
+    assert target.url is not None
+    response = await asyncio.to_thread(HTTP.request, "PUT", target.url, body=body, headers=target.headers)
+    assert response.status == status
 
 
 async def keep(around: Platform, run: Run, *pieces: tuple[str, str, int, bytes]) -> UUID:
     body, items = pack_of(*pieces)
     pack = new_id(CLOCK)
-    await put((await begin(around, run, pack, body)).url, body)
+    await put(await begin(around, run, pack, body), body)
     assert await commit(around, run, pack, items) == MediaKept()
     return pack
 
@@ -148,17 +148,33 @@ async def test_a_pack_counts_once_however_often_it_is_sent(around: Platform, reg
     body, items = pack_of(("text", "notes", 1, b"once"))
     pack = new_id(CLOCK)
     assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
-    url = (await begin(around, run, pack, body)).url
+    target = await begin(around, run, pack, body)
     assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
-    await put(url, b"else")
+    await put(target, b"else")
     assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
-    await put((await begin(around, run, pack, body)).url, body)
+    await put(await begin(around, run, pack, body), body)
     before = await used(around)
     answers = await asyncio.gather(*[commit(around, run, pack, items) for _ in range(3)])
     assert MediaKept() in answers
     assert await commit(around, run, pack, items) == MediaKept()
     assert (await begin(around, run, pack, body)).url is None
     assert (len(await listed(around, run)), await used(around) - before) == (1, 4)
+
+
+async def test_a_pack_that_the_store_verifies_stays_where_it_was_sent(
+    around: Platform, registry: Registry
+) -> None:
+    run, pack = around.scheduler.grant(), new_id(CLOCK)
+    body, items = pack_of(("text", "notes", 1, b"signed for"))
+    target = await begin(around, run, pack, body, bound=True)
+    await put(target, b"else", 400)
+    assert await commit(around, run, pack, items) == MediaKept(is_missing=True)
+    await put(target, body)
+    assert await commit(around, run, pack, items) == MediaKept()
+    await put(target, b"overwritten", 400)
+    [found] = await listed(around, run)
+    assert await read(found) == b"signed for"
+    assert target.url and target.url.partition("?")[0] == found.url.partition("?")[0], "and no copy was made"
 
 
 async def test_after_a_roll_back_the_later_run_counts(around: Platform, registry: Registry) -> None:
@@ -188,7 +204,7 @@ async def test_what_is_refused_is_named_and_the_rest_is_kept(around: Platform, r
     ):
         body, items = pack_of(("text", "good", 1, b"good"), ("text", "bad", 2, b"bad"))
         pack = new_id(CLOCK)
-        await put((await begin(around, run, pack, body)).url, body)
+        await put(await begin(around, run, pack, body), body)
         kept = await commit(around, run, pack, (items[0], items[1].model_copy(update=changes)))
         assert kept.refused is not None and word in kept.refused, kept.refused
     assert {one.name for one in await listed(around, run)} == {"good"}
@@ -232,8 +248,12 @@ async def test_media_go_with_the_points_of_their_experiment(around: Platform, re
     async with around.registry(MUSTER_REGISTRY__RETAIN_EVERY_S="0.2"), store(around) as objects:
         await eventually(lambda: _has_no_packs(around, gone))
         assert [one async for one in objects.list(f"tenants/{gone.tenant}/media/{gone.trial}/")] == []
-    assert (len(await listed(around, kept)), await listed(around, gone)) == (1, [])
-    assert await used(around) == before - len(b"some words")
+        last = (await around.ask(GetMedia(trial_id=kept.trial))).media[-1]
+        await keep(around, gone, ("text", "notes", 2, b"new words!"))
+        behind = await around.ask(GetMedia(trial_id=gone.trial, after=last.id))
+        assert [one.step for one in behind.media] == [2], "who follows from the first pack on sees it"
+    assert len(await listed(around, kept)) == 1
+    assert await used(around) == before
 
 
 async def _has_no_packs(around: Platform, run: Run) -> bool:

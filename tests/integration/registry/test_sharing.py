@@ -5,7 +5,7 @@ from uuid import UUID
 import pytest
 
 from shared.ids import CheckpointId, new_id
-from shared.messages.checkpoints import DamagedFile, Restore
+from shared.messages.checkpoints import DamagedFile, GetStorage, Restore
 from tests.integration.registry.platform import OTHER_TENANT, Platform
 from tests.integration.registry.scheduling import CLOCK, Run
 from tests.integration.registry.uploads import events, fetch, fresh, happened, manifest, save, send, store
@@ -150,3 +150,21 @@ async def test_a_worker_s_word_alone_spoils_nothing(around: Platform) -> None:
         restored = await around.insist(Restore(run_id=following.id, damaged=damaged))
         assert restored.checkpoint_id == checkpoint
     assert await events(around, "corrupt", checkpoint) == 0
+
+
+async def test_what_was_kept_and_never_counted_is_counted_and_shared(around: Platform) -> None:
+    """As a replica of before leaves it: a saved checkpoint whose files no row of objects tells of."""
+    run, files = around.scheduler.grant(), fresh()
+    kept = await save(around, run, 1, 10, files=files)
+    keys = list((await _keys(around, kept)).values())
+    await around.rows("DELETE FROM registry.objects WHERE key = ANY($1) RETURNING key", keys)
+    before = (await around.ask(GetStorage())).used_bytes
+    async with around.registry():
+
+        async def is_counted() -> bool:
+            more = int((await around.ask(GetStorage())).used_bytes) - int(before)
+            return more == sum(map(len, files.values()))
+
+        await eventually(is_counted)
+    again = await around.upload(run, CheckpointId(new_id(CLOCK)), 2, 20, manifest(files))
+    assert again.files == (), "the tenant has all of it"

@@ -69,7 +69,15 @@ class FakeFiles:
     async def on_upload(self, ask: Ask, request: Upload) -> UploadLinks:
         if self.no_room is not None:
             return UploadLinks(files=(), state="abandoned", reason=self.no_room)
-        self.uploads[request.checkpoint_id][str(ask.worker)] = request
+        if request.page is not None:
+            before = self.uploads[request.checkpoint_id].get(str(ask.worker))
+            here = {entry.path for entry in request.page.files}
+            others = [entry for entry in before.files if entry.path not in here] if before else []
+            whole = {"files": (*request.page.files, *others), "parts": request.page.parts}
+            self.uploads[request.checkpoint_id][str(ask.worker)] = request.model_copy(update=whole)
+            request = request.model_copy(update={"files": request.page.files})
+        else:
+            self.uploads[request.checkpoint_id][str(ask.worker)] = request
         known = {entry.sha256: key_of(one.checkpoint_id, entry) for one in self.saved for entry in one.files}
         for entry in request.files:
             if entry.sha256 in known:
@@ -94,6 +102,7 @@ class FakeFiles:
         upload = parts[str(ask.worker)]
         if self.marks[request.run_id, "reports", str(ask.worker)] <= request.after_report:
             return Committed(state="uploading", retry_after_s=0.05)
+        assert request.files == len(upload.files), "pages are added up"
         for entry in upload.files:
             self._join(upload, entry)
             content = self.store.objects.get(key_of(upload.checkpoint_id, entry), b"")

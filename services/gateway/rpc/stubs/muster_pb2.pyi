@@ -3438,12 +3438,14 @@ class StageChange(_message.Message):
     def __init__(self, stage: _Optional[_Union[ModelStage, str]] = ..., by: _Optional[str] = ..., at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., approvals: _Optional[_Iterable[_Union[StageApproval, _Mapping]]] = ...) -> None: ...
 
 class Storage(_message.Message):
-    __slots__ = ("used_bytes", "maximum_bytes")
+    __slots__ = ("used_bytes", "maximum_bytes", "workspaces")
     USED_BYTES_FIELD_NUMBER: _ClassVar[int]
     MAXIMUM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WORKSPACES_FIELD_NUMBER: _ClassVar[int]
     used_bytes: int
     maximum_bytes: int
-    def __init__(self, used_bytes: _Optional[int] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...
+    workspaces: _containers.RepeatedCompositeFieldContainer[WorkspaceStorage]
+    def __init__(self, used_bytes: _Optional[int] = ..., maximum_bytes: _Optional[int] = ..., workspaces: _Optional[_Iterable[_Union[WorkspaceStorage, _Mapping]]] = ...) -> None: ...
 
 class StorageLimit(_message.Message):
     __slots__ = ("tenant", "maximum_bytes")
@@ -4024,3 +4026,13 @@ class WorkersRequest(_message.Message):
     labels: _containers.ScalarMap[str, str]
     pool: str
     def __init__(self, labels: _Optional[_Mapping[str, str]] = ..., pool: _Optional[str] = ...) -> None: ...
+
+class WorkspaceStorage(_message.Message):
+    __slots__ = ("workspace", "used_bytes", "maximum_bytes")
+    WORKSPACE_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MAXIMUM_BYTES_FIELD_NUMBER: _ClassVar[int]
+    workspace: str
+    used_bytes: int
+    maximum_bytes: int
+    def __init__(self, workspace: _Optional[str] = ..., used_bytes: _Optional[int] = ..., maximum_bytes: _Optional[int] = ...) -> None: ...

@@ -1320,7 +1320,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetStorage(self, request, context):
-        """Shows how many bytes the caller's tenant stores, and how many it may.
+        """Shows how many bytes the caller's tenant and its workspaces store, and how many they may; to who sees some workspaces only, theirs.
         REST: GET /v1/storage
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -1,0 +1,33 @@
+"""Tables of bytes in the store, beside those of `tables`: what workspaces hold, and uploads that are awaited."""
+
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Table, Text, Uuid
+
+from services.registry.store.tables import METADATA
+
+workspace_storage = Table(
+    "workspace_storage",
+    METADATA,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("used_bytes", BigInteger),
+    Column("maximum_bytes", BigInteger),
+    Column("version", BigInteger),
+)
+
+workspace_objects = Table(
+    "workspace_objects",
+    METADATA,
+    Column("tenant", Uuid, primary_key=True),
+    Column("workspace", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("size_bytes", BigInteger),
+)
+
+artifact_uploads = Table(
+    "artifact_uploads",
+    METADATA,
+    Column("key", Text, primary_key=True),
+    Column("tenant", Uuid),
+    Column("asked_at", DateTime(timezone=True)),
+    Column("is_going", Boolean),
+)
