@@ -16,7 +16,8 @@ from services.provisioner import store
 from services.provisioner.announce import changed, drain, provided
 from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, Trigger, moved
-from services.provisioner.core.plan import Plan, Presence, World, is_at_rest, plan_pool
+from services.provisioner.core.intents import Presence
+from services.provisioner.core.plan import Plan, World, is_at_rest, plan_pool
 from services.provisioner.effects import Effects, Means
 from services.provisioner.store import Provider
 from shared import faults

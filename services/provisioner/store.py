@@ -57,6 +57,11 @@ instance = Table(
     Column("ready_at", _TIME),
     Column("ended_at", _TIME),
     Column("silent_since", _TIME),
+    Column("intent", Uuid),
+    Column("machine_kind", Text),
+    Column("zone", Text),
+    Column("purchase", Text),
+    Column("external_id", Text),
 )
 provider = Table(
     "provider",

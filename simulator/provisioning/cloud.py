@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 
 from services.provisioner.core.instance import Instance
-from services.provisioner.core.plan import Presence
+from services.provisioner.core.intents import Presence
 from shared.ids import WorkerId
 from simulator.agenda import Agenda
 from simulator.machines.local import Kind

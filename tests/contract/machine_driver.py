@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import pytest
 
-from services.provisioner.core.plan import Presence
+from services.provisioner.core.intents import Presence
 from services.provisioner.drivers.base import Driver, Order
 from shared.ids import PoolName, WorkerId
 from tests.support.waiting import PATIENCE_S, eventually

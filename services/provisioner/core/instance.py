@@ -3,13 +3,17 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, NewType
+from uuid import UUID
 
+from services.provisioner.core.catalogue import Purchase
 from shared.ids import InstanceId, PoolName, WorkerId
 from shared.machine import Machine
 from shared.messages.specs import SlotKind
 
 Ending = Literal["gone", "lost", "failed"]
+IntentId = NewType("IntentId", UUID)
+"""Of one call for machines; see `intents`."""
 
 
 class State(StrEnum):
@@ -82,8 +86,9 @@ _ENDINGS: dict[Trigger, Ending] = {_T.RELEASE: "gone", _T.VANISH: "lost", _T.FAI
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One machine. `seat` is its place on the host; `is_open`: its worker is heard and takes work.
+    """One machine. `seat` is its place in its pool; `is_open`: its worker is heard and takes work.
 
+    It was asked for in the call `intent`, as a machine of `machine_kind`; `external_id` is the provider's own name for it.
     `attempts` counts starts of its worker that did not last; no further one is tried before `retry_at`.
     `silent_since`: the scheduler has given its worker up then, and has not heard it again.
     """
@@ -109,6 +114,11 @@ class Instance:
     ready_at: datetime | None = None
     ended_at: datetime | None = None
     silent_since: datetime | None = None
+    intent: IntentId | None = None
+    machine_kind: str = ""
+    zone: str | None = None
+    purchase: Purchase = "on_demand"
+    external_id: str | None = None
 
     @property
     def is_final(self) -> bool:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from services.provisioner.core.instance import SERVING, STARTING, Instance, State, Trigger, moved
+from services.provisioner.core.intents import Presence
 from services.provisioner.core.sizing import SETTLES_IN, Demand, Policy, Sizing, plan_size
 from shared.ids import WorkerId
 
@@ -18,13 +18,6 @@ HANGS_AFTER = timedelta(seconds=60)
 HOPELESS_AFTER = timedelta(minutes=30)
 """A machine whose worker has joined may have healthy ranks and unsent journals: it is not given up before."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
-
-
-class Presence(StrEnum):
-    """What a driver sees of an instance; nothing at all where it is not named."""
-
-    RUNNING = "running"
-    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.provisioner.core.plan import Presence
+from services.provisioner.core.intents import Presence
 from shared.ids import PoolName, WorkerId
 from shared.messages.specs import SlotKind
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from services.provisioner.core.plan import Presence
+from services.provisioner.core.intents import Presence
 from services.provisioner.drivers import processes
 from services.provisioner.drivers.base import Order
 from services.provisioner.drivers.processes import Command

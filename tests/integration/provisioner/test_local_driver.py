@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from services.provisioner.core.plan import Presence
+from services.provisioner.core.intents import Presence
 from services.provisioner.drivers import local
 from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.processes import find_by_variable, is_held

@@ -8,10 +8,10 @@ import pytest
 
 from services.provisioner.core.idleness import Idleness
 from services.provisioner.core.instance import Instance, State, Trigger, moved
+from services.provisioner.core.intents import Presence
 from services.provisioner.core.plan import (
     MOST_ATTEMPTS,
     Plan,
-    Presence,
     World,
     is_at_rest,
     on_kicked,

@@ -1,0 +1,51 @@
+"""Calls for machines, and what providers show and answer. Neighbours: `drivers/base.py`, the port that speaks in these words; `plan`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from services.provisioner.core.catalogue import Offer
+from services.provisioner.core.instance import Instance, IntentId
+from services.provisioner.core.refusals import Refusal
+from shared.ids import PoolName, WorkerId
+
+
+class Presence(StrEnum):
+    """What a driver sees of an instance; nothing at all where it is not named."""
+
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One call for machines of one offer: committed before the call, and repeated unchanged until its outcome is on record, so that the
+    provider's idempotency token can derive from `id`. `instances`: all of the call, also those that were placed before."""
+
+    id: IntentId
+    pool: PoolName
+    offer: Offer
+    instances: tuple[Instance, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What became of an intent: some machines may have come and others not. What is neither placed nor refused is asked for again."""
+
+    placed: Mapping[WorkerId, str | None] = field(default_factory=dict)
+    """Each with the provider's own id, where it has one."""
+    refused: Refusal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A machine of ours, found by its name or tag; also one that no record knows.
+
+    `extras`: ids of further machines that say they are the same worker.
+    """
+
+    presence: Presence
+    external_id: str | None = None
+    intent: IntentId | None = None
+    zone: str | None = None
+    extras: tuple[str, ...] = ()

@@ -1,0 +1,132 @@
+"""Why no machine came, each cause with a back-off of its own. What is held back is an offer, or all of its provider; others are tried meanwhile."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from services.provisioner.core.catalogue import Offer
+
+Cause = Literal[
+    "no_capacity",
+    "quota",
+    "throttled",
+    "credentials",
+    "bad_request",
+    "never_joins",
+    "joins_twice",
+    "unknown",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a provider said to a call, or what a machine did. `reason`: for people, with the provider's own words."""
+
+    cause: Cause
+    reason: str
+    retry_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """From `first` doubling to `longest`. `holds_provider`: not this offer alone, but everything of its provider. `may_have_worked`: the call may
+    have been carried out although it failed, so it is repeated with the same id until that is known, and never replaced by another."""
+
+    first: timedelta
+    longest: timedelta
+    holds_provider: bool = False
+    may_have_worked: bool = False
+
+    def pause(self, failures: int) -> timedelta:
+        """After so many failures in a row."""
+        doublings = min(max(0, failures - 1), 30)
+        return min(self.longest, self.first * 2**doublings)
+
+
+_S = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+BACKOFFS: Mapping[Cause, Backoff] = {
+    "no_capacity": Backoff(30 * _S, 10 * _MINUTE),
+    "quota": Backoff(2 * _MINUTE, 60 * _MINUTE),
+    "throttled": Backoff(_S, _MINUTE, holds_provider=True, may_have_worked=True),
+    "credentials": Backoff(_MINUTE, 30 * _MINUTE, holds_provider=True),
+    "bad_request": Backoff(10 * _MINUTE, 6 * 60 * _MINUTE),
+    "never_joins": Backoff(2 * _MINUTE, 60 * _MINUTE),
+    "joins_twice": Backoff(5 * _MINUTE, 60 * _MINUTE),
+    "unknown": Backoff(0.5 * _S, _MINUTE, may_have_worked=True),
+}
+FORGOTTEN_AFTER = timedelta(hours=6)
+"""A hold that has been over for so long no longer counts for the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What is held: an offer of a provider, or, with `kind` None, all of them."""
+
+    provider: str
+    kind: str | None = None
+    zone: str | None = None
+    purchase: str | None = None
+
+    def covers(self, offer: Offer) -> bool:
+        if self.provider != offer.kind.provider:
+            return False
+        mine = (self.kind, self.zone, self.purchase)
+        return self.kind is None or mine == (offer.kind.name, offer.zone, offer.purchase)
+
+    @property
+    def words(self) -> str:
+        if self.kind is None:
+            return self.provider
+        spot = "spot " if self.purchase == "spot" else ""
+        return f"{spot}{self.kind}" + (f" in {self.zone}" if self.zone else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """No machine of `scope` is asked for before `until`."""
+
+    scope: Scope
+    cause: Cause
+    reason: str
+    failures: int
+    since: datetime
+    until: datetime
+
+    def is_on(self, now: datetime) -> bool:
+        return now < self.until
+
+    @property
+    def words(self) -> str:
+        """As a pool and a waiting trial show it."""
+        return f"{self.scope.words}: {self.cause.replace('_', ' ')} until {self.until:%H:%M:%S} UTC: {self.reason}"
+
+
+def scope_of(offer: Offer, cause: Cause) -> Scope:
+    if BACKOFFS[cause].holds_provider:
+        return Scope(offer.kind.provider)
+    return Scope(offer.kind.provider, offer.kind.name, offer.zone, offer.purchase)
+
+
+def on_refused(before: Hold | None, offer: Offer, refusal: Refusal, now: datetime) -> Hold:
+    """The hold after a refusal; `before`: that of the same scope, over or not. Several refusals of one moment count once: calls that
+    were under way together say the same thing."""
+    backoff = BACKOFFS[refusal.cause]
+    is_same = before is not None and before.cause == refusal.cause and now - before.until < FORGOTTEN_AFTER
+    if before is not None and is_same and before.is_on(now):
+        return replace(before, reason=refusal.reason)
+    failures = before.failures + 1 if before is not None and is_same else 1
+    pause = max(backoff.pause(failures), refusal.retry_after or timedelta())
+    return Hold(scope_of(offer, refusal.cause), refusal.cause, refusal.reason, failures, now, now + pause)
+
+
+def is_held(offer: Offer, holds: Iterable[Hold], now: datetime) -> bool:
+    return any(hold.is_on(now) and hold.scope.covers(offer) for hold in holds)
+
+
+def fault_of(holds: Iterable[Hold], offers: Iterable[Offer], now: datetime) -> str | None:
+    """What keeps a pool with these offers from growing as it would, in one line; None where nothing does."""
+    mine = list(offers)
+    on = [hold for hold in holds if hold.is_on(now) and any(hold.scope.covers(offer) for offer in mine)]
+    return "; ".join(hold.words for hold in sorted(on, key=lambda hold: hold.scope.words)) or None

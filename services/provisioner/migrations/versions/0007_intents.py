@@ -1,0 +1,22 @@
+"""In which call a machine was asked for, as what, and what its provider calls it."""
+
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+COLUMNS = (
+    "intent uuid",
+    "machine_kind text NOT NULL DEFAULT ''",
+    "zone text",
+    "purchase text NOT NULL DEFAULT 'on_demand'",
+    "external_id text",
+)
+
+
+def upgrade() -> None:
+    for column in COLUMNS:
+        op.execute(f"ALTER TABLE provisioner.instance ADD COLUMN {column}")
+    op.execute("CREATE INDEX instance_intent ON provisioner.instance (intent) WHERE intent IS NOT NULL")
