@@ -10,7 +10,9 @@ import structlog
 
 from services.provisioner import store
 from services.provisioner.announce import changed, provided
-from services.provisioner.core.instance import Instance, State, ended
+from services.provisioner.core.catalogue import MachineKind, Offer
+from services.provisioner.core.instance import Instance, IntentId, State, ended
+from services.provisioner.core.intents import Intent
 from services.provisioner.core.plan import (
     Plan,
     on_kicked,
@@ -20,7 +22,7 @@ from services.provisioner.core.plan import (
     pause_after,
 )
 from services.provisioner.core.sizing import Policy
-from services.provisioner.drivers.base import Driver, Order
+from services.provisioner.drivers.base import Driver, Machine
 from shared import faults, telemetry
 from shared.bus import Bus, Units
 from shared.clock import Clock
@@ -72,7 +74,7 @@ class Effects:
     def sweep(self, workers: Iterable[WorkerId]) -> None:
         """Ends what instances that have ended left behind."""
         for worker in workers:
-            self._begin(worker, partial(self.means.driver.terminate, worker))
+            self._begin(worker, partial(self.means.driver.terminate, [Machine(worker)]))
 
     async def close(self) -> None:
         """Gives up what is in hand."""
@@ -102,14 +104,24 @@ class Effects:
             try:
                 token = await self._join_token(one, is_first)
                 faults.point(BEFORE_LAUNCH)
-                await self.means.driver.launch(
-                    Order(one.worker, one.pool, one.seat, one.slots, one.kind, token)
-                )
+                if is_first:
+                    await self._launch(one, token)
+                else:
+                    await self.means.driver.start_again(one, token)
                 faults.point(AFTER_LAUNCH)
             except MusterError as error:
                 await self._record(one, partial(on_not_done, reason=str(error)), fault=str(error))
                 return
             await self._record(one, on_ordered if is_first else on_started_again)
+
+    async def _launch(self, one: Instance, token: str | None) -> None:
+        kind = MachineKind(one.driver, one.driver, one.slots, one.kind)
+        offer = Offer(kind, price_per_hour=one.price_per_hour)
+        intent = Intent(IntentId(one.id), one.pool, offer, (one,))
+        tokens = {one.worker: token} if token is not None else {}
+        refused = (await self.means.driver.launch(intent, tokens)).refused
+        if refused is not None:
+            raise Transient(refused.reason)
 
     async def _kick(self, one: Instance) -> None:
         await self.means.driver.kick(one.worker)
@@ -118,7 +130,7 @@ class Effects:
     async def _end(self, one: Instance) -> None:
         with telemetry.span("end instance", instance=one.id, worker=one.worker, driver=one.driver):
             try:
-                await self.means.driver.terminate(one.worker)
+                await self.means.driver.terminate([Machine(one.worker)])
                 faults.point(AFTER_END)
             except MusterError as error:
                 await self._record(one, partial(on_not_done, reason=str(error)))

@@ -87,11 +87,11 @@ class Reconciler:
 
     async def _load(self) -> tuple[Provider, list[Instance], Mapping[WorkerId, Presence]]:
         # The look comes first: an instance on record after it may be too new to have been seen, and is given time.
-        presences = await self.means.driver.observe()
+        sightings = await self.means.driver.observe()
         async with self.means.database.system() as connection:
             provider = await store.load_provider(connection, self.means.policy.pool)
             live = await store.load_live(connection, self.means.policy.pool)
-        return provider, live, presences
+        return provider, live, {worker: seen.presence for worker, seen in sightings.items()}
 
     async def _sample(self, live: list[Instance]) -> None:
         policy, clock = self.means.policy, self.means.clock

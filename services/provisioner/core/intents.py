@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from services.provisioner.core.catalogue import Offer
-from services.provisioner.core.instance import Instance, IntentId
+from services.provisioner.core.instance import Instance, IntentId, worker_of
 from services.provisioner.core.refusals import Refusal
-from shared.ids import PoolName, WorkerId
+from shared.ids import InstanceId, PoolName, WorkerId, derived_id
 
 
 class Presence(StrEnum):
@@ -20,7 +20,9 @@ class Presence(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Intent:
     """One call for machines of one offer: committed before the call, and repeated unchanged until its outcome is on record, so that the
-    provider's idempotency token can derive from `id`. `instances`: all of the call, also those that were placed before."""
+    provider's idempotency token can derive from `id`. `instances`: all of the call, also those that were placed before, each `member(id, index)`
+    at its index.
+    """
 
     id: IntentId
     pool: PoolName
@@ -49,3 +51,14 @@ class Sighting:
     intent: IntentId | None = None
     zone: str | None = None
     extras: tuple[str, ...] = ()
+
+
+def member(intent: IntentId, index: int) -> InstanceId:
+    """The id of an intent's instance. So a machine that carries its intent and its index says by itself which worker it is, to whoever looks at
+    it and to what runs on it: neither has to be told after the launch."""
+    return InstanceId(derived_id(intent, index))
+
+
+def worker_at(intent: IntentId, index: int) -> WorkerId:
+    """The worker of an intent's instance."""
+    return worker_of(member(intent, index))

@@ -1,27 +1,24 @@
-"""The port to whatever brings machines. Neighbours: `reconcile`, which alone calls it; one module for each kind of machine.
+"""The port to whatever brings machines. Neighbours: `effects` and `reconcile`, which alone call it; one module or package for each provider.
 
-Every effect is idempotent by the worker's id, which derives from the instance: it is repeated until its outcome is on record.
+An intent is launched any number of times with the effect of once: its id is the provider's idempotency token, or the machines' names derive
+from it. Every machine carries its intent and index, so that it is ours to be found again, whoever was killed when.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.provisioner.core.intents import Presence
-from shared.ids import PoolName, WorkerId
-from shared.messages.specs import SlotKind
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.intents import Intent, Launched, Sighting
+from shared.ids import WorkerId
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What is to run. `join_token` None: the worker has joined before and keeps its credentials."""
+class Machine:
+    """Which machine is meant: this one, or where `external_id` is not known every one of the worker's."""
 
     worker: WorkerId
-    pool: PoolName
-    seat: int
-    slots: int
-    kind: SlotKind
-    join_token: str | None
+    external_id: str | None = None
 
 
 class Driver(Protocol):
@@ -30,28 +27,41 @@ class Driver(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def most_per_intent(self) -> int:
+        """Machines that one call may ask for."""
+
     def watch(self, notify: Callable[[], None]) -> None:
         """Has `notify` called, in the event loop, when something may have changed; a hint only."""
 
-    async def launch(self, order: Order) -> None:
-        """Makes the machine if it is not there, and starts its worker unless it runs.
+    async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
+        """Makes the intent's machines, unless they were made; each starts its worker, which joins by its token.
 
         Raises:
-            MusterError: It could not; the message says why. Nothing, or a part, may have been done.
+            Transient: What came of it is not known; the same intent is launched again.
+        """
+
+    async def start_again(self, instance: Instance, token: str | None) -> None:
+        """Starts the worker of a machine that is there and stands still, unless it runs. `token` None: it keeps its credentials.
+
+        Raises:
+            MusterError: It could not; the message says why.
         """
 
     async def kick(self, worker: WorkerId) -> None:
         """Kills the process of a worker that hangs; the machine, and what the worker had started, stay. It may be gone already."""
 
-    async def observe(self) -> Mapping[WorkerId, Presence]:
-        """Everything that is there, also what nobody ordered.
+    async def observe(self) -> Mapping[WorkerId, Sighting]:
+        """Everything of ours that is there, also what nobody ordered.
 
         Raises:
             Transient: The provider does not say.
         """
 
-    async def terminate(self, worker: WorkerId) -> None:
-        """Ends the worker gently, then the machine; nothing of it is left on return, nor if there was nothing before.
+    async def terminate(self, machines: Collection[Machine]) -> None:
+        """Ends the workers as gently as the provider can, then the machines; those that are not there are ended already.
+
+        On return nothing that a look had shown is left, or it is bound to go without us.
 
         Raises:
             MusterError: Something is left.

@@ -9,16 +9,18 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
 
-from services.provisioner.core.intents import Presence
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers import processes
-from services.provisioner.drivers.base import Order
+from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.processes import Command
 from shared.errors import Transient
 from shared.ids import WorkerId
@@ -48,6 +50,7 @@ class LocalDriver:
     """The driver `local`."""
 
     name = "local"
+    most_per_intent = 1000
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -61,12 +64,23 @@ class LocalDriver:
         """Has `notify` called when a worker that was seen running ends."""
         self._notify = notify
 
-    async def launch(self, order: Order) -> None:
+    async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
+        placed: dict[WorkerId, str] = {}
+        for one in intent.instances:
+            try:
+                await self.start_again(one, tokens.get(one.worker))
+            except Transient as error:
+                return Launched(placed, Refusal("unknown", error.message))
+            placed[one.worker] = str(self._site.directory / one.worker)
+        return Launched(placed)
+
+    async def start_again(self, instance: Instance, token: str | None) -> None:
+        """As the port says; a folder that is gone is made anew."""
         try:
-            await asyncio.to_thread(self._launch, order)
+            await asyncio.to_thread(self._start, instance, token)
         except OSError as error:
-            raise Transient(f"worker {order.worker} was not started: {error}") from error
-        self._listen_to(order.worker)
+            raise Transient(f"worker {instance.worker} was not started: {error}") from error
+        self._listen_to(instance.worker)
 
     async def kick(self, worker: WorkerId) -> None:
         handle = self._open(worker)
@@ -75,7 +89,7 @@ class LocalDriver:
             os.close(handle)
             _log.warning("a worker that hung was killed", worker=worker)
 
-    async def observe(self) -> Mapping[WorkerId, Presence]:
+    async def observe(self) -> Mapping[WorkerId, Sighting]:
         try:
             found = await asyncio.to_thread(self._look)
         except OSError as error:
@@ -83,9 +97,15 @@ class LocalDriver:
         for worker, presence in found.items():
             if presence is Presence.RUNNING and worker not in self._watched:
                 self._listen_to(worker)
-        return found
+        return {
+            worker: Sighting(presence, str(self._site.directory / worker))
+            for worker, presence in found.items()
+        }
 
-    async def terminate(self, worker: WorkerId) -> None:
+    async def terminate(self, machines: Collection[Machine]) -> None:
+        await asyncio.gather(*(self._terminate(worker) for worker in {one.worker for one in machines}))
+
+    async def _terminate(self, worker: WorkerId) -> None:
         folder = self._site.directory / worker
         await self._end_worker(worker)
         mark = ("MUSTER_WORKER__DIRECTORY", str(folder))
@@ -100,31 +120,31 @@ class LocalDriver:
             raise Transient(f"{folder} could not be removed")
         _log.info("a worker was ended", worker=worker)
 
-    def _launch(self, order: Order) -> None:
-        folder = self._site.directory / order.worker
+    def _start(self, one: Instance, token: str | None) -> None:
+        folder = self._site.directory / one.worker
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        command = Command(self._site.command, self._environment(order, folder), folder, folder / LOG)
+        command = Command(self._site.command, self._environment(one, token, folder), folder, folder / LOG)
         with self._locks:
             child = processes.spawn_locked(folder / LAUNCH_LOCK, command)
         if child is not None:
-            self._children[order.worker] = child
-            _log.info("a worker was started", worker=order.worker, pid=child.pid)
+            self._children[one.worker] = child
+            _log.info("a worker was started", worker=one.worker, pid=child.pid)
 
-    def _environment(self, order: Order, folder: Path) -> dict[str, str]:
+    def _environment(self, one: Instance, token: str | None, folder: Path) -> dict[str, str]:
         environment = {
             **self._site.environment,
-            "MUSTER_WORKER__ID": order.worker,
+            "MUSTER_WORKER__ID": one.worker,
             "MUSTER_WORKER__DIRECTORY": str(folder),
-            "MUSTER_WORKER__POOL": order.pool,
-            "MUSTER_WORKER__SLOTS": str(order.slots),
-            "MUSTER_WORKER__KIND": order.kind,
+            "MUSTER_WORKER__POOL": one.pool,
+            "MUSTER_WORKER__SLOTS": str(one.slots),
+            "MUSTER_WORKER__KIND": one.kind,
             "MUSTER_WORKER__ADDRESS": self._site.address,
             "MUSTER_WORKER__GATEWAY_URL": self._site.gateway_url,
         }
-        if order.join_token is not None:
-            environment["MUSTER_WORKER__JOIN_TOKEN"] = order.join_token
-        first = order.seat * order.slots
-        if devices := self._site.devices[first : first + order.slots]:
+        if token is not None:
+            environment["MUSTER_WORKER__JOIN_TOKEN"] = token
+        first = one.seat * one.slots
+        if devices := self._site.devices[first : first + one.slots]:
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         return environment
 

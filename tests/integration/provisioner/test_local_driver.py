@@ -16,13 +16,16 @@ import pytest
 
 from services.provisioner.core.intents import Presence
 from services.provisioner.drivers import local
+from services.provisioner.drivers.base import Machine
 from services.provisioner.drivers.local import LocalDriver, Site
 from services.provisioner.drivers.processes import find_by_variable, is_held
 from shared.errors import Transient
 from shared.ids import WorkerId
-from tests.contract.machine_driver import MachineDriverContract, order, sees
+from tests.contract.machine_driver import WorkerDriverContract, an_intent, sees, tokens
 from tests.support.waiting import PATIENCE_S, eventually
 
+WORKER = WorkerId("w-1")
+ONE = replace(an_intent().instances[0], worker=WORKER)
 TOY = Path(__file__).with_name("toy_worker.py")
 
 
@@ -42,7 +45,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
                 os.kill(pid, signal.SIGKILL)
 
 
-class TestLocalDriver(MachineDriverContract[LocalDriver]):
+class TestLocalDriver(WorkerDriverContract[LocalDriver]):
     @pytest.fixture
     def driver(self, site: Site) -> LocalDriver:
         return LocalDriver(site)
@@ -62,80 +65,85 @@ class TestLocalDriver(MachineDriverContract[LocalDriver]):
         return 0
 
     async def test_a_worker_gets_its_part_and_nothing_else_of_ours(self, driver: LocalDriver) -> None:
-        await driver.launch(order("w-1"))
-        file = driver._site.directory / "w-1" / "environment.json"
+        await driver.start_again(ONE, "let-me-in")
+        file = driver._site.directory / WORKER / "environment.json"
         await eventually(lambda: file.exists() and file.read_text().endswith("}"))
         given = json.loads(file.read_text())
         assert {name for name in given if name.startswith("MUSTER_")} == {
             f"MUSTER_WORKER__{name}"
             for name in "ID DIRECTORY POOL SLOTS KIND ADDRESS GATEWAY_URL JOIN_TOKEN".split()
         }
-        assert given["MUSTER_WORKER__ID"] == "w-1"
+        assert given["MUSTER_WORKER__ID"] == WORKER
         assert given["MUSTER_WORKER__JOIN_TOKEN"] == "let-me-in"
-        assert (driver._site.directory / "w-1").stat().st_mode & 0o777 == 0o700
-        pid = pid_of(driver, WorkerId("w-1"))
+        assert (driver._site.directory / WORKER).stat().st_mode & 0o777 == 0o700
+        pid = pid_of(driver, WORKER)
         assert os.getsid(pid) == pid, "it leads a session of its own"
 
     async def test_each_seat_has_gpus_of_its_own(self, site: Site) -> None:
         driver = LocalDriver(replace(site, devices=("0", "1", "4", "5")))
-        second = replace(order("w-1"), seat=1, slots=2, kind="cuda")
-        await driver.launch(second)
-        file = site.directory / "w-1" / "environment.json"
+        second = replace(ONE, seat=1, slots=2, kind="cuda")
+        await driver.start_again(second, None)
+        file = site.directory / WORKER / "environment.json"
         await eventually(lambda: file.exists() and file.read_text().endswith("}"))
         assert json.loads(file.read_text())["CUDA_VISIBLE_DEVICES"] == "4,5"
 
     async def test_a_worker_that_does_not_end_is_killed_after_the_patience(self, site: Site) -> None:
         driver = LocalDriver(replace(site, command=(*site.command[:-1], "stubborn"), patience_s=0.3))
-        await driver.launch(order("w-1"))
-        await eventually(lambda: (site.directory / "w-1" / "daemon.lock").exists())
-        pid = pid_of(driver, WorkerId("w-1"))
-        await asyncio.wait_for(driver.terminate(WorkerId("w-1")), PATIENCE_S)
+        await driver.start_again(ONE, "let-me-in")
+        await eventually(lambda: (site.directory / WORKER / "daemon.lock").exists())
+        pid = pid_of(driver, WORKER)
+        await asyncio.wait_for(driver.terminate([Machine(WORKER)]), PATIENCE_S)
         assert not Path(f"/proc/{pid}/environ").exists() or not Path(f"/proc/{pid}/environ").read_bytes()
 
     async def test_a_warm_parent_that_outlived_its_daemon_goes_too(self, driver: LocalDriver) -> None:
-        folder = driver._site.directory / "w-1" / "parent"
+        folder = driver._site.directory / WORKER / "parent"
         folder.mkdir(parents=True)
         sleep = "import sys, time; time.sleep(60)"
         arguments = [sys.executable, "-c", sleep, "muster.runtime", "--directory", str(folder)]
         parent = subprocess.Popen(arguments, start_new_session=True)
         (folder / "parent.lock").write_text(str(parent.pid))
-        await driver.terminate(WorkerId("w-1"))
+        await driver.terminate([Machine(WORKER)])
         assert await asyncio.to_thread(parent.wait, PATIENCE_S) == -signal.SIGTERM
 
     async def test_a_stranger_with_the_parents_number_is_left_alone(self, driver: LocalDriver) -> None:
-        folder = driver._site.directory / "w-1" / "parent"
+        folder = driver._site.directory / WORKER / "parent"
         folder.mkdir(parents=True)
         stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         (folder / "parent.lock").write_text(str(stranger.pid))
-        await driver.terminate(WorkerId("w-1"))
+        await driver.terminate([Machine(WORKER)])
         assert stranger.poll() is None
         stranger.kill()
         stranger.wait()
 
     async def test_a_program_that_ends_at_once_is_a_stopped_machine(self, site: Site) -> None:
         driver = LocalDriver(replace(site, command=(*site.command[:-1], "fail")))
-        await driver.launch(order("w-1"))
-        await eventually(sees(driver, "w-1", Presence.STOPPED))
-        assert not is_held(site.directory / "w-1" / "launch.lock")
+        await driver.start_again(ONE, "let-me-in")
+        await eventually(sees(driver, WORKER, Presence.STOPPED))
+        assert not is_held(site.directory / WORKER / "launch.lock")
 
     async def test_a_program_that_is_not_there_is_told_in_the_log(self, site: Site) -> None:
         driver = LocalDriver(replace(site, command=("/no/such/program",)))
-        await driver.launch(order("w-1"))
-        await eventually(sees(driver, "w-1", Presence.STOPPED))
-        assert "/no/such/program" in (site.directory / "w-1" / local.LOG).read_text()
+        await driver.start_again(ONE, "let-me-in")
+        await eventually(sees(driver, WORKER, Presence.STOPPED))
+        assert "/no/such/program" in (site.directory / WORKER / local.LOG).read_text()
 
     async def test_a_place_that_cannot_be_written_is_said(self, site: Site) -> None:
         site.directory.parent.mkdir(exist_ok=True)
         site.directory.write_text("a file, not a folder")
         with pytest.raises(Transient, match="w-1 was not started"):
-            await LocalDriver(site).launch(order("w-1"))
+            await LocalDriver(site).start_again(ONE, None)
+        intent = an_intent()
+        launched = await LocalDriver(site).launch(intent, tokens(intent))
+        assert not launched.placed
+        assert launched.refused is not None
+        assert f"{intent.instances[0].worker} was not started" in launched.refused.reason
 
     async def test_the_log_keeps_within_its_size(
         self, driver: LocalDriver, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(local, "LARGEST_LOG_BYTES", 1000)
-        await driver.launch(order("w-1"))
-        log = driver._site.directory / "w-1" / local.LOG
+        await driver.start_again(ONE, "let-me-in")
+        log = driver._site.directory / WORKER / local.LOG
         log.write_text("x" * 1001)
         await driver.observe()
         assert log.stat().st_size == 0
