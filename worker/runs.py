@@ -15,7 +15,7 @@ from shared.messages.specs import Signal
 from shared.outages import Outages
 from worker.context import ContextEvents, RunContext, Tools, open_context
 from worker.core import run as core
-from worker.core.fleet import Gate, apply_desired, pass_gate
+from worker.core.fleet import Gate, Standing, apply_desired, pass_gate
 from worker.core.naming import HOOK, RENDEZVOUS, part_of
 from worker.core.plan import OpenRendezvous, StartRanks, next_look
 from worker.core.run import LocalRun
@@ -77,6 +77,12 @@ class Runs:
     def is_drained(self) -> bool:
         """Whether nothing runs here and the registry has everything."""
         return not self._contexts and not self._draining
+
+    @property
+    def standing(self) -> Standing:
+        """What keeps this machine here."""
+        has_runs = any(not context.run.is_over for context in self._contexts.values())
+        return Standing(has_runs, owes=not self.is_drained)
 
     @property
     def trouble(self) -> str | None:

@@ -76,6 +76,7 @@ async def compose(settings: Settings, process: Process) -> None:
     runs = Runs(tools, Store(places), heartbeat.notice)
     notices = NoticeWatch(notices_of(own, session), clock, _all(runs.warn, lambda _: heartbeat.notice()))
     heartbeat.leaving = notices.leaving
+    heartbeat.on_abandoned = process.end
     start = ParentStart(places, own.warm_modules, parent_environment(environment))
     executor = Parents(start, runs.on_process, runs.on_parent_ready)
     runs.attach(executor)

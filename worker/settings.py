@@ -27,6 +27,8 @@ class WorkerSettings(Section):
         warm_also: More of them: what the experiments of this place import. Each second of it is one less for every trial.
         user: An unprivileged user to run trials as; only where the worker is root.
         orphan_after_s: Silence of the scheduler after which running ranks are ended.
+        unheard_after_s: Of a rented machine: after so long without the scheduler and without a run the worker ends by itself, with exit code 0, and
+            what started it ends the machine; eight times as long while reports or checkpoints are unsent. Not set: it waits for ever.
         cache_bytes: The most that code and files of checkpoints take that are kept so as not to fetch them again; what was not used for longest goes first.
         min_free_bytes: No run is begun while the disk of `directory` has less room.
         cloud: Whose machine it is, where that cloud may take it back and says so before: its metadata service is asked every two seconds.
@@ -49,6 +51,7 @@ class WorkerSettings(Section):
     warm_also: str = ""
     user: str | None = None
     orphan_after_s: float = Field(1800.0, gt=0)
+    unheard_after_s: float | None = Field(None, gt=0)
     cache_bytes: int = Field(20 * 1024**3, ge=0)
     min_free_bytes: int = Field(64 * 1024**2, ge=0)
     run_bytes: int | None = Field(None, ge=1024**2)

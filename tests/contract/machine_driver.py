@@ -50,7 +50,7 @@ class MachineDriverContract(Generic[D]):
         await eventually(sees(driver, worker, Presence.RUNNING))
         seen = (await driver.observe())[worker]
         assert seen.external_id == launched.placed[worker]
-        assert not seen.extra
+        assert not seen.extras
         await driver.terminate([Machine(worker, seen.external_id)])
         await eventually(sees(driver, worker, None))
 

@@ -12,6 +12,8 @@ from worker.core.seats import Formation
 from worker.core.state import MACHINE, Trigger
 
 ORPHAN_AFTER_S = 1800.0
+OWING_TIMES = 8
+"""So many times longer a machine waits for the platform while it owes it reports or checkpoints: nobody else has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,21 @@ def begin_run(allocation: DesiredAllocation, worker: WorkerId) -> LocalRun:
 def is_orphaned(heard_at: float, now: float, orphan_after_s: float = ORPHAN_AFTER_S) -> bool:
     """Whether the scheduler was silent for so long that nobody can be waiting for the ranks here."""
     return now - heard_at >= orphan_after_s
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What holds a machine: runs that have not ended, and what the platform has not got yet of those that have."""
+
+    has_runs: bool
+    owes: bool
+
+
+def is_abandoned(silent_s: float, limit_s: float | None, standing: Standing) -> bool:
+    """Whether a rented machine should end itself: nobody speaks to it, and nothing runs on it. `limit_s` None: it is not rented."""
+    if limit_s is None or standing.has_runs:
+        return False
+    return silent_s >= limit_s * (OWING_TIMES if standing.owes else 1)
 
 
 def _change(allocation: DesiredAllocation) -> Change:

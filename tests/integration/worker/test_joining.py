@@ -33,6 +33,19 @@ async def test_a_refused_worker_says_why_and_ends(
     assert "the join token is not good" in (daemon.directory / "daemon.log").read_text()
 
 
+async def test_a_rented_worker_that_nobody_answers_ends_by_itself(
+    platform: FakePlatform, daemons: Callable[[str], Daemon]
+) -> None:
+    heard, unheard = daemons("heard"), daemons("unheard")
+    nowhere = {"MUSTER_NATS__URL": "nats://127.0.0.1:9"}
+    unheard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5", **nowhere)
+    heard.start(MUSTER_WORKER__UNHEARD_AFTER_S="1.5")
+    assert await asyncio.to_thread(unheard.wait) == 0, "what started it may end the machine"
+    assert "the worker ends" in (unheard.directory / "daemon.log").read_text()
+    await eventually(lambda: "heard" in platform.observed)
+    assert not heard.has_ended
+
+
 async def test_a_second_daemon_on_the_same_directory_is_refused(
     platform: FakePlatform, daemons: Callable[[str], Daemon]
 ) -> None:

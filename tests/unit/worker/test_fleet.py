@@ -8,7 +8,7 @@ from muster.errors import Rejected
 from shared.ids import AllocationId, ExperimentId, PoolName, RunId, TrialId, WorkerId
 from shared.messages.allocations import DesiredAllocation, DesiredSet
 from shared.messages.specs import Member, Signal, TrialSpec
-from worker.core.fleet import Gate, apply_desired, is_orphaned, pass_gate
+from worker.core.fleet import Gate, Standing, apply_desired, is_abandoned, is_orphaned, pass_gate
 from worker.core.gang import parse_address
 from worker.core.state import RunState
 
@@ -77,6 +77,14 @@ def test_who_is_no_member_is_refused() -> None:
 def test_orphans() -> None:
     assert not is_orphaned(100.0, 1899.9)
     assert is_orphaned(100.0, 1900.0)
+
+
+def test_a_rented_machine_is_left_when_nobody_speaks_and_nothing_is_on_it() -> None:
+    nothing, owing, running = Standing(False, False), Standing(False, True), Standing(True, True)
+    assert is_abandoned(60.0, 60.0, nothing) and not is_abandoned(59.9, 60.0, nothing)
+    assert is_abandoned(480.0, 60.0, owing) and not is_abandoned(479.9, 60.0, owing)
+    assert not is_abandoned(1e9, 60.0, running)
+    assert not is_abandoned(1e9, None, nothing), "a machine of one's own waits for ever"
 
 
 def test_addresses() -> None:

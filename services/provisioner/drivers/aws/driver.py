@@ -1,0 +1,157 @@
+"""The driver `aws`: machines are EC2 instances, an intent is one RunInstances with the intent's id as its client token."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from services.provisioner.core.instance import Instance, IntentId
+from services.provisioner.core.intents import Intent, Launched, Presence, Sighting, worker_at
+from services.provisioner.core.refusals import Refusal
+from services.provisioner.drivers.aws.causes import refusal
+from services.provisioner.drivers.aws.connection import Ec2, Refused
+from services.provisioner.drivers.aws.request import (
+    MOST_MACHINES,
+    TAG_INTENT,
+    TAG_SITE,
+    AwsSite,
+    run_instances,
+)
+from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.pace import Throttled
+from shared.errors import Transient
+from shared.ids import WorkerId
+
+PRESENCES = {
+    "pending": Presence.RUNNING,
+    "running": Presence.RUNNING,
+    "stopping": Presence.STOPPED,
+    "stopped": Presence.STOPPED,
+}
+"""Of instances that are there; those in other states are gone, or bound to go."""
+_ENDED_AT_ONCE = 200
+_ID = re.compile(r"\bi-[0-9a-f]+\b")
+_log = structlog.get_logger()
+
+
+class AwsDriver:
+    """Machines of one deployment in one region."""
+
+    name = "aws"
+    most_per_intent = MOST_MACHINES
+
+    def __init__(self, site: AwsSite, ec2: Ec2) -> None:
+        self._site = site
+        self._ec2 = ec2
+
+    def watch(self, notify: Callable[[], None]) -> None:
+        """Nothing is told: what changes at AWS is seen by looking."""
+
+    async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
+        """As the port says. AWS brings as many machines as it has; that it had no more is the refusal of the rest."""
+        try:
+            made = await self._ec2.run_instances(run_instances(self._site, intent, tokens))
+        except Refused as error:
+            if error.code != "IdempotentParameterMismatch":
+                return Launched(refused=refusal(error.code, error.message, intent.offer.words))
+            # Launched before, and its machines have the tokens of that call.
+            made = await self._find_made(intent)
+        except Throttled as error:
+            return Launched(refused=Refusal("throttled", error.message))
+        placed = {worker_at(intent.id, one["AmiLaunchIndex"]): str(one["InstanceId"]) for one in made}
+        asked = len(intent.instances)
+        _log.info(
+            "machines were launched",
+            intent=intent.id,
+            offer=intent.offer.words,
+            asked=asked,
+            placed=len(placed),
+        )
+        if len(placed) == asked:
+            return Launched(placed)
+        message = f"only {len(placed)} of {asked} machines could be had"
+        return Launched(placed, refusal("InsufficientInstanceCapacity", message, intent.offer.words))
+
+    async def start_again(self, instance: Instance, token: str | None) -> None:
+        """An instance that somebody stopped is started; its own script starts the worker in it."""
+        for one in await self._ec2.describe(self._ours({"stopped"})):
+            if _worker_of(one) == instance.worker:
+                await self._ec2.start(one["InstanceId"])
+
+    async def kick(self, worker: WorkerId) -> None:
+        """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
+        _log.warning("a worker on AWS is not heard; its machine is left alone", worker=worker)
+
+    async def observe(self) -> Mapping[WorkerId, Sighting]:
+        found: dict[WorkerId, list[dict[str, Any]]] = defaultdict(list)
+        for one in await self._ec2.describe(self._ours(PRESENCES)):
+            if (worker := _worker_of(one)) is not None:
+                found[worker].append(one)
+        return {worker: _sighting(machines) for worker, machines in found.items()}
+
+    async def terminate(self, machines: Collection[Machine]) -> None:
+        ids = {machine.external_id for machine in machines if machine.external_id is not None}
+        unnamed = {machine.worker for machine in machines if machine.external_id is None}
+        if unnamed:
+            standing = await self._ec2.describe(self._ours(PRESENCES))
+            ids |= {str(one["InstanceId"]) for one in standing if _worker_of(one) in unnamed}
+        due = sorted(ids)
+        for first in range(0, len(due), _ENDED_AT_ONCE):
+            await self._terminate(due[first : first + _ENDED_AT_ONCE])
+
+    async def _terminate(self, ids: Sequence[str]) -> None:
+        """Ends them; those that AWS does not know are left out, one refusal after the other.
+
+        A machine that was launched just now may not be known yet. It is ended by the sweep, which sees it later with our tag.
+        """
+        left = list(ids)
+        while left:
+            try:
+                await self._ec2.terminate(left)
+            except Refused as error:
+                unknown = set(_ID.findall(error.message))
+                if error.code != "InvalidInstanceID.NotFound" or not unknown.intersection(left):
+                    raise
+                left = [one for one in left if one not in unknown]
+            else:
+                _log.info("machines were ended", machines=len(left))
+                return
+
+    async def _find_made(self, intent: Intent) -> Sequence[dict[str, Any]]:
+        made = await self._ec2.describe({f"tag:{TAG_INTENT}": [str(intent.id)]})
+        if not made:
+            raise Transient(f"AWS has launched intent {intent.id}, and does not show its machines yet")
+        return made
+
+    def _ours(self, states: Iterable[str]) -> dict[str, Sequence[str]]:
+        return {f"tag:{TAG_SITE}": [self._site.name], "instance-state-name": sorted(states)}
+
+
+def _worker_of(one: dict[str, Any]) -> WorkerId | None:
+    """Which worker a machine is by its tag and its launch index; None where somebody spoiled the tag."""
+    intent = _intent_of(one)
+    return worker_at(intent, one["AmiLaunchIndex"]) if intent else None
+
+
+def _intent_of(one: dict[str, Any]) -> IntentId | None:
+    for tag in one.get("Tags", ()):
+        if tag["Key"] == TAG_INTENT:
+            with suppress(ValueError):
+                return IntentId(UUID(tag["Value"]))
+    return None
+
+
+def _sighting(machines: list[dict[str, Any]]) -> Sighting:
+    """Of several machines of one worker the oldest is the worker's."""
+    first, *more = sorted(machines, key=lambda one: (one["LaunchTime"], one["InstanceId"]))
+    return Sighting(
+        presence=PRESENCES[first["State"]["Name"]],
+        external_id=first["InstanceId"],
+        intent=_intent_of(first),
+        zone=first.get("Placement", {}).get("AvailabilityZone"),
+        extras=tuple(one["InstanceId"] for one in more),
+    )
