@@ -41,27 +41,16 @@ class Bootstrap:
 
 
 def script(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str], find_index: str) -> str:
-    """A shell script for root. `find_index`, the beginning of a function of the shell, sets `index` and `address` by what the provider tells the
-    machine of itself, or returns 1 to be asked again."""
-    cases = "\n".join(
-        f"  {index}) worker={one.worker} token={shlex.quote(tokens.get(one.worker, ''))} ;;"
-        for index, one in enumerate(intent.instances)
+    """A shell script for root of a machine of ours. `find_index`, the beginning of a function of the shell, sets `index` and `address` by what
+    the provider tells the machine of itself, or returns 1 to be asked again."""
+    return _MACHINE.format(
+        **_facts(bootstrap, intent, tokens), find_index=find_index, user=_make_user(bootstrap.user)
     )
-    return _SCRIPT.format(
-        intent=intent.id,
-        pool=intent.pool,
-        find_index=find_index,
-        cases=cases,
-        directory=shlex.quote(bootstrap.directory),
-        give_up_s=bootstrap.gives_up_after_s,
-        pause_s=PAUSE_S,
-        user=_make_user(bootstrap.user),
-        install=_install(bootstrap),
-        environment="\n".join(
-            f"export {name}={shlex.quote(value)}"
-            for name, value in worker_environment(bootstrap, intent).items()
-        ),
-    )
+
+
+def job_script(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str], find_index: str) -> str:
+    """A shell script for a job on a machine that others use too: it leaves nothing, and its end is all that ends."""
+    return _JOB.format(**_facts(bootstrap, intent, tokens), find_index=find_index)
 
 
 def worker_environment(bootstrap: Bootstrap, intent: Intent) -> dict[str, str]:
@@ -78,6 +67,23 @@ def worker_environment(bootstrap: Bootstrap, intent: Intent) -> dict[str, str]:
         **bootstrap.environment,
     }
     return {name: value for name, value in chosen.items() if value}
+
+
+def _facts(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str]) -> dict[str, object]:
+    exports = worker_environment(bootstrap, intent).items()
+    return {
+        "intent": intent.id,
+        "pool": intent.pool,
+        "cases": "\n".join(
+            f"  {index}) worker={one.worker} token={shlex.quote(tokens.get(one.worker, ''))} ;;"
+            for index, one in enumerate(intent.instances)
+        ),
+        "directory": shlex.quote(bootstrap.directory),
+        "install": _install(bootstrap),
+        "give_up_s": bootstrap.gives_up_after_s,
+        "pause_s": PAUSE_S,
+        "environment": "\n".join(f"export {name}={shlex.quote(value)}" for name, value in exports),
+    }
 
 
 def _make_user(user: str | None) -> str:
@@ -102,7 +108,46 @@ def _install(bootstrap: Bootstrap) -> str:
     )
 
 
-_SCRIPT = """\
+_STEPS = """\
+who() {{
+{find_index}
+case $index in
+{cases}
+  *) over "no worker has index $index" ;;
+esac
+place
+}}
+
+install() {{
+  {install}
+}}
+
+# Each step is tried until it works or the time is over: a machine that stays for nothing costs money.
+for step in who install; do
+  until $step; do
+    [ $(($(date +%s) - begun)) -gt {give_up_s} ] && over "$step did not work"
+    sleep {pause_s}
+  done
+done
+"""
+
+_START = """\
+{environment}
+export MUSTER_WORKER__ID=$worker MUSTER_WORKER__JOIN_TOKEN=$token MUSTER_WORKER__ADDRESS=$address
+export MUSTER_WORKER__DIRECTORY="$directory/worker"
+good=$begun
+while :; do
+  started=$(date +%s)
+  "$python" -P -m worker && over "the worker ended"
+  now=$(date +%s)
+  [ $((now - started)) -ge 60 ] && good=$now
+  [ $((now - good)) -gt {give_up_s} ] && over "the worker does not stay up"
+  sleep {pause_s}
+done
+"""
+
+_MACHINE = (
+    """\
 #!/bin/bash
 # Muster, intent {intent}: this machine becomes a worker of pool {pool}, and ends itself when it is of no use.
 umask 077
@@ -119,39 +164,27 @@ if [ "$1" != stay ] && [ -d /run/systemd/system ]; then
   exit
 fi
 over() {{ echo "muster: $1; the machine ends"; shutdown -h now; exit 0; }}
+place() {{ :; }}
 
-who() {{
-{find_index}
-case $index in
-{cases}
-  *) over "no worker has index $index" ;;
-esac
-}}
-
-install() {{
-  {install}
-}}
-
-# Each step is tried until it works or the time is over: a machine that stays for nothing costs money.
-for step in who install; do
-  until $step; do
-    [ $(($(date +%s) - begun)) -gt {give_up_s} ] && over "$step did not work"
-    sleep {pause_s}
-  done
-done
-{user}
+"""
+    + _STEPS
+    + """{user}
 # User code must not read this script, nor take the machine's role.
 iptables -A OUTPUT -d 169.254.169.254 -m owner ! --uid-owner 0 -j REJECT 2>/dev/null
-{environment}
-export MUSTER_WORKER__ID=$worker MUSTER_WORKER__JOIN_TOKEN=$token MUSTER_WORKER__ADDRESS=$address
-export MUSTER_WORKER__DIRECTORY="$directory/worker"
-good=$begun
-while :; do
-  started=$(date +%s)
-  "$python" -P -m worker && over "the worker ended"
-  now=$(date +%s)
-  [ $((now - started)) -ge 60 ] && good=$now
-  [ $((now - good)) -gt {give_up_s} ] && over "the worker does not stay up"
-  sleep {pause_s}
-done
 """
+    + _START
+)
+
+_JOB = (
+    """\
+#!/bin/bash
+# Muster, intent {intent}: this job is a worker of pool {pool}, and ends when it is of no use.
+umask 077
+begun=$(date +%s)
+over() {{ echo "muster: $1; the job ends"; exit 0; }}
+place() {{ directory={directory}/$worker && mkdir -p "$directory" && trap 'rm -rf "$directory"' EXIT; }}
+
+"""
+    + _STEPS
+    + _START
+)
