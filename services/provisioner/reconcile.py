@@ -91,7 +91,10 @@ class Reconciler:
         async with self.means.database.system() as connection:
             provider = await store.load_provider(connection, self.means.policy.pool)
             live = await store.load_live(connection, self.means.policy.pool)
-        return provider, live, {worker: seen.presence for worker, seen in sightings.items()}
+        there = {
+            worker: seen.presence for worker, seen in sightings.items() if seen.presence is not Presence.ENDED
+        }
+        return provider, live, there
 
     async def _sample(self, live: list[Instance]) -> None:
         policy, clock = self.means.policy, self.means.clock

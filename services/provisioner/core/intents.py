@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from services.provisioner.core.catalogue import Offer
@@ -15,6 +16,8 @@ class Presence(StrEnum):
 
     RUNNING = "running"
     STOPPED = "stopped"
+    ENDED = "ended"
+    """The provider says that it is over: a fact, where not being named is none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Launched:
 class Sighting:
     """A machine of ours, found by its name or tag; also one that no record knows.
 
-    `extras`: ids of further machines that say they are the same worker.
+    `extras`: ids of further machines that say they are the same worker. `launched_at`, `ended_at`: between which the provider bills it.
     """
 
     presence: Presence
@@ -51,6 +54,8 @@ class Sighting:
     intent: IntentId | None = None
     zone: str | None = None
     extras: tuple[str, ...] = ()
+    launched_at: datetime | None = None
+    ended_at: datetime | None = None
 
 
 def member(intent: IntentId, index: int) -> InstanceId:

@@ -41,7 +41,7 @@ class Backoff:
     def pause(self, failures: int) -> timedelta:
         """After so many failures in a row."""
         doublings = min(max(0, failures - 1), 30)
-        return min(self.longest, self.first * 2**doublings)
+        return min(self.longest, self.first * 2.0**doublings)
 
 
 _S = timedelta(seconds=1)

@@ -6,6 +6,7 @@ from it. Every machine carries its intent and index, so that it is ours to be fo
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from services.provisioner.core.instance import Instance
@@ -31,6 +32,14 @@ class Driver(Protocol):
     def most_per_intent(self) -> int:
         """Machines that one call may ask for."""
 
+    @property
+    def lateness(self) -> timedelta:
+        """How long after a change a look may still show what was before."""
+
+    @property
+    def ends_strangers(self) -> bool:
+        """Whether machines that bear our mark, and that no record of ours knows, are to be ended."""
+
     def watch(self, notify: Callable[[], None]) -> None:
         """Has `notify` called, in the event loop, when something may have changed; a hint only."""
 
@@ -52,7 +61,7 @@ class Driver(Protocol):
         """Kills the process of a worker that hangs; the machine, and what the worker had started, stay. It may be gone already."""
 
     async def observe(self) -> Mapping[WorkerId, Sighting]:
-        """Everything of ours that is there, also what nobody ordered.
+        """Everything of ours that is there, also what nobody ordered, and what has ended for as long as the provider shows it.
 
         Raises:
             Transient: The provider does not say.

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import structlog
@@ -51,6 +52,8 @@ class LocalDriver:
 
     name = "local"
     most_per_intent = 1000
+    lateness = timedelta(0)
+    ends_strangers = False
 
     def __init__(self, site: Site) -> None:
         self._site = site

@@ -5,6 +5,7 @@ import base64
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -143,10 +144,10 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         placed |= (await driver.launch(young, tokens(young))).placed
         gone = Machine(WorkerId("w-0"), "i-0123456789abcdef0")
         await driver.terminate([*(Machine(worker, name) for worker, name in placed.items()), gone])
-        assert old.instances[0].worker not in await driver.observe()
+        assert (await driver.observe())[old.instances[0].worker].presence is Presence.ENDED
         await eventually(sees(driver, young.instances[0].worker, Presence.RUNNING))
         await driver.terminate([Machine(young.instances[0].worker)])
-        assert young.instances[0].worker not in await driver.observe()
+        assert await sees(driver, young.instances[0].worker, None)()
 
     async def test_a_second_machine_of_one_worker_is_shown_and_can_be_ended_alone(
         self, driver: AwsDriver, ec2: FaultyEc2
@@ -201,6 +202,18 @@ class TestAwsDriver(MachineDriverContract[AwsDriver]):
         )
         text = base64.b64decode(data["UserData"]["Value"]).decode()
         assert all(one.worker in text for one in intent.instances)
+
+    async def test_when_a_machine_was_paid_for_is_told(self, driver: AwsDriver) -> None:
+        intent = an_intent(OFFER)
+        worker = intent.instances[0].worker
+        placed = (await driver.launch(intent, tokens(intent))).placed
+        began = (await driver.observe())[worker].launched_at
+        assert began is not None and abs(began - datetime.now(UTC)) < timedelta(minutes=1)
+        await driver.terminate([Machine(worker, placed[worker])])
+        ended = (await driver.observe())[worker]
+        assert ended.ended_at is not None and timedelta(seconds=-1) <= ended.ended_at - began < timedelta(
+            minutes=1
+        )
 
     async def test_no_answer_at_all_is_told_as_that(self) -> None:
         async with AsyncExitStack() as stack:

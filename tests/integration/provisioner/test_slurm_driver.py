@@ -117,7 +117,8 @@ class TestSlurmDriver(MachineDriverContract[SlurmDriver]):
     async def test_jobs_of_others_are_not_seen(self, site: SlurmSite) -> None:
         intent = an_intent(CPUS)
         await SlurmDriver(replace(site, name="another")).launch(intent, tokens(intent))
-        assert not await SlurmDriver(site).observe()
+        seen = await SlurmDriver(site).observe()
+        assert intent.instances[0].worker not in seen
 
     async def test_a_cluster_that_does_not_answer_says_nothing(self, site: SlurmSite, tmp_path: Path) -> None:
         conf = Path(site.environment["SLURM_CONF"]).read_text()
@@ -126,7 +127,7 @@ class TestSlurmDriver(MachineDriverContract[SlurmDriver]):
         ]
         (tmp_path / "slurm.conf").write_text("\n".join([*lines, "MessageTimeout=2"]))
         away = SlurmDriver(
-            replace(site, environment=site.environment | {"SLURM_CONF": str(tmp_path / "slurm.conf")})
+            replace(site, environment={**site.environment, "SLURM_CONF": str(tmp_path / "slurm.conf")})
         )
         with pytest.raises(Transient):
             await away.observe()

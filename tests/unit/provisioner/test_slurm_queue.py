@@ -1,9 +1,11 @@
 """Jobs as different versions of Slurm tell of them, and what its refusals mean."""
 
+from datetime import timedelta
+
 import pytest
 
 from services.provisioner.core.instance import IntentId
-from services.provisioner.core.intents import worker_at
+from services.provisioner.core.intents import Presence, worker_at
 from services.provisioner.drivers.slurm.commands import refusal
 from services.provisioner.drivers.slurm.queue import intent_of, job_name, read_jobs, sightings_of
 from tests.contract.machine_driver import an_intent
@@ -48,8 +50,21 @@ def test_newer_versions_tell_numbers_and_states_in_another_way() -> None:
     "state", ["COMPLETED", "CANCELLED", "NODE_FAIL", "TIMEOUT", "PREEMPTED", "COMPLETING"]
 )
 def test_jobs_that_have_ended_hold_no_machine(state: str) -> None:
-    assert not sightings_of(read_jobs({"jobs": [record(job_state=state)]}), "site")
-    assert not sightings_of(read_jobs({"jobs": [record(job_state=["RUNNING", state])]}), "site")
+    for told in (state, ["RUNNING", state]):
+        (seen,) = sightings_of(read_jobs({"jobs": [record(job_state=told)]}), "site").values()
+        assert seen.presence is Presence.ENDED
+
+
+def test_a_node_is_paid_for_from_a_jobs_start_to_its_end() -> None:
+    times = {"start_time": 1_800_000_000, "end_time": 1_800_003_600}
+    (ended,) = read_jobs({"jobs": [record(job_state="COMPLETED", **times)]})
+    assert ended.started_at is not None and ended.ended_at == ended.started_at + timedelta(hours=1)
+    (runs,) = read_jobs({"jobs": [record(**times)]})
+    assert runs.started_at == ended.started_at and runs.ended_at is None, (
+        "Slurm tells when it would have to end"
+    )
+    (waits,) = read_jobs({"jobs": [record(job_state="PENDING", array_task_string="0", **times)]})
+    assert waits.started_at is None
 
 
 def test_a_worker_is_known_by_the_name_and_the_index_of_its_job() -> None:

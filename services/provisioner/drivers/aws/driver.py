@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -31,9 +32,13 @@ PRESENCES = {
     "running": Presence.RUNNING,
     "stopping": Presence.STOPPED,
     "stopped": Presence.STOPPED,
+    "shutting-down": Presence.ENDED,
+    "terminated": Presence.ENDED,
 }
-"""Of instances that are there; those in other states are gone, or bound to go."""
+"""By state. One that is shutting down is no longer paid for, and cannot be kept."""
+STANDING = frozenset(state for state, presence in PRESENCES.items() if presence is not Presence.ENDED)
 _ENDED_AT_ONCE = 200
+_ENDED_AT = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
 _ID = re.compile(r"\bi-[0-9a-f]+\b")
 _log = structlog.get_logger()
 
@@ -43,6 +48,8 @@ class AwsDriver:
 
     name = "aws"
     most_per_intent = MOST_MACHINES
+    lateness = timedelta(seconds=90)
+    ends_strangers = True
 
     def __init__(self, site: AwsSite, ec2: Ec2) -> None:
         self._site = site
@@ -97,7 +104,7 @@ class AwsDriver:
         ids = {machine.external_id for machine in machines if machine.external_id is not None}
         unnamed = {machine.worker for machine in machines if machine.external_id is None}
         if unnamed:
-            standing = await self._ec2.describe(self._ours(PRESENCES))
+            standing = await self._ec2.describe(self._ours(STANDING))
             ids |= {str(one["InstanceId"]) for one in standing if _worker_of(one) in unnamed}
         due = sorted(ids)
         for first in range(0, len(due), _ENDED_AT_ONCE):
@@ -146,12 +153,24 @@ def _intent_of(one: dict[str, Any]) -> IntentId | None:
 
 
 def _sighting(machines: list[dict[str, Any]]) -> Sighting:
-    """Of several machines of one worker the oldest is the worker's."""
-    first, *more = sorted(machines, key=lambda one: (one["LaunchTime"], one["InstanceId"]))
+    """Of several machines of one worker the oldest that stands is the worker's."""
+    first, *more = sorted(machines, key=lambda one: (not _stands(one), one["LaunchTime"], one["InstanceId"]))
     return Sighting(
         presence=PRESENCES[first["State"]["Name"]],
         external_id=first["InstanceId"],
         intent=_intent_of(first),
         zone=first.get("Placement", {}).get("AvailabilityZone"),
-        extras=tuple(one["InstanceId"] for one in more),
+        extras=tuple(one["InstanceId"] for one in more if _stands(one)),
+        launched_at=first["LaunchTime"],
+        ended_at=None if _stands(first) else _ended_at(first),
     )
+
+
+def _stands(one: dict[str, Any]) -> bool:
+    return one["State"]["Name"] in STANDING
+
+
+def _ended_at(one: dict[str, Any]) -> datetime | None:
+    """When it was ended, which EC2 tells in words only: `User initiated (2026-11-22 11:00:00 GMT)`."""
+    told = _ENDED_AT.search(one.get("StateTransitionReason", ""))
+    return datetime.fromisoformat(f"{told[1]}+00:00") if told else None

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import structlog
 
@@ -67,6 +68,8 @@ class SlurmDriver:
 
     name = "slurm"
     most_per_intent = 1000
+    lateness = timedelta(seconds=5)
+    ends_strangers = True
 
     def __init__(self, site: SlurmSite) -> None:
         self._site = site

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -19,14 +20,14 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job of an array. `nodes` is empty while it waits; `states`: the state, and flags beside it."""
+    """One job of an array. `states`: the state, and flags beside it. `ended_at`: only of one that has ended; `started_at`: of one that has a node."""
 
     name: str
     external_id: str
     index: int
     states: frozenset[str]
-    nodes: str
-    reason: str
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
 
     @property
     def is_gone(self) -> bool:
@@ -44,12 +45,12 @@ def read_jobs(answer: Mapping[str, Any]) -> list[Job]:
 
 
 def sightings_of(jobs: Sequence[Job], site: str) -> dict[WorkerId, Sighting]:
-    """The workers of a site. Of several jobs of one worker the first submitted is the worker's."""
+    """The workers of a site. Of several jobs of one worker the first submitted that has not ended is the worker's."""
     found: dict[WorkerId, list[Job]] = {}
     intents: dict[WorkerId, IntentId] = {}
     for job in jobs:
         intent = intent_of(job.name, site)
-        if intent is not None and not job.is_gone:
+        if intent is not None:
             worker = worker_at(intent, job.index)
             intents[worker] = intent
             found.setdefault(worker, []).append(job)
@@ -69,8 +70,15 @@ def _prefix(site: str) -> str:
 
 
 def _sighting(jobs: list[Job], intent: IntentId) -> Sighting:
-    first, *more = sorted(jobs, key=lambda job: int(job.external_id.partition("_")[0]))
-    return Sighting(Presence.RUNNING, first.external_id, intent, None, tuple(job.external_id for job in more))
+    first, *more = sorted(jobs, key=lambda job: (job.is_gone, int(job.external_id.partition("_")[0])))
+    return Sighting(
+        presence=Presence.ENDED if first.is_gone else Presence.RUNNING,
+        external_id=first.external_id,
+        intent=intent,
+        extras=tuple(job.external_id for job in more if not job.is_gone),
+        launched_at=first.started_at,
+        ended_at=first.ended_at,
+    )
 
 
 def _jobs_of(record: Mapping[str, Any]) -> Iterator[Job]:
@@ -86,9 +94,14 @@ def _jobs_of(record: Mapping[str, Any]) -> Iterator[Job]:
             external_id=f"{array}_{index}",
             index=index,
             states=states,
-            nodes=str(record.get("nodes", "")),
-            reason=str(record.get("state_reason", "")),
+            started_at=_time(record.get("start_time")) if "PENDING" not in states else None,
+            ended_at=_time(record.get("end_time")) if states & (GONE - {"COMPLETING"}) else None,
         )
+
+
+def _time(value: Any) -> datetime | None:
+    seconds = _number(value)
+    return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
 
 def _number(value: Any) -> int | None:
