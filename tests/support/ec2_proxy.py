@@ -11,12 +11,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, urlencode
+from xml.etree import ElementTree as ET
 
 import aiohttp
 from aiohttp import web
 
 XML = "text/xml;charset=UTF-8"
-_ITEM = re.compile(r"<item>\s*<instanceId>(i-[0-9a-f]+)</instanceId>")
+_INSTANCE = re.compile(r"<instanceId>(i-[0-9a-f]+)</instanceId>")
+_NAMESPACE = "http://ec2.amazonaws.com/doc/2016-11-15"
 _STATUS = {
     "RequestLimitExceeded": 503,
     "InternalError": 500,
@@ -115,7 +117,7 @@ class FaultyEc2:
         if place in self.faults.capacity:
             self.faults.capacity[place] -= count
         self._by_token[token] = fields, status, body
-        self._made_at |= dict.fromkeys(_ITEM.findall(body.decode()), time.monotonic())
+        self._made_at |= dict.fromkeys(_INSTANCE.findall(body.decode()), time.monotonic())
         if self.faults.fails_after > 0:
             self.faults.fails_after -= 1
             return _error("InternalError", "An internal error has occurred")
@@ -131,18 +133,17 @@ class FaultyEc2:
         if time.monotonic() - at < self.faults.stale_for_s:
             return _answer(200, body)
         status, body = await self._ask(fields, headers)
-        text = body.decode()
-        for name in set(_ITEM.findall(text)):
-            if self._is_unseen(name):
-                text = re.sub(
-                    rf"<item>\s*<instanceId>{name}</instanceId>.*?</item>(?=\s*(<item>\s*<instanceId>|</instancesSet>))",
-                    "",
-                    text,
-                    flags=re.DOTALL,
-                )
-        body = text.encode()
+        body = self._without_unseen(body)
         self._looks[question] = time.monotonic(), body
         return _answer(status, body)
+
+    def _without_unseen(self, body: bytes) -> bytes:
+        tree = ET.fromstring(body)
+        for group in tree.iter(f"{{{_NAMESPACE}}}instancesSet"):
+            for one in list(group):
+                if self._is_unseen(one.findtext(f"{{{_NAMESPACE}}}instanceId", "")):
+                    group.remove(one)
+        return ET.tostring(tree, default_namespace=_NAMESPACE)
 
     def _is_unseen(self, name: str) -> bool:
         return time.monotonic() - self._made_at.get(name, float("-inf")) < self.faults.shows_after_s

@@ -40,7 +40,7 @@ GresTypes=gpu
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cores} Gres=gpu:a100:{gpus}
 PartitionName=cpus Nodes={host} Default=YES MaxTime=INFINITE State=UP
 PartitionName=gpus Nodes={host} MaxTime=INFINITE State=UP
-PartitionName=closed Nodes={host} State=UP AllowAccounts=nobody
+PartitionName=closed Nodes={host} State=DRAIN
 """
 
 

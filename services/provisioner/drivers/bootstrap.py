@@ -41,8 +41,8 @@ class Bootstrap:
 
 
 def script(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str], find_index: str) -> str:
-    """A shell script for root of a machine of ours. `find_index`, the beginning of a function of the shell, sets `index` and `address` by what
-    the provider tells the machine of itself, or returns 1 to be asked again."""
+    """A shell script for root of a machine of ours. `find_index`, the beginning of a function of the shell, sets `index`, the machine's place in its intent
+    or its worker, and `address` by what the provider tells the machine of itself, or returns 1 to be asked again."""
     return _MACHINE.format(
         **_facts(bootstrap, intent, tokens), find_index=find_index, user=_make_user(bootstrap.user)
     )
@@ -75,7 +75,7 @@ def _facts(bootstrap: Bootstrap, intent: Intent, tokens: Mapping[WorkerId, str])
         "intent": intent.id,
         "pool": intent.pool,
         "cases": "\n".join(
-            f"  {index}) worker={one.worker} token={shlex.quote(tokens.get(one.worker, ''))} ;;"
+            f"  {index}|{one.worker}) worker={one.worker} token={shlex.quote(tokens.get(one.worker, ''))} ;;"
             for index, one in enumerate(intent.instances)
         ),
         "directory": shlex.quote(bootstrap.directory),

@@ -23,7 +23,7 @@ from shared.clock import SystemClock
 from shared.errors import MusterError, Transient
 from shared.ids import WorkerId
 from tests.contract.machine_driver import MachineDriverContract, an_intent, sees, tokens
-from tests.support.ec2_proxy import FaultyEc2, faulty_ec2
+from tests.support.ec2_proxy import Faults, FaultyEc2, faulty_ec2
 from tests.support.waiting import eventually
 
 REGION, ZONE = "us-east-1", "us-east-1a"
@@ -41,23 +41,31 @@ def moto() -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture
-async def ec2(moto: str) -> AsyncIterator[FaultyEc2]:
-    async with faulty_ec2(moto) as proxy:
-        yield proxy
+@pytest.fixture(scope="module")
+async def proxy(moto: str) -> AsyncIterator[FaultyEc2]:
+    async with faulty_ec2(moto) as found:
+        yield found
 
 
-@pytest.fixture
-async def client(ec2: FaultyEc2) -> AsyncIterator[Any]:
-    async with open_client(REGION, Credentials("AKIATEST", "secret"), ec2.url) as opened:
+@pytest.fixture(scope="module")
+async def client(proxy: FaultyEc2) -> AsyncIterator[Any]:
+    async with open_client(REGION, Credentials("AKIATEST", "secret"), proxy.url) as opened:
         yield opened
+
+
+@pytest.fixture
+def ec2(proxy: FaultyEc2) -> FaultyEc2:
+    """Without the faults of the test before."""
+    proxy.faults, proxy.throttled = Faults(), 0
+    return proxy
 
 
 class TestAwsDriver(MachineDriverContract[AwsDriver]):
     offer = OFFER
 
     @pytest.fixture
-    def driver(self, client: Any) -> AwsDriver:
+    def driver(self, client: Any, ec2: FaultyEc2) -> AwsDriver:
+        _ = ec2
         return driver_of(client)
 
     def again(self, driver: AwsDriver) -> AwsDriver:

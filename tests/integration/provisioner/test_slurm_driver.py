@@ -104,7 +104,7 @@ class TestSlurmDriver(MachineDriverContract[SlurmDriver]):
 
     @pytest.mark.parametrize(
         ("kind", "cause"),
-        [("nowhere", "bad_request"), ("too-large", "bad_request"), ("closed", "credentials")],
+        [("nowhere", "bad_request"), ("too-large", "bad_request"), ("closed", "no_capacity")],
     )
     async def test_a_refusal_has_its_cause(self, driver: SlurmDriver, kind: str, cause: str) -> None:
         intent = an_intent(Offer(MachineKind(kind, "slurm", 1, "cpu")))

@@ -1,6 +1,5 @@
 """What RunInstances is asked for an intent: pure, so that a person can be shown what would be sent."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,8 +61,8 @@ def run_instances(site: AwsSite, intent: Intent, tokens: Mapping[WorkerId, str])
         Rejected: More machines than fit one call (`too_many_machines`).
     """
     offer, count = intent.offer, len(intent.instances)
-    data = script(site.bootstrap, intent, tokens, FIND_INDEX).encode()
-    if count > MOST_MACHINES or len(data) > LARGEST_USER_DATA_BYTES:
+    data = script(site.bootstrap, intent, tokens, FIND_INDEX)
+    if count > MOST_MACHINES or len(data.encode()) > LARGEST_USER_DATA_BYTES:
         raise Rejected(
             "too_many_machines", f"{count} machines do not fit one call, at most {MOST_MACHINES} do"
         )
@@ -79,7 +78,7 @@ def run_instances(site: AwsSite, intent: Intent, tokens: Mapping[WorkerId, str])
             "HttpTokens": "required",
             "HttpPutResponseHopLimit": 1,
         },
-        "UserData": base64.b64encode(data).decode(),
+        "UserData": data,  # the library encodes it
         "TagSpecifications": [
             {"ResourceType": kind, "Tags": _tags(site, intent)} for kind in ("instance", "volume")
         ],

@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import aiohttp
-import orjson
 
 from services.provisioner.core.refusals import Cause, Refusal
 from services.provisioner.drivers.pace import Pace, Throttled
+from services.provisioner.drivers.rest import Answer, Json, Request, exchange
 from shared.clock import Clock
 from shared.errors import Rejected, Transient
 
 PAGE = 500
-_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=5)
 _PATIENCE = timedelta(seconds=30)
 _PER_S, _BURST = 20.0, 40
 _WAYS_OUT: Mapping[Cause, str] = {
@@ -26,8 +24,6 @@ _WAYS_OUT: Mapping[Cause, str] = {
     "credentials": "the provisioner needs the verbs create, get, list, patch and delete on pods and secrets of the namespace",
     "bad_request": "correct the pool's Kubernetes settings",
 }
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,7 @@ class Refused(Rejected):
 def open_session(access: Access) -> AbstractAsyncContextManager[aiohttp.ClientSession]:
     """Connections to it, which trust its own authority only where one is named."""
     trusted = ssl.create_default_context(cafile=str(access.ca_file)) if access.ca_file else True
-    return aiohttp.ClientSession(timeout=_TIMEOUT, connector=aiohttp.TCPConnector(ssl=trusted, limit=20))
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted, limit=20))
 
 
 class ApiServer:
@@ -108,17 +104,11 @@ class ApiServer:
         headers = {"Content-Type": form, "Accept": "application/json"}
         if self._access.token_file is not None:
             headers["Authorization"] = f"Bearer {self._access.token_file.read_text().strip()}"
-        body = orjson.dumps(content) if content is not None else None
-        try:
-            async with self._session.request(
-                method, f"{self._url}/{path}", data=body, headers=headers, params=query
-            ) as answer:
-                text = await answer.read()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise Transient(f"the cluster at {self._access.url} did not answer: {error!r}") from error
-        if answer.status < 400:
-            return orjson.loads(text)  # type: ignore[no-any-return]
-        raise _told(answer.status, text)
+        request = Request(method, f"{self._url}/{path}", headers, query, content)
+        answer = await exchange(self._session, request, f"the cluster at {self._access.url}")
+        if answer.status >= 400:
+            raise _told(answer)
+        return answer.content
 
 
 def refusal(error: Refused, where: str) -> Refusal:
@@ -136,17 +126,13 @@ def _cause_of(code: str, message: str) -> Cause:
     return "bad_request" if code in ("Invalid", "BadRequest", "NotFound") else "unknown"
 
 
-def _told(status: int, text: bytes) -> Refused | Transient:
-    try:
-        told = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        told = {}
+def _told(answer: Answer) -> Refused | Transient:
     code, message = (
-        str(told.get("reason") or status),
-        str(told.get("message") or text[:200].decode(errors="replace")),
+        str(answer.content.get("reason") or answer.status),
+        str(answer.content.get("message") or answer.text),
     )
-    if status == 429:
+    if answer.status == 429:
         return Throttled(f"the cluster's API server is busy: {message}")
-    if status >= 500:
-        return Transient(f"the cluster's API server failed: {message} ({status})")
+    if answer.status >= 500:
+        return Transient(f"the cluster's API server failed: {message} ({answer.status})")
     return Refused(code, message)

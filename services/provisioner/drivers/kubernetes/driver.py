@@ -9,7 +9,7 @@ from services.provisioner.core.instance import Instance
 from services.provisioner.core.intents import Intent, Launched, Sighting
 from services.provisioner.core.refusals import Refusal
 from services.provisioner.drivers.base import Machine
-from services.provisioner.drivers.kubernetes.api import ApiServer, Json, Refused, refusal
+from services.provisioner.drivers.kubernetes.api import ApiServer, Refused, refusal
 from services.provisioner.drivers.kubernetes.objects import (
     LABEL_SITE,
     KubernetesSite,
@@ -20,6 +20,7 @@ from services.provisioner.drivers.kubernetes.objects import (
     sighting_of,
 )
 from services.provisioner.drivers.pace import Throttled
+from services.provisioner.drivers.rest import Json
 from shared.errors import Transient
 from shared.ids import WorkerId
 

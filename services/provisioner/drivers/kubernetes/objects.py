@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from services.provisioner.core.catalogue import Offer
 from services.provisioner.core.instance import Instance, IntentId
 from services.provisioner.core.intents import Intent, Presence, Sighting
 from services.provisioner.drivers.bootstrap import Bootstrap, worker_environment
+from services.provisioner.drivers.rest import Json
 from shared.ids import WorkerId
 
 LABEL_SITE, LABEL_INTENT, LABEL_POOL = "muster.dev/site", "muster.dev/intent", "muster.dev/pool"
@@ -19,8 +19,6 @@ LABEL_ZONE = "topology.kubernetes.io/zone"
 DIRECTORY = "/var/lib/muster"
 GRACE_S = 120
 _PHASES = {"Pending": Presence.RUNNING, "Running": Presence.RUNNING, "Unknown": Presence.RUNNING}
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ _SAYINGS: Sequence[tuple[str, Cause]] = (
     ("limit", "quota"),
     ("violates accounting", "quota"),
     ("configuration not available now", "no_capacity"),
+    ("partition not available", "no_capacity"),
     ("nodes required for job are down", "no_capacity"),
     ("temporarily unable to accept", "throttled"),
     ("invalid account", "credentials"),
@@ -87,6 +88,10 @@ async def ask(environment: Mapping[str, str]) -> Mapping[str, Any]:
         found: Mapping[str, Any] = orjson.loads(await run("squeue", "--json", environment=environment))
     except (Failed, orjson.JSONDecodeError) as error:
         raise Transient(f"squeue does not show the cluster's jobs: {error}") from error
+    # It ends well and shows no jobs where it could not reach the cluster: all machines would seem to be gone.
+    if faults := found.get("errors"):
+        told = faults[0].get("description") or faults[0].get("error")
+        raise Transient(f"squeue does not show the cluster's jobs: {told}")
     return found
 
 

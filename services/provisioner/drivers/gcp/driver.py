@@ -1,0 +1,109 @@
+"""The driver `gcp`: machines are instances of Compute Engine, an intent is one bulk insert with the intent's id as its request id."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import structlog
+
+from services.provisioner.core.instance import Instance
+from services.provisioner.core.intents import Intent, Launched, Presence, Sighting
+from services.provisioner.core.refusals import Refusal
+from services.provisioner.drivers.base import Machine
+from services.provisioner.drivers.gcp.api import ComputeEngine, Refused, refusal
+from services.provisioner.drivers.gcp.request import (
+    LABEL_INTENT,
+    LABEL_SITE,
+    GcpSite,
+    bulk_insert,
+    sighting_of,
+)
+from services.provisioner.drivers.pace import Throttled
+from shared.ids import WorkerId
+
+_log = structlog.get_logger()
+
+
+class GcpDriver:
+    """Machines of one deployment in one project."""
+
+    name = "gcp"
+    most_per_intent = 100
+    lateness = timedelta(seconds=60)
+    ends_strangers = True
+
+    def __init__(self, site: GcpSite, engine: ComputeEngine) -> None:
+        self._site = site
+        self._engine = engine
+
+    def watch(self, notify: Callable[[], None]) -> None:
+        """Nothing is told: what changes at Google is seen by looking."""
+
+    async def launch(self, intent: Intent, tokens: Mapping[WorkerId, str]) -> Launched:
+        """As the port says. What was made is looked for, whatever was said: an operation may fail for some machines and not for others."""
+        refused: Refusal | None = None
+        try:
+            if intent.offer.zone is None:
+                raise Refused("no_zone", "machines are made in a zone, and the offer names none")
+            content = bulk_insert(self._site, intent, tokens, intent.offer.zone)
+            await self._engine.bulk_insert(intent.offer.zone, str(intent.id), content)
+        except Refused as error:
+            refused = refusal(error, intent.offer.words)
+        except Throttled as error:
+            return Launched(refused=Refusal("throttled", error.message))
+        placed = {}
+        if refused is None or refused.cause != "credentials":
+            placed = {
+                worker: seen.external_id
+                for worker, seen in (await self._look(LABEL_INTENT, str(intent.id))).items()
+            }
+        asked = len(intent.instances)
+        _log.info(
+            "machines were launched",
+            intent=intent.id,
+            offer=intent.offer.words,
+            asked=asked,
+            placed=len(placed),
+        )
+        if refused is None and len(placed) < asked:
+            short = Refused("RESOURCE_POOL_EXHAUSTED", f"only {len(placed)} of {asked} machines could be had")
+            refused = refusal(short, intent.offer.words)
+        return Launched(placed, refused if len(placed) < asked else None)
+
+    async def start_again(self, instance: Instance, token: str | None) -> None:
+        """Nothing: a machine that stands still has ended, and another takes its place."""
+
+    async def kick(self, worker: WorkerId) -> None:
+        """Nothing: the machine starts a worker that ended by itself, and one that cannot be heard may train well."""
+        _log.warning("a worker on Google Cloud is not heard; its machine is left alone", worker=worker)
+
+    async def observe(self) -> Mapping[WorkerId, Sighting]:
+        return await self._look(LABEL_SITE, self._site.name)
+
+    async def terminate(self, machines: Collection[Machine]) -> None:
+        """Deletes them, with their disks; also those that have shut themselves down."""
+        names = {machine.external_id for machine in machines if machine.external_id is not None}
+        unnamed = {machine.worker for machine in machines if machine.external_id is None}
+        if unnamed:
+            seen = await self.observe()
+            names |= {str(seen[worker].external_id) for worker in unnamed & seen.keys()}
+        for name in sorted(names):
+            zone, _, machine = name.partition("/")
+            await self._engine.delete(zone, machine)
+
+    async def _look(self, label: str, value: str) -> dict[WorkerId, Sighting]:
+        """Machines with this label. Of one name in two zones the one that stands is the worker's, and a second that stands is too many."""
+        found: dict[WorkerId, Sighting] = {}
+        async for one in self._engine.instances(label, value):
+            seen = sighting_of(one)
+            if seen is not None:
+                worker, sighting = seen
+                found[worker] = _joined(found[worker], sighting) if worker in found else sighting
+        return found
+
+
+def _joined(first: Sighting, second: Sighting) -> Sighting:
+    kept, other = (second, first) if first.presence is Presence.ENDED else (first, second)
+    if other.presence is Presence.ENDED or other.external_id is None:
+        return kept
+    return replace(kept, extras=(*kept.extras, other.external_id))
