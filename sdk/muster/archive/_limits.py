@@ -7,6 +7,11 @@ from muster.errors import Rejected
 
 MIB = 1024 * 1024
 MAX_NAME_BYTES = 255
+MAX_HEADER_BYTES = 64 * 1024
+"""Of one entry beside its content: longer names and attributes than any that is honest would be read into memory whole."""
+MAX_HEADERS = 4
+"""Before one entry: a long name, a long link, attributes of the entry and of all that follow."""
+_SHOWN_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +41,12 @@ def check_name(name: str, limits: Limits) -> None:
     )
     if bad:
         raise Rejected(
-            "archive_path", "a path must be relative, without '..' and control signs", place=repr(name)
+            "archive_path", "a path must be relative, without '..' and control signs", place=shown(name)
         )
     try:
         too_long = any(len(part.encode()) > MAX_NAME_BYTES for part in parts) or len(name.encode()) > 1024
     except UnicodeEncodeError:
-        raise Rejected("archive_path", "a path must be valid UTF-8", place=repr(name)) from None
+        raise Rejected("archive_path", "a path must be valid UTF-8", place=shown(name)) from None
     if too_long:
         raise Rejected("archive_path", f"a name is longer than {MAX_NAME_BYTES} bytes", place=name[:80])
     if len(parts) > limits.depth:
@@ -57,7 +62,10 @@ def check_kind(member: tarfile.TarInfo) -> None:
 
 
 def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
-    """`seen` maps a path to whether it is a directory: a file may neither repeat nor stand in a file's place."""
+    """`seen` maps a path to whether it is a directory: a file may neither repeat nor stand in a file's place.
+
+    Folders that only paths name stand in it too.
+    """
     if name in seen and not (is_directory and seen[name]):
         raise Rejected("archive_entry", "the same path stands twice in the archive", place=name)
     seen[name] = is_directory
@@ -66,6 +74,11 @@ def check_unique(name: str, is_directory: bool, seen: dict[str, bool]) -> None:
         parent = parent.rsplit("/", 1)[0]
         if not seen.setdefault(parent, True):
             raise Rejected("archive_entry", "a file stands where a folder is needed", place=name)
+
+
+def shown(name: str) -> str:
+    """The name as a refusal shows it, whatever it holds and however long it is."""
+    return repr(name[:_SHOWN_CHARS])
 
 
 def check_count(count: int, limits: Limits) -> None:

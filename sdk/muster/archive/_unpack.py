@@ -12,6 +12,8 @@ from typing import IO
 
 from muster.archive._limits import (
     DEFAULT_LIMITS,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
     Limits,
     check_count,
     check_kind,
@@ -131,29 +133,60 @@ class _Measured(io.RawIOBase):
         return data
 
 
+class _Entry(tarfile.TarInfo):
+    """An entry that is refused by its header where it is not allowed.
+
+    tarfile reads names, attributes and maps of holes into memory whole, and calls itself for the header that follows.
+    """
+
+    _SPECIAL = (
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    )
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        """tarfile's own place for what a subclass adds, for each header as it comes."""
+        headers = getattr(tar, "headers_in_a_row", 0) + 1 if self.type in self._SPECIAL else 0
+        tar.headers_in_a_row = headers  # type: ignore[attr-defined]
+        if headers == 0:
+            check_kind(self)
+        elif self.size > MAX_HEADER_BYTES or headers > MAX_HEADERS:
+            raise Rejected("archive_entry", "an entry's attributes are larger than any that is honest")
+        return super()._proc_member(tar)  # type: ignore[misc, no-any-return]
+
+    def _refuse_holes(self, *_: object) -> None:
+        raise Rejected("archive_entry", "files with holes are not allowed")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_holes
+
+
 def _members(packed: IO[bytes], limits: Limits) -> Iterator[tuple[str, _Content | None]]:
     """Names in archive order, checked; the content is valid until the next one. Refusals carry the entry as place."""
     seen: dict[str, bool] = {}
     total = 0
     try:
-        with tarfile.open(fileobj=_Counting(packed, limits), mode="r|", bufsize=64 * 1024) as tar:
+        source = _Counting(packed, limits)
+        with tarfile.open(fileobj=source, mode="r|", bufsize=64 * 1024, tarinfo=_Entry) as tar:
             for count, member in enumerate(tar, start=1):
                 check_count(count, limits)
                 name = member.name.rstrip("/") if member.isdir() else member.name
                 check_name(name, limits)
-                check_kind(member)
                 check_unique(name, member.isdir(), seen)
+                check_count(len(seen), limits)
                 if member.isdir():
                     yield name, None
                     continue
                 total += member.size
                 check_total(total, limits)
-                source = tar.extractfile(member)
-                if source is None:
+                content = tar.extractfile(member)
+                if content is None:
                     raise Rejected(
                         "archive_entry", "only regular files and directories are allowed", place=name
                     )
-                yield name, _Content(source, bool(member.mode & stat.S_IXUSR))
+                yield name, _Content(content, bool(member.mode & stat.S_IXUSR))
                 # Everything of the tar so far is forgotten: its member list would grow with the archive.
                 tar.members = []  # type: ignore[attr-defined]
     except (tarfile.TarError, EOFError, OSError, ValueError, UnicodeError, OverflowError) as error:

@@ -76,6 +76,34 @@ def _tar(*members: tuple[str, dict[str, object]], content: bytes = b"x") -> byte
     return raw.getvalue()
 
 
+def _special(kind: bytes, payload: bytes, times: int = 1) -> bytes:
+    """Headers of a kind that tarfile reads by itself, before one plain file."""
+    header = tarfile.TarInfo("././@Special")
+    header.type, header.size = kind, len(payload)
+    block = header.tobuf(tarfile.USTAR_FORMAT) + payload + b"\0" * (-len(payload) % 512)
+    plain = gzip.decompress(_tar(("a", {})))
+    return gzip.compress(block * times + plain)
+
+
+def _attribute(key: str, value: str) -> bytes:
+    """One record of a pax header."""
+    rest = f" {key}={value}\n".encode()
+    length = len(rest) + 1
+    while len(str(length)) + len(rest) != length:
+        length = len(str(length)) + len(rest)
+    return str(length).encode() + rest
+
+
+def _holes() -> bytes:
+    """The header of a file with holes, whose list goes on in further blocks."""
+    header = bytearray(tarfile.TarInfo("a").tobuf(tarfile.GNU_FORMAT))
+    header[156:157], header[482] = tarfile.GNUTYPE_SPARSE, 1
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    more = bytearray(b"00000000001\0" * 42 + b"\x01" + b"\0" * 7)
+    return gzip.compress(bytes(header) + bytes(more) * 80)
+
+
 EVIL: dict[str, tuple[Callable[[], bytes], str]] = {
     "dotdot": (lambda: _tar(("../evil", {})), "archive_path"),
     "dotdot inside": (lambda: _tar(("a/../../evil", {})), "archive_path"),
@@ -98,6 +126,29 @@ EVIL: dict[str, tuple[Callable[[], bytes], str]] = {
     "many": (lambda: _tar(*((f"f{i}", {}) for i in range(30))), "archive_count"),
     "large": (lambda: _tar(("a", {}), content=os.urandom(70_000)), "code_too_large"),
     "bomb": (lambda: _tar(("a", {}), content=b"\0" * 60_000), "archive_ratio"),
+    "folders that only paths name": (
+        lambda: _tar(*((f"{i}/b/c/d", {}) for i in range(15))),
+        "archive_count",
+    ),
+    "endless name": (
+        lambda: _special(tarfile.GNUTYPE_LONGNAME, os.urandom(35_000).hex().encode()),
+        "archive_entry",
+    ),
+    "endless attributes": (
+        lambda: _special(tarfile.XHDTYPE, _attribute("comment", os.urandom(35_000).hex())),
+        "archive_entry",
+    ),
+    "headers without end": (
+        lambda: _special(tarfile.XHDTYPE, _attribute("a", "b"), times=20),
+        "archive_entry",
+    ),
+    "holes": (_holes, "archive_entry"),
+    "holes by attribute": (
+        lambda: _special(
+            tarfile.XHDTYPE, _attribute("GNU.sparse.major", "1") + _attribute("GNU.sparse.minor", "0")
+        ),
+        "archive_entry",
+    ),
     "no tar": (lambda: gzip.compress(b"hello"), "archive_broken"),
     "no gzip": (lambda: b"hello world", "archive_broken"),
     "nothing": (lambda: b"", "archive_broken"),
