@@ -18,6 +18,7 @@ from services.gateway.operations.call import NOBODY, Call, Caller, Doors, check_
 from services.gateway.operations.operation import Idempotency, Operation
 from services.gateway.rates import Limiter
 from services.gateway.refusals import Unauthenticated
+from services.gateway.streams import OpenStreams
 from shared import telemetry
 from shared.ids import SITE, TenantId
 
@@ -56,6 +57,7 @@ class Front:
     allowances: Allowances
     deadline_s: float
     upload_deadline_s: float
+    streams: OpenStreams
 
     async def admit(
         self,
@@ -123,12 +125,13 @@ class Front:
     async def _still_allowed(
         self, items: AsyncIterator[Resource], call: Call, inputs: Inputs
     ) -> AsyncIterator[Resource]:
-        await call.record()
-        async with aclosing(cast(AsyncGenerator[Resource], items)):
-            async for item in items:
-                if await self.authenticator.caller_of(inputs.presented) != call.caller:
-                    raise Transient("what you may do has changed; connect again", 0.5, "restarting")
-                yield item
+        with self.streams.one(call.tenant):
+            await call.record()
+            async with aclosing(cast(AsyncGenerator[Resource], items)):
+                async for item in items:
+                    if await self.authenticator.caller_of(inputs.presented) != call.caller:
+                        raise Transient("what you may do has changed; connect again", 0.5, "restarting")
+                    yield item
 
     def _call(self, row: Operation[Any, Any], caller: Caller, request: Request, inputs: Inputs) -> Call:
         key = inputs.idempotency_key if row.idempotent is Idempotency.KEY else None

@@ -30,12 +30,14 @@ from services.gateway.providers import Providers
 from services.gateway.rates import Limiter
 from services.gateway.recent import Recent
 from services.gateway.rest.app import Rest, RestSettings
+from services.gateway.rest.connections import Connections, most_connections
 from services.gateway.rest.openapi import API_VERSION, render_openapi
 from services.gateway.rpc.server import Rpc
 from services.gateway.sender import Sender
 from services.gateway.settings import GatewaySection, GatewaySettings
 from services.gateway.sign_in_file import load_sign_in
 from services.gateway.store import access, deliveries, events, founding, ordered, sign_in as sessions
+from services.gateway.streams import OpenStreams
 from services.gateway.tails import Tails
 from services.gateway.tls import Tls, TlsFiles
 from shared.bus import Bus, Consumer, Relay, Units
@@ -102,7 +104,8 @@ async def compose(settings: GatewaySettings, process: Process) -> None:
     doors = make_doors(settings, database, units, bus, feed, clock, keys, http, auditor, sender.wake, sign_in)
     authenticator = Authenticator(database, keys.token, clock, providers, rules.certificates)
     allowances = Allowances(database, clock)
-    front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s)
+    streams = OpenStreams(own.streams_of_tenant)
+    front = Front(doors, authenticator, limiter, allowances, own.deadline_s, own.upload_deadline_s, streams)
     tls = _tls(own)
     if tls is not None:
         process.start("certificates", lambda: repeat(tls.refresh, _CERTIFICATES_EVERY))
@@ -181,43 +184,38 @@ class _DoorKeeper:
         self._tls = tls
         self._feed = feed
         limits = RestSettings(
-            frozenset(own.allowed_hosts), own.body_timeout_s, own.body_timeout_s, own.max_code_bytes
+            frozenset(own.allowed_hosts),
+            own.body_timeout_s,
+            own.body_timeout_s,
+            own.max_code_bytes,
+            own.proxies,
         )
         self._rest = Rest(front, limits, render_openapi(OPERATIONS))
-        self._rpc = Rpc(front)
+        self._rpc = Rpc(front, own.proxies)
         self._closing = asyncio.Event()
 
     async def open(self) -> None:
         """Raises OSError for a port that is in use."""
         own = self._own
         self._runner = web.AppRunner(
-            self._rest.application(OPERATIONS),
-            access_log=None,
-            handler_cancellation=True,
-            keepalive_timeout=75,
-            lingering_time=1,
-            shutdown_timeout=_CLOSE_S,
+            self._rest.application(OPERATIONS), handler_cancellation=True, shutdown_timeout=_CLOSE_S
         )
         await self._runner.setup()
-        site = web.TCPSite(
-            self._runner,
-            own.host,
-            own.port,
-            backlog=1024,
-            ssl_context=self._tls.context if self._tls else None,
-        )
-        await site.start()
+        connections = Connections(most_connections(own.max_connections), own.body_timeout_s)
+        context = self._tls.context if self._tls else None
+        self._site = await connections.serve(self._runner, own.host, own.port, context)
         credentials = self._tls.credentials() if self._tls else None
         self._server, port = self._rpc.server(OPERATIONS, f"{own.host}:{own.grpc_port}", credentials)
         await self._server.start()
         await self._rpc.show_serving(True)
-        _log.info("the doors are open", rest=site.name, grpc_port=port, operations=len(OPERATIONS))
+        _log.info("the doors are open", rest_port=own.port, grpc_port=port, operations=len(OPERATIONS))
 
     async def run(self) -> None:
         """Until `close`: takes no new call then, sends streams away, and answers the calls in hand."""
         await self._closing.wait()
         await self._rpc.show_serving(False)
         self._feed.end()
+        self._site.close()
         await asyncio.gather(self._runner.cleanup(), self._server.stop(_CLOSE_S))
 
     async def close(self) -> None:

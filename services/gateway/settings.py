@@ -5,6 +5,7 @@ from typing import Self
 
 from pydantic import Field, IPvAnyNetwork, model_validator
 
+from services.gateway.core.forwarding import ForwardedHeader, Proxies
 from shared.settings import NatsSettings, PostgresSettings, RedisSettings, Section, ServiceSettings
 
 
@@ -31,6 +32,10 @@ class GatewaySection(Section):
     `sign_in_file` names the providers that people and programs sign in with (`docs/sign-in.md`).
     `tls_certificate_file` and `tls_key_file` (PEM) encrypt REST and gRPC, and are read again when they change; with `client_ca_file`
     gRPC asks each client for a certificate that one of these authorities has signed.
+    `trusted_proxies` are the networks of the site's own proxies, such as `["10.1.2.3/32"]`: what they say in `forwarded_header` of where a call
+    comes from is believed.
+    `body_timeout_s` is what a request's headers may take, and what its body may.
+    `max_connections` and `streams_of_tenant` hold for each replica.
     `pepper_file` holds the secret that tokens are hashed with; default is `gateway.pepper` beside the former.
     """
 
@@ -41,6 +46,8 @@ class GatewaySection(Section):
     pepper_file: Path | None = None
     spool_directory: Path | None = None
     allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    trusted_proxies: tuple[IPvAnyNetwork, ...] = ()
+    forwarded_header: ForwardedHeader = "X-Forwarded-For"
     deadline_s: float = Field(30.0, gt=0)
     upload_deadline_s: float = Field(900.0, gt=0)
     body_timeout_s: float = Field(10.0, gt=0)
@@ -49,6 +56,8 @@ class GatewaySection(Section):
     plan_timeout_s: float = Field(25.0, gt=0, le=55)
     command_wait_s: float = Field(2.0, ge=0)
     follow_poll_s: float = Field(1.0, gt=0)
+    max_connections: int = Field(4000, ge=16)
+    streams_of_tenant: int = Field(2000, ge=1)
     max_code_bytes: int = Field(96 * 1024 * 1024, ge=1024)
     reads_per_s: float = Field(500.0, gt=0)
     writes_per_s: float = Field(200.0, gt=0)
@@ -63,6 +72,11 @@ class GatewaySection(Section):
     tls_certificate_file: Path | None = None
     tls_key_file: Path | None = None
     client_ca_file: Path | None = None
+
+    @property
+    def proxies(self) -> Proxies:
+        """Who is believed about where calls come from."""
+        return Proxies(self.trusted_proxies, self.forwarded_header)
 
     @model_validator(mode="after")
     def _tls_is_whole(self) -> Self:

@@ -71,7 +71,7 @@ class Session(Resource):
 class CreatedSession(Session):
     """A session with its secret, which is shown this one time and sent as `Authorization: Bearer mss_…`."""
 
-    secret: str
+    secret: str = Field(description="Empty where a browser has it in a cookie.")
     user: str
     tenant: str
 

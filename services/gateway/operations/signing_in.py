@@ -19,6 +19,7 @@ from services.gateway.api.sessions import (
     SignInRequest,
 )
 from services.gateway.core import tickets
+from services.gateway.core.forwarding import caller_key
 from services.gateway.core.jwts import Claims, NotValid
 from services.gateway.core.newcomers import fulfils
 from services.gateway.core.tokens import RANDOM_BYTES, SESSION_PREFIX, hash_token, render_token
@@ -149,7 +150,7 @@ async def _attempt(call: Call, account: str | None) -> None:
     """Raises Transient where there were too many, be there such an account or not."""
     attempts = call.doors.sign_in.attempts
     if call.address is not None:
-        await attempts.attempt("address", call.address)
+        await attempts.attempt("address", caller_key(call.address))
     if account is not None:
         await attempts.attempt("account", account)
 

@@ -14,13 +14,23 @@ from services.gateway.api.base import Resource
 from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
+from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
+from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.deferring import StillWorking
 from services.gateway.operations.operation import Operation
 from services.gateway.rates import standing
+from services.gateway.rest.browsing import (
+    check_cookie_wanted,
+    page_of,
+    secret_in_cookie,
+    shown_to,
+    tell_cookie,
+)
+from services.gateway.rest.connections import answering
 from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
 from services.gateway.rest.problems import problem_response
-from services.gateway.rest.reading import read_request, slow_body, too_large
+from services.gateway.rest.reading import check_encoding, read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
 from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
 from shared import telemetry
@@ -48,6 +58,7 @@ class RestSettings:
     body_timeout_s: float
     chunk_timeout_s: float
     max_code_bytes: int
+    proxies: Proxies = NO_PROXIES
 
 
 class Rest:
@@ -85,7 +96,12 @@ class Rest:
         bearer = read_bearer(request.headers.get("Authorization"))
         if bearer is None and is_socket:
             bearer = bearer_among(request.headers.get("Sec-WebSocket-Protocol", ""))
-        origin = Origin("rest", request.remote or "", request.headers.get("User-Agent", ""))
+        sender = self._sender(request)
+        page = page_of(request, sender.is_secure)
+        check_cookie_wanted(row, page)
+        if bearer is None and not isinstance(row.permission, Access):
+            bearer = secret_in_cookie(request, page)
+        origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
         caller = await self._front.admit(row, Presented(bearer), origin, dict(request.match_info))
         model = await read_request(request, row, self._settings.body_timeout_s)
         inputs = Inputs(
@@ -105,7 +121,14 @@ class Rest:
             if (answer := _ordered(request, error)) is None:
                 raise
             return answer
-        return _shown(request, row, found)
+        response = _shown(request, row, shown_to(row, page, found))
+        tell_cookie(response, row, page, found)
+        return response
+
+    def _sender(self, request: web.Request) -> Sender:
+        proxies = self._settings.proxies
+        lines = [request.headers.getall(name, []) for name in proxies.names]
+        return sender_of(proxies, request.remote or "", request.secure, lines)
 
     async def _chunks(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body as it comes; a caller who stops sending is not waited for."""
@@ -135,7 +158,8 @@ class Rest:
         with telemetry.span(
             name, parent={}, links=[headers], operation=request.match_info.route.name
         ) as span:
-            response = await self._answer(request, handler)
+            with answering(request):
+                response = await self._answer(request, handler)
             span.set_attribute("status", response.status)
         return response
 
@@ -144,6 +168,9 @@ class Rest:
         try:
             if request.host.rsplit(":", 1)[0].lower() not in self._settings.allowed_hosts:
                 raise Rejected("host_not_allowed", "this name is not one of the gateway's", "Host")
+            if not request.raw_path.startswith("/"):
+                raise Rejected("invalid_request", "a request names a path", "the request's first line")
+            check_encoding(request)
             response = await handler(request)
         except web.HTTPException as error:
             refused = self._refuse(request, _translated(error), request_id)

@@ -7,6 +7,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from services.gateway.api.operations import LongOperation
+from services.gateway.api.sessions import CreatedSession
+from services.gateway.core.browsers import COOKIE, HEADER
 from services.gateway.core.permissions import Access
 from services.gateway.operations.operation import Idempotency, Operation
 
@@ -51,12 +53,18 @@ def render_openapi(operations: Rows) -> bytes:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        "security": [{"token": []}],
+        "security": [{"token": []}, {"session": []}],
         "paths": _paths(operations),
         "components": {
             "schemas": _schemas(operations),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "An access token, `mst_…`."},
+                "session": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "__Host-muster",
+                    "description": f"A browser's session; counts with `{HEADER}: {COOKIE}` from a page of this gateway's own.",
+                },
                 "join_token": {"type": "http", "scheme": "bearer", "description": "A one-time join token."},
             },
             "headers": {"ETag": _ETAG},
@@ -182,6 +190,10 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
     if row.idempotent is Idempotency.KEY:
         parameters.append(
             _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")
+        )
+    if row.response is CreatedSession:
+        parameters.append(
+            _header(HEADER, f"`{COOKIE}`: the secret is not shown, and the browser has it in a cookie.")
         )
     if row.long:
         parameters.append(

@@ -7,6 +7,7 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.errors import NotFound
+from services.gateway.core.browsers import COOKIE, HEADER
 
 DOCS_PATH = "/docs"
 _KINDS = {
@@ -35,8 +36,12 @@ _PAGE = """<!doctype html>
 </body>
 </html>
 """
-_START = """SwaggerUIBundle({url: "/openapi.json", dom_id: "#api", deepLinking: true, filter: true, docExpansion: "none", validatorUrl: null});
+_START = f"""SwaggerUIBundle({{
+  url: "/openapi.json", dom_id: "#api", deepLinking: true, filter: true, docExpansion: "none", validatorUrl: null,
+  requestInterceptor: (request) => {{ request.headers["{HEADER}"] = "{COOKIE}"; return request; }},
+}});
 """
+"""Who signs in from the page has a session in the browser's cookie: every request says that it may count."""
 
 
 async def show_docs(request: web.Request) -> web.StreamResponse:

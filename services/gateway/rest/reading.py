@@ -116,6 +116,17 @@ async def read_body(request: web.Request, timeout_s: float, limit: int = MAX_BOD
     return bytes(body)
 
 
+def check_encoding(request: web.Request) -> None:
+    """Raises Rejected for a compressed body: what it unfolds to is known only when it is there."""
+    if "Content-Encoding" in request.headers:
+        raise Rejected(
+            "unsupported_media_type",
+            "a body is taken as it is, without an encoding",
+            "Content-Encoding",
+            "leave the header out, and the compression",
+        )
+
+
 def too_large(limit: int) -> Rejected:
     return Rejected("too_large", f"the body is larger than {limit // 1024} KiB", "body")
 

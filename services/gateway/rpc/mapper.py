@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar, cast
 
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.struct_pb2 import NULL_VALUE, ListValue, Struct, Value
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -167,6 +167,29 @@ class Mapper:
                 return read_struct
             case _:
                 return lambda raw, place: raw
+
+
+class Unreadable(Message):
+    """What came in place of a message and is none: said to the caller once it is known who that is."""
+
+
+def reader_of(kind: type[Message]) -> Callable[[bytes], Message]:
+    """Reads messages of a kind; gRPC itself would answer what it cannot read as a fault of the server's."""
+
+    def read(raw: bytes) -> Message:
+        try:
+            return kind.FromString(raw)
+        except DecodeError:
+            return Unreadable()
+
+    return read
+
+
+def readable(message: Message) -> Message:
+    """Raises Rejected where it is none."""
+    if isinstance(message, Unreadable):
+        raise Rejected("invalid_request", "the bytes are no message of this kind", "request")
+    return message
 
 
 def upload_data(message: Message) -> bytes:

@@ -16,6 +16,7 @@ from muster.errors import Broken, MusterError, Rejected
 from services.gateway.api.base import Request
 from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
+from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
@@ -23,7 +24,7 @@ from services.gateway.operations.operation import Operation
 from services.gateway.operations.preconditions import tag_of_resource
 from services.gateway.rates import standing
 from services.gateway.rest.reading import slow_body, validate
-from services.gateway.rpc.mapper import Mapper, upload_data
+from services.gateway.rpc.mapper import Mapper, Unreadable, readable, reader_of, upload_data
 from services.gateway.rpc.proto import PACKAGE, SERVICE
 from services.gateway.rpc.status import status_of
 from services.gateway.rpc.stubs import muster_pb2
@@ -33,6 +34,7 @@ from shared.telemetry import metrics
 
 FULL_NAME = f"{PACKAGE}.{SERVICE}"
 MAX_MESSAGE_BYTES = 4 * 1024 * 1024
+MAX_CONNECTIONS = 2000
 LAST_EVENT_ID = "last-event-id"
 ETAG = "etag"
 OPERATION = "operation"
@@ -42,6 +44,8 @@ _OPTIONS = [
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_metadata_size", 16 * 1024),
     ("grpc.max_concurrent_streams", 1000),
+    ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
+    ("grpc.server_handshake_timeout_ms", 10_000),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
     ("grpc.http2.max_ping_strikes", 3),
@@ -59,8 +63,9 @@ Context = Any
 class Rpc:
     """Serves the operations over gRPC."""
 
-    def __init__(self, front: Front, mapper: Mapper | None = None) -> None:
+    def __init__(self, front: Front, proxies: Proxies = NO_PROXIES, mapper: Mapper | None = None) -> None:
         self._front = front
+        self._proxies = proxies
         self._mapper = mapper or Mapper(muster_pb2)
         self.health = health.aio.HealthServicer()  # type: ignore[attr-defined]
 
@@ -99,7 +104,7 @@ class Rpc:
         make, serve = kinds[row.stream]
         handler = make(
             serve,
-            request_deserializer=self._mapper.message_type(row.request).FromString,
+            request_deserializer=reader_of(self._mapper.message_type(row.request)),
             response_serializer=self._mapper.message_type(row.response).SerializeToString,
         )
         return cast(MethodHandler, handler)
@@ -111,7 +116,11 @@ class Rpc:
                 request = self._read(row, message)
                 try:
                     found = await self._front.call(
-                        row, caller, request, _inputs(context), context.time_remaining()
+                        row,
+                        caller,
+                        request,
+                        _inputs(context, self._origin(context)),
+                        context.time_remaining(),
                     )
                 except StillWorking as error:
                     if error.present is None:
@@ -133,7 +142,7 @@ class Rpc:
             async with _Told(self._front, row, context):
                 caller = await self._admit(row, context, message)
                 request = self._read(row, message)
-                inputs = _inputs(context, announce=announce)
+                inputs = _inputs(context, self._origin(context), announce=announce)
                 async for item in self._front.stream(row, caller, request, inputs):
                     yield self._mapper.to_message(item)
 
@@ -148,7 +157,7 @@ class Rpc:
                 if first is None:
                     raise Rejected("invalid_request", "the stream holds no message", "body")
                 request = self._read(row, first)
-                inputs = _inputs(context, body=_bytes(first, iterator))
+                inputs = _inputs(context, self._origin(context), body=_bytes(first, iterator))
                 found = await self._front.call(row, caller, request, inputs, context.time_remaining())
                 return self._mapper.to_message(found)
             raise AssertionError("unreachable")
@@ -158,13 +167,21 @@ class Rpc:
     async def _admit(
         self, row: Operation[Any, Any], context: Context, message: Message | None = None
     ) -> Caller:
-        named = {name: str(getattr(message, name)) for name in row.path_fields} if message else {}
+        is_read = message is not None and not isinstance(message, Unreadable)
+        named = {name: str(getattr(message, name)) for name in row.path_fields} if is_read else {}
         return await self._front.admit(
-            row, Presented(_bearer(context), _certificates(context)), _origin(context), named
+            row, Presented(_bearer(context), _certificates(context)), self._origin(context), named
         )
 
+    def _origin(self, context: Context) -> Origin:
+        metadata = [(key, str(value)) for key, value in context.invocation_metadata() or ()]
+        agent = next((value for key, value in metadata if key == "user-agent"), "")
+        names = (name.lower() for name in self._proxies.names)
+        lines = [[value for key, value in metadata if key == name] for name in names]
+        return Origin("grpc", sender_of(self._proxies, _peer(context), False, lines).address, agent)
+
     def _read(self, row: Operation[Any, Any], message: Message) -> Request:
-        return validate(row.request, self._mapper.to_values(row.request, message))
+        return validate(row.request, self._mapper.to_values(row.request, readable(message)))
 
 
 class _Told:
@@ -209,7 +226,7 @@ def _trailing(row: Operation[Any, Any], more: Mapping[str, str]) -> tuple[tuple[
     return tuple((key.lower(), value) for key, value in told.items())
 
 
-def _inputs(context: Context, **more: Any) -> Inputs:
+def _inputs(context: Context, origin: Origin, **more: Any) -> Inputs:
     metadata = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
     return Inputs(
         bearer=_bearer(context),
@@ -217,17 +234,15 @@ def _inputs(context: Context, **more: Any) -> Inputs:
         idempotency_key=metadata.get("idempotency-key"),
         if_match=metadata.get("if-match"),
         last_event_id=metadata.get(LAST_EVENT_ID),
-        origin=_origin(context),
+        origin=origin,
         **more,
     )
 
 
-def _origin(context: Context) -> Origin:
+def _peer(context: Context) -> str:
     """The peer's address without its port, as the other protocol tells it."""
     kind, _, rest = context.peer().partition(":")
-    address = unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
-    agent = next((value for key, value in context.invocation_metadata() or () if key == "user-agent"), "")
-    return Origin("grpc", address, str(agent))
+    return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
 
 
 def _bearer(context: Context) -> str | None:
@@ -246,7 +261,7 @@ def _certificates(context: Context) -> tuple[str, ...]:
 
 async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[bytes]:
     """The upload's bytes; a caller who stops sending is not waited for."""
-    yield upload_data(first)
+    yield upload_data(readable(first))
     while True:
         try:
             async with asyncio.timeout(_IDLE_S):
@@ -255,4 +270,4 @@ async def _bytes(first: Message, rest: AsyncIterator[Message]) -> AsyncIterator[
             raise slow_body(_IDLE_S) from None
         if message is None:
             return
-        yield upload_data(message)
+        yield upload_data(readable(message))

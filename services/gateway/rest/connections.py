@@ -1,0 +1,148 @@
+"""REST's connections: whoever opens many of them, or sends slowly, takes nothing from others."""
+
+import asyncio
+import resource
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from aiohttp import web
+
+KEEP_ALIVE_S = 75.0
+"""How long an idle connection waits for its next request."""
+_HANDSHAKE_S = 10.0
+_KEPT_FILES = 256
+"""Descriptors for everything else: the database, the bus, spooled code, gRPC."""
+_BACKLOG = 1024
+_log = structlog.get_logger()
+
+
+def most_connections(wanted: int) -> int:
+    """As many as wanted, as far as descriptors reach, of which the process takes all that it may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, max(hard // 2, hard - 2 * _KEPT_FILES))
+
+
+class Connections:
+    """At most so many. Where one more comes, the one that has waited longest for a request gives way; one that is being answered never does.
+
+    Args:
+        head_timeout_s: from the first byte of a request to the end of its headers.
+    """
+
+    def __init__(self, most: int, head_timeout_s: float) -> None:
+        self.head_timeout_s = head_timeout_s
+        self._most = most
+        self._open: set[_Connection] = set()
+        self._waiting: dict[_Connection, None] = {}
+
+    async def serve(
+        self, runner: web.BaseRunner, host: str, port: int, tls: ssl.SSLContext | None
+    ) -> asyncio.Server:
+        """Opens the port. Raises OSError where it is in use."""
+        loop = asyncio.get_running_loop()
+        return await loop.create_server(
+            lambda: _Connection(self, runner),
+            host,
+            port,
+            ssl=tls,
+            ssl_handshake_timeout=_HANDSHAKE_S if tls else None,
+            backlog=_BACKLOG,
+        )
+
+    def opened(self, one: "_Connection") -> bool:
+        """False where there is no place for it: all others are being answered."""
+        if len(self._open) >= self._most:
+            longest = next(iter(self._waiting), None)
+            if longest is None:
+                _log.warning("a connection was refused: all are in use", most=self._most)
+                return False
+            self.closed(longest)
+            longest.force_close()
+        self._open.add(one)
+        self._waiting[one] = None
+        return True
+
+    def busy(self, one: "_Connection") -> None:
+        self._waiting.pop(one, None)
+
+    def idle(self, one: "_Connection") -> None:
+        if one in self._open:
+            self._waiting[one] = None
+
+    def closed(self, one: "_Connection") -> None:
+        self._open.discard(one)
+        self._waiting.pop(one, None)
+
+
+@contextmanager
+def answering(request: web.Request) -> Iterator[None]:
+    """While a request is answered, its connection is neither slow nor waiting."""
+    connection = request.protocol
+    if not isinstance(connection, _Connection):
+        yield
+        return
+    connection.begin()
+    try:
+        yield
+    finally:
+        connection.end()
+
+
+class _Connection(web.RequestHandler):
+    """One connection, with a bounded time for each request's head."""
+
+    __slots__ = ("_all", "_clock", "_is_answering", "_timer")
+
+    def __init__(self, connections: Connections, runner: web.BaseRunner) -> None:
+        self._clock = asyncio.get_running_loop()
+        assert runner.server is not None
+        super().__init__(
+            runner.server,
+            loop=self._clock,
+            access_log=None,  # type: ignore[arg-type]
+            keepalive_timeout=KEEP_ALIVE_S,
+            lingering_time=1,
+            # What is compressed is refused; a bomb would unfold before anybody looks.
+            auto_decompress=False,
+        )
+        self._all = connections
+        self._is_answering = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if not self._all.opened(self):
+            self.force_close()
+
+    def data_received(self, data: bytes) -> None:
+        if self._timer is None and not self._is_answering:
+            self._timer = self._clock.call_later(self._all.head_timeout_s, self._is_late)
+        super().data_received(data)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._stop_timer()
+        self._all.closed(self)
+        super().connection_lost(exc)
+
+    def begin(self) -> None:
+        self._stop_timer()
+        self._is_answering = True
+        self._all.busy(self)
+
+    def end(self) -> None:
+        self._is_answering = False
+        self._all.idle(self)
+
+    def _is_late(self) -> None:
+        self._timer = None
+        if not self._is_answering:
+            self.force_close()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
