@@ -46,12 +46,12 @@ _log = structlog.get_logger()
 class AwsDriver:
     """Machines of one deployment in one region."""
 
-    name = "aws"
     most_per_intent = MOST_MACHINES
     lateness = timedelta(seconds=90)
     ends_strangers = True
 
-    def __init__(self, site: AwsSite, ec2: Ec2) -> None:
+    def __init__(self, site: AwsSite, ec2: Ec2, name: str = "aws") -> None:
+        self.name = name
         self._site = site
         self._ec2 = ec2
 

@@ -27,12 +27,12 @@ _log = structlog.get_logger()
 class GcpDriver:
     """Machines of one deployment in one project."""
 
-    name = "gcp"
     most_per_intent = 100
     lateness = timedelta(seconds=60)
     ends_strangers = True
 
-    def __init__(self, site: GcpSite, engine: ComputeEngine) -> None:
+    def __init__(self, site: GcpSite, engine: ComputeEngine, name: str = "gcp") -> None:
+        self.name = name
         self._site = site
         self._engine = engine
 

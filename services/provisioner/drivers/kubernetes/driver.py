@@ -30,12 +30,12 @@ _log = structlog.get_logger()
 class KubernetesDriver:
     """Workers of one deployment in one namespace."""
 
-    name = "kubernetes"
     most_per_intent = 100
     lateness = timedelta(seconds=2)
     ends_strangers = True
 
-    def __init__(self, site: KubernetesSite, api: ApiServer) -> None:
+    def __init__(self, site: KubernetesSite, api: ApiServer, name: str = "kubernetes") -> None:
+        self.name = name
         self._site = site
         self._api = api
 

@@ -33,7 +33,7 @@ class PodKind:
 
     resources: Mapping[str, str]
     node_selector: Mapping[str, str] = field(default_factory=dict)
-    tolerations: Sequence[Mapping[str, str]] = ()
+    tolerations: Sequence[Mapping[str, str | int]] = ()
     shared_memory: str = "8Gi"
 
 

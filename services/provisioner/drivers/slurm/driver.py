@@ -66,12 +66,12 @@ class SlurmSite:
 class SlurmDriver:
     """Workers of one deployment in one cluster."""
 
-    name = "slurm"
     most_per_intent = 1000
     lateness = timedelta(seconds=5)
     ends_strangers = True
 
-    def __init__(self, site: SlurmSite) -> None:
+    def __init__(self, site: SlurmSite, name: str = "slurm") -> None:
+        self.name = name
         self._site = site
         # Slurm knows no idempotency: who submits looks first, and nobody else of us does so meanwhile.
         self._submitting = asyncio.Lock()
