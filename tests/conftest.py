@@ -1,4 +1,5 @@
-"""For all tests: log lines as a process writes them, the order in which several testers take the files, and no test that a slow machine fails.
+"""For all tests: log lines as a process writes them, the order in which several testers take the files, no test that a slow machine fails,
+and at the end where the time went.
 
 structlog's own default draws the locals of every frame, which takes seconds.
 """
@@ -10,6 +11,7 @@ import structlog
 from hypothesis import settings
 
 from tests.support.sharing_out import LongestFirst, how_long
+from tests.support.time_table import lines, seconds_by_file
 
 settings.register_profile("muster", deadline=None)
 settings.load_profile("muster")
@@ -29,3 +31,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongestFirst | None:
     return LongestFirst(config, log) if config.option.dist == "loadfile" else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if terminalreporter.config.getoption("dist", "no") == "loadfile":
+        seconds = seconds_by_file(report for reports in terminalreporter.stats.values() for report in reports)
+        terminalreporter.section("where the time went, all testers together")
+        terminalreporter.write_line("\n".join(lines(seconds)))
