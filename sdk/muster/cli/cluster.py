@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
-from muster.cli.options import PoolName
+from muster.cli.options import Filter, PoolName, Sort
 from muster.cli.output import emit, note, table
 from muster.errors import Rejected
 
@@ -30,12 +30,12 @@ workers = noun("Look at the workers, and drain them.")
 
 
 @verb(workers, "list")
-def list_workers(pool: PoolName = None) -> None:
+def list_workers(pool: PoolName = None, filter_: Filter = None, sort: Sort = None) -> None:
     """List the workers and their slots."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.cluster.workers(pool).all()
+        found = client.cluster.workers(pool, filter=filter_ or "", sort=sort or "").all()
     columns = ("worker", "pool", "state", ">slots", ">used", "kind", "own user", "heard", "labels")
     rows = (
         (
@@ -54,7 +54,8 @@ def list_workers(pool: PoolName = None) -> None:
     troubles = [one.trouble for one in found if one.trouble]
 
     def show() -> None:
-        table(columns, rows, "no workers: the provisioner starts them when there is work")
+        none = "no such worker" if filter_ else "no workers: the provisioner starts them when there is work"
+        table(columns, rows, none)
         for trouble in troubles:
             note("{}; until then nothing new begins there", trouble)
 

@@ -14,9 +14,11 @@ from muster.cli.logs import add_logs
 from muster.cli.options import (
     EXPERIMENT,
     ExperimentStates,
+    Filter,
     Names,
     Number,
     Overrides,
+    Sort,
 )
 from muster.cli.output import busy, bytes_bar, emit, facts, note, out, table, warn
 from muster.cli.policy import TEMPLATE
@@ -74,15 +76,23 @@ def list_(
     label: Annotated[list[str] | None, typer.Option("--label", help="Only with it. Repeatable.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="The archived ones instead.")] = False,
+    filter_: Filter = None,
+    sort: Sort = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many.")] = 50,
 ) -> None:
-    """List experiments, newest first."""
+    """List experiments, newest first or as they are sorted."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.experiments.list(
-            states=state or (), labels=label or (), name_contains=name, archived=archived
-        ).first(limit)
+        wanted = client.experiments.list(
+            states=state or (),
+            labels=label or (),
+            name_contains=name,
+            archived=archived,
+            filter=filter_ or "",
+            sort=sort or "",
+        )
+        found = wanted.first(limit)
     columns = (">#", "name", "state", ">progress", "search", ">trials", ">best", "owner", "created")
     rows = (
         (
@@ -91,9 +101,10 @@ def list_(
         )
         for one in found
     )  # fmt: skip
-    emit(
-        found, lambda: table(columns, rows, "no experiments: make one with `muster experiment create CONFIG`")
+    none = (
+        "no such experiment" if filter_ else "no experiments: make one with `muster experiment create CONFIG`"
     )
+    emit(found, lambda: table(columns, rows, none))
 
 
 @verb(app, "describe")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muster.cli.frame import noun, verb
+from muster.cli.options import Filter, Sort
 from muster.cli.output import bytes_bar, emit, facts, note, size, table
 from muster.cli.versions import add_versions, describe_version, edit_version, read_signature, stage_of
 from muster.errors import Rejected
@@ -56,12 +57,17 @@ def list_(
     name: Annotated[str | None, typer.Option("--name", help="Only names that hold this text.")] = None,
     workspace: Annotated[str | None, typer.Option("--workspace", "-w", help="Only of this one.")] = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only those that have it.")] = None,
+    filter_: Filter = None,
+    sort: Sort = None,
 ) -> None:
-    """List models."""
+    """List models by name, or as they are sorted."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.models.list(name_contains=name, workspace=workspace, tag=tag).all()
+        wanted = client.models.list(
+            name_contains=name, workspace=workspace, tag=tag, filter=filter_ or "", sort=sort or ""
+        )
+        found = wanted.all()
     columns = ("name", "workspace", ">versions", "aliases", "tags", "description", "owner", "created")
     rows = (
         (
@@ -70,7 +76,8 @@ def list_(
         )
         for one in found
     )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no models: make one with `muster model create NAME`"))
+    none = "no such model" if filter_ else "no models: make one with `muster model create NAME`"
+    emit(found, lambda: table(columns, rows, none))
 
 
 @verb(app, "describe")

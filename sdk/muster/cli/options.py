@@ -78,3 +78,15 @@ TrialStates = Annotated[
 ]
 Names = Annotated[list[str] | None, typer.Option("--name", help="Only this metric. Repeatable.")]
 PoolName = Annotated[str | None, typer.Option("--pool", help="Only this pool.")]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        metavar="EXPRESSION",
+        help="Only those that meet it, by any field: 'name contains digits and not owner = ada'.",
+    ),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option("--sort", metavar="FIELDS", help="'-created_at,name': the greatest first behind -."),
+]

@@ -6,8 +6,8 @@ from pathlib import Path
 from muster.client import models
 from muster.client.download import OnBytes, fetch_into
 from muster.client.models import JsonObject
-from muster.client.paging import Items, pages
-from muster.client.transport import Reference, Transport, segment
+from muster.client.paging import Items, ordered, pages
+from muster.client.transport import Query, Reference, Transport, segment
 from muster.errors import Rejected
 
 
@@ -59,10 +59,21 @@ class Models:
         return self._transport.post(models.Model, "/v1/models", body)
 
     def list(
-        self, *, name_contains: str | None = None, workspace: str | None = None, tag: str | None = None
+        self,
+        *,
+        name_contains: str | None = None,
+        workspace: str | None = None,
+        tag: str | None = None,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.Model]:
-        """Return the models by name."""
-        query = {"name_contains": name_contains, "workspace": workspace, "tag": tag}
+        """Return the models by name, or as they are sorted; `filter` as `tags contains vision and versions > 3`."""
+        query: Query = {
+            "name_contains": name_contains,
+            "workspace": workspace,
+            "tag": tag,
+            **ordered(filter, sort),
+        }
         return pages(self._transport, models.ModelPage, "/v1/models", query)
 
     def get(self, model: Reference) -> models.Model:

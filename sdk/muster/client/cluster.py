@@ -6,7 +6,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from muster.client import models
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Query, Reference, Transport, segment
 
 
@@ -16,9 +16,10 @@ class Cluster:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def workers(self, pool: str | None = None) -> Items[models.Worker]:
-        """Return the workers of one pool, or of all."""
-        return pages(self._transport, models.WorkerPage, "/v1/workers", {"pool": pool})
+    def workers(self, pool: str | None = None, *, filter: str = "", sort: str = "") -> Items[models.Worker]:
+        """Return the workers of one pool, or of all, by id or as they are sorted; `filter` as `state = ready and labels.rack = r7`."""
+        query: Query = {"pool": pool, **ordered(filter, sort)}
+        return pages(self._transport, models.WorkerPage, "/v1/workers", query)
 
     def worker(self, worker: Reference) -> models.Worker:
         """Return one worker."""

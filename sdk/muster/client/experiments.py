@@ -1,6 +1,5 @@
 """Experiments: create, fork, steer, wait for, and follow. A reference is a number or an id."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,13 +10,11 @@ from pydantic import JsonValue
 from muster.archive import Archive, pack
 from muster.client import models
 from muster.client.download import OnBytes
-from muster.client.failures import Patience
 from muster.client.models import JsonObject
-from muster.client.paging import Items, LogFilter, follow, log_query, pages
-from muster.client.transport import Call, Reference, Transport, segment
-from muster.errors import NotFound, Transient
-
-POLL_S = (0.1, 0.2, 0.4, 0.8)
+from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages
+from muster.client.transport import Call, Query, Reference, Transport, segment
+from muster.client.waiting import until_final
+from muster.errors import NotFound
 
 
 class Experiments:
@@ -116,9 +113,22 @@ class Experiments:
         labels: Sequence[str] = (),
         name_contains: str | None = None,
         archived: bool = False,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.Experiment]:
-        """Return the experiments, newest first."""
-        query = {"state": states, "label": labels, "name_contains": name_contains, "archived": archived}
+        """Return the experiments, newest first or as they are sorted.
+
+        Args:
+            filter: Such as `state = active and best.value < 0.3`, by any field that an experiment shows.
+            sort: Up to four fields separated by commas, the greatest first behind `-`: `-created_at,name`.
+        """
+        query: Query = {
+            "state": states,
+            "label": labels,
+            "name_contains": name_contains,
+            "archived": archived,
+            **ordered(filter, sort),
+        }
         return pages(self._transport, models.ExperimentPage, "/v1/experiments", query)
 
     def get(self, experiment: Reference) -> models.ExperimentDetail:
@@ -234,27 +244,7 @@ class Experiments:
         Raises:
             Transient: It is not final after `timeout_s`, or the platform stays away.
         """
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        patience = Patience()
-        version, polls = -1, 0
-        while True:
-            try:
-                seen = self.get(experiment)
-            except Transient as error:
-                patience.bear(error)
-                continue
-            patience.reset()
-            if seen.version != version:
-                version, polls = seen.version, 0
-            if on_look is not None:
-                on_look(seen)
-            if seen.final:
-                return seen
-            if deadline is not None and time.monotonic() >= deadline:
-                message = f"experiment {seen.number} is still {seen.state} after {timeout_s:g} s"
-                raise Transient(f"{message}: wait longer, or see why with `muster queue`", code="timeout")
-            time.sleep(POLL_S[min(polls, len(POLL_S) - 1)])
-            polls += 1
+        return until_final(lambda: self.get(experiment), timeout_s, on_look)
 
     def metrics(
         self,

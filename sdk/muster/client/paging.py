@@ -111,6 +111,11 @@ def _moment(given: datetime | None) -> str | None:
     return None if given is None else given.isoformat()
 
 
+def ordered(filter: str, sort: str) -> Query:
+    """Return what narrows and orders a list as a part of a URL's query."""
+    return {"filter": filter or None, "sort": sort or None}
+
+
 def pages(
     transport: Transport, page: type[Page[ItemT]], path: str, query: Query | None = None
 ) -> Items[ItemT]:

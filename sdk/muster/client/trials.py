@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from muster.client import models
-from muster.client.paging import Items, LogFilter, follow, log_query, pages
+from muster.client.paging import Items, LogFilter, follow, log_query, ordered, pages
 from muster.client.transport import Query, Reference, Transport, segment
 
 INVALID = "invalid"
@@ -18,16 +18,26 @@ class Trials:
         self._transport = transport
 
     def list(
-        self, experiment: Reference, *, states: Sequence[str] = (), best_first: bool = False
+        self,
+        experiment: Reference,
+        *,
+        states: Sequence[str] = (),
+        best_first: bool = False,
+        filter: str = "",
+        sort: str = "",
     ) -> Items[models.Trial]:
-        """Return an experiment's trials by number, or by the search's metric, best first.
+        """Return an experiment's trials by number, by the search's metric, best first, or as they are sorted.
 
-        `states`: only those; `invalid` is one of them here, and such a trial is not in `error`.
+        Args:
+            states: Only those; `invalid` is one of them here, and such a trial is not in `error`.
+            filter: By what a trial shows of itself, such as `runs > 1`; `table` filters by metrics and hyperparameters too.
+            sort: Up to four fields separated by commas, the greatest first behind `-`; not with `best_first`.
         """
         query: Query = {
             "state": [state for state in states if state != INVALID],
             "invalid": INVALID in states if states else None,
             "order": "best" if best_first else "number",
+            **ordered(filter, sort),
         }
         return pages(self._transport, models.TrialPage, f"{_of(experiment)}/trials", query)
 
@@ -41,7 +51,7 @@ class Trials:
             sort: Up to four columns separated by commas, the greatest first behind `-`; `best`: the best by the search's metric first.
             columns: `columns_of` tells the names; without any, the hyperparameters and the search's metric.
         """
-        query: Query = {"filter": filter or None, "sort": sort or None, "column": columns}
+        query: Query = {**ordered(filter, sort), "column": columns}
         return pages(self._transport, models.TrialTable, f"{_of(experiment)}/table", query)
 
     def columns_of(self, experiment: Reference) -> Sequence[str]:

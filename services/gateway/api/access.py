@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from services.gateway.api.base import Name, PageRequest, Reference, Request, Resource
+from services.gateway.api.base import ListRequest, Name, Reference, Request, Resource
+from services.gateway.core.listing import Listing
 
 
 class Role(StrEnum):
@@ -78,8 +79,14 @@ class CreatedToken(Token):
     secret: str
 
 
-class ListTokensRequest(PageRequest):
+class ListTokensRequest(ListRequest):
     """The tokens of the caller's tenant."""
+
+    listing = Listing.of(
+        Token,
+        *("name", "role", "user", "created_at", "expires_at", "revoked_at"),
+        usual="-id",
+    )
 
 
 class TokenRequest(Request):

@@ -1,9 +1,11 @@
 """Types that every request and resource of the public API is built from."""
 
 import math
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from services.gateway.core.listing import Listing
 
 MAX_PAGE = 200
 """The most items one page holds."""
@@ -49,6 +51,34 @@ class PageRequest(Request):
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
     cursor: Annotated[str | None, Field(max_length=1000)] = None
+
+
+Expression = Annotated[str, Field(max_length=4000)]
+"""A filter or an order, in the language of `shared/expressions`."""
+
+
+class ListRequest(PageRequest):
+    """One page of a list that can be filtered and sorted by the fields of its `listing`."""
+
+    listing: ClassVar[Listing]
+
+    filter: Expression = Field(
+        default="",
+        description='Such as `name contains digits and not created_at < "2026-11-01"`: `= != < <= > >=`, `in (…)`, `contains`, `is absent`, '
+        "`and`, `or`, `not`. What an item has not meets no comparison.",
+    )
+    sort: Expression = Field(
+        default="",
+        description="Up to four fields separated by commas, the greatest first behind `-`. What an item has not comes last.",
+    )
+
+
+def describe_field(model: type[BaseModel], name: str) -> str:
+    """What documents say of a field; of a filter also what it can speak of."""
+    told = model.model_fields[name].description or ""
+    if issubclass(model, ListRequest) and name in ("filter", "sort"):
+        told += f" Fields: {', '.join(f'`{field}`' for field in model.listing.names)}."
+    return told
 
 
 class Empty(Request):

@@ -10,11 +10,13 @@ from pydantic import Field
 from muster.config.labels import MOST_LABELS, LabelWord
 from services.gateway.api.base import (
     JsonObject,
+    ListRequest,
     PageRequest,
     Reference,
     Request,
     Resource,
 )
+from services.gateway.core.listing import Listing
 
 
 class Worker(Resource):
@@ -44,8 +46,25 @@ class WorkerPage(Resource):
     next_cursor: str | None = None
 
 
-class ListWorkersRequest(PageRequest):
+class ListWorkersRequest(ListRequest):
     """The workers of one pool, or of all."""
+
+    listing = Listing.of(
+        Worker,
+        *(
+            "id",
+            "pool",
+            "state",
+            "slots",
+            "used_slots",
+            "slot_kind",
+            "isolated_user",
+            "last_heard",
+            "labels",
+            "trouble",
+        ),
+        usual="id",
+    )
 
     pool: Annotated[str | None, Field(max_length=100)] = None
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from services.gateway.api.base import (
     JsonObject,
     Labels,
+    ListRequest,
     Name,
     PageRequest,
     Reference,
@@ -17,6 +18,7 @@ from services.gateway.api.base import (
     Resource,
     Sha256,
 )
+from services.gateway.core.listing import Listing
 
 MAX_CONFIG_CHARS = 512 * 1024
 
@@ -160,8 +162,25 @@ class ForkExperimentRequest(Request):
     labels: Labels = []
 
 
-class ListExperimentsRequest(PageRequest):
+class ListExperimentsRequest(ListRequest):
     """Filters narrow the list; several states are alternatives."""
+
+    listing = Listing.of(
+        Experiment,
+        *("number", "name", "description", "workspace", "project", "labels", "owner", "state", "progress"),
+        *(
+            "searcher",
+            "metric",
+            "best.value",
+            "trials.running",
+            "trials.error",
+            "priority",
+            "code_sha256",
+            "forked_from",
+        ),
+        *("final", "created_at", "started_at", "ended_at"),
+        usual="-number",
+    )
 
     state: Annotated[list[ExperimentState], Field(max_length=8)] = []
     label: Labels = []

@@ -11,14 +11,15 @@ from services.gateway.api.base import (
     JsonObject,
     Label,
     Labels,
+    ListRequest,
     ModelName,
     Name,
-    PageRequest,
     Reference,
     Request,
     Resource,
     Text,
 )
+from services.gateway.core.listing import Listing
 
 Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
 
@@ -103,8 +104,14 @@ class ModelRequest(Request):
     model: Reference
 
 
-class ListModelsRequest(PageRequest):
+class ListModelsRequest(ListRequest):
     """The models of the tenant."""
+
+    listing = Listing.of(
+        Model,
+        *("name", "workspace", "description", "tags", "owner", "versions", "created_at"),
+        usual="name,id",
+    )
 
     name_contains: Annotated[str | None, Field(max_length=100)] = None
     workspace: Annotated[str | None, Field(max_length=200)] = None

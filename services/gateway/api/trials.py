@@ -9,11 +9,13 @@ from pydantic import Field
 
 from services.gateway.api.base import (
     JsonObject,
+    ListRequest,
     PageRequest,
     Reference,
     Request,
     Resource,
 )
+from services.gateway.core.listing import Listing
 
 MetricName = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -92,8 +94,26 @@ class TrialOrder(StrEnum):
     BEST = "best"
 
 
-class ListTrialsRequest(PageRequest):
+class ListTrialsRequest(ListRequest):
     """The trials of one experiment."""
+
+    listing = Listing.of(
+        Trial,
+        *(
+            "number",
+            "state",
+            "invalid",
+            "seed",
+            "slots",
+            "source",
+            "best.value",
+            "runs",
+            "final",
+            "created_at",
+            "ended_at",
+        ),
+        usual="number",
+    )
 
     experiment: Reference
     state: Annotated[list[TrialState], Field(max_length=8)] = []

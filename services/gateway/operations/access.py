@@ -29,7 +29,7 @@ from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.handing_out import check_covered
 from services.gateway.operations.once import claim, claim_apart, remember
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.people import OF_A_USER
 from services.gateway.store import access as store
 from shared.ids import PoolName, WorkerId, new_id
@@ -81,16 +81,12 @@ async def create_token(call: Call, request: CreateTokenRequest) -> CreatedToken:
 
 
 async def list_tokens(call: Call, request: ListTokensRequest) -> TokenPage:
-    """Lists the tenant's access tokens, newest first, without their secrets."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        below = parse_uuid(str(position[0])) if position else None
-        rows = await store.load_tokens(connection, below, request.limit + 1)
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
+        found = await store.load_tokens(connection, wanted)
     return TokenPage(
-        items=[_render_token(row) for row in shown],
-        next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None,
+        items=[_render_token(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

@@ -1,6 +1,5 @@
 """Workers, instances and the queue: read. Neighbour: `draining`."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from muster.errors import NotFound
@@ -16,7 +15,7 @@ from services.gateway.api.cluster import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import choose_page, make_cursor, read_cursor
 from services.gateway.operations.render_cluster import (
     render_instance,
     render_queue_entry,
@@ -30,19 +29,11 @@ from shared.messages.workers import WorkerView
 
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
-    """Lists the workers by id."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the workers by id, or as they are sorted."""
     view = await load_cluster(call)
-    found = sorted(
-        (worker for worker in view.workers if request.pool in (None, worker.pool)), key=lambda one: one.worker
-    )
-    first = bisect_right([worker.worker for worker in found], str(position[0])) if position else 0
-    shown = found[first : first + request.limit]
-    more = first + request.limit < len(found)
-    return WorkerPage(
-        items=[render_worker(worker) for worker in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].worker]) if more else None,
-    )
+    found = [render_worker(worker) for worker in view.workers if request.pool in (None, worker.pool)]
+    items, cursor = choose_page(call, request, found)
+    return WorkerPage(items=items, next_cursor=cursor)
 
 
 async def get_worker(call: Call, request: WorkerRequest) -> Worker:

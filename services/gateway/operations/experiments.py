@@ -12,7 +12,7 @@ from services.gateway.api.experiments import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments as store
 from shared.ids import ExperimentId
@@ -23,23 +23,20 @@ REPLAY_S = 25.0
 
 
 async def list_experiments(call: Call, request: ListExperimentsRequest) -> ExperimentPage:
-    """Lists the tenant's experiments, newest first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the tenant's experiments, newest first or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        rows = await store.load_listed(
+        found = await store.load_listed(
             connection,
             [str(state) for state in request.state],
             request.label,
             request.name_contains,
             request.archived,
-            int(str(position[0])) if position else None,
-            request.limit + 1,
+            wanted,
         )
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
     return ExperimentPage(
-        items=[render_experiment(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].number]) if more else None,
+        items=[render_experiment(row) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 

@@ -60,6 +60,6 @@ async def _choose_trials(call: Call, request: ExperimentMetricsRequest) -> list[
     async with call.connection() as connection:
         experiment = await experiment_in(connection, request.experiment)
         rows = await store.load_best_trials(
-            connection, experiment.id, store.ALL, experiment.smaller_is_better, None, _COMPARED
+            connection, experiment.id, experiment.smaller_is_better, _COMPARED
         )
     return [row.id for row in rows]

@@ -21,7 +21,7 @@ from services.gateway.core.permissions import Permission
 from services.gateway.operations.call import Call
 from services.gateway.operations.commands import Entity, carried_out
 from services.gateway.operations.find import model_in, version_in
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import next_cursor, read_wanted
 from services.gateway.operations.preconditions import guard
 from services.gateway.operations.render_models import render_model
 from services.gateway.store import models
@@ -53,22 +53,18 @@ async def create_model(call: Call, request: CreateModelRequest) -> Model:
 
 
 async def list_models(call: Call, request: ListModelsRequest) -> ModelPage:
-    """Lists the models by name."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists the models by name, or as they are sorted."""
+    wanted = read_wanted(call, request)
     async with call.connection() as connection:
-        rows = await models.load_models(
+        found = await models.load_models(
             connection,
             name_contains=request.name_contains,
             workspace=request.workspace,
             tag=request.tag,
-            after=(str(position[0]), UUID(str(position[1]))) if position else None,
-            limit=request.limit + 1,
+            wanted=wanted,
         )
-    shown = rows[: request.limit]
-    more = len(rows) > request.limit
     return ModelPage(
-        items=[render_model(row) for row in shown],
-        next_cursor=make_cursor(call, request, [shown[-1].name, str(shown[-1].id)]) if more else None,
+        items=[render_model(row) for row in found.rows], next_cursor=next_cursor(call, request, found.next)
     )
 
 

@@ -1,12 +1,40 @@
 """Pages of lists: signed cursors bound to caller, operation and filters."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 import orjson
 
-from services.gateway.api.base import Request
+from services.gateway.api.base import ListRequest, Request, Resource
+from services.gateway.core.choosing import cell_of, choose
 from services.gateway.core.cursors import Position, decode_cursor, encode_cursor
+from services.gateway.core.listing import Wanted, position_of
 from services.gateway.operations.call import Call
 
+Res = TypeVar("Res", bound=Resource)
 _NOT_A_FILTER = {"cursor", "limit", "after"}
+
+
+def read_wanted(call: Call, request: ListRequest) -> Wanted:
+    """What a request asks of its list. Raises Rejected for a filter or a sort that cannot be understood, and for a foreign cursor."""
+    filter_, orders = request.listing.read(request.filter, request.sort)
+    return Wanted(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
+
+
+def choose_page(call: Call, request: ListRequest, items: Sequence[Res]) -> tuple[list[Res], str | None]:
+    """What a request asks of items that are all at hand, and the cursor of what comes next."""
+    wanted = read_wanted(call, request)
+    found = choose(items, wanted, cell_of)
+    shown = found[: wanted.limit]
+    if len(found) == len(shown):
+        return shown, None
+    last = position_of(cell_of(shown[-1], order.column) for order in wanted.orders)
+    return shown, make_cursor(call, request, last)
+
+
+def next_cursor(call: Call, request: Request, position: Position | None) -> str | None:
+    """The cursor of a position; None where a list has ended."""
+    return None if position is None else make_cursor(call, request, position)
 
 
 def read_cursor(call: Call, request: Request, cursor: str | None, place: str = "cursor") -> Position | None:

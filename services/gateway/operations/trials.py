@@ -1,9 +1,8 @@
 """Reading trials, their runs, and why they wait."""
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
-from muster.errors import NotFound
+from muster.errors import NotFound, Rejected
 from services.gateway.api.cluster import Explanation
 from services.gateway.api.trials import (
     FrontPage,
@@ -17,13 +16,14 @@ from services.gateway.api.trials import (
     TrialRequest,
     TrialState,
 )
-from services.gateway.core.cursors import Position
+from services.gateway.core.listing import Wanted
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_experiment, find_trial
-from services.gateway.operations.paging import make_cursor, read_cursor
-from services.gateway.operations.render import finite, render_on_front, render_run, render_trial
+from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
+from services.gateway.operations.render import render_on_front, render_run, render_trial
 from services.gateway.operations.render_cluster import render_explanation
 from services.gateway.store import experiments as store
+from shared.expressions.tree import Order
 from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages
 from shared.messages.experiments import GetFront
@@ -32,19 +32,15 @@ _PARKED = "the trial is parked without slots: it goes on when its experiment is 
 
 
 async def list_trials(call: Call, request: ListTrialsRequest) -> TrialPage:
-    """Lists an experiment's trials by number, or best first."""
-    position = read_cursor(call, request, request.cursor)
+    """Lists an experiment's trials by number, best first, or as they are sorted."""
+    standing = store.Standing([str(state) for state in request.state], request.invalid)
     async with call.connection() as connection:
         experiment = await experiment_in(connection, request.experiment)
-        rows = await _load_trials(connection, experiment, request, position)
-    shown = rows[: request.limit]
-    cursor = None
-    if len(rows) > request.limit:
-        last = shown[-1]
-        by_best = request.order is TrialOrder.BEST
-        cursor = make_cursor(call, request, [finite(last.rank), last.number] if by_best else [last.number])
+        wanted = _in_order(read_wanted(call, request), request, experiment.smaller_is_better)
+        found = await store.load_listed_trials(connection, experiment.id, standing, wanted)
     return TrialPage(
-        items=[render_trial(row, experiment.number, experiment.config) for row in shown], next_cursor=cursor
+        items=[render_trial(row, experiment.number, experiment.config) for row in found.rows],
+        next_cursor=next_cursor(call, request, found.next),
     )
 
 
@@ -101,20 +97,14 @@ async def explain_trial(call: Call, request: TrialRequest) -> Explanation:
     return render_explanation(await _without_hidden(call, found))
 
 
-async def _load_trials(
-    connection: Any, experiment: Any, request: ListTrialsRequest, position: Position | None
-) -> Sequence[Any]:
-    standing = store.Standing([str(state) for state in request.state], request.invalid)
-    limit = request.limit + 1
+def _in_order(wanted: Wanted, request: ListTrialsRequest, smaller_is_better: bool) -> Wanted:
+    """Best first where that is asked for: by which values are better, which only the experiment knows."""
     if request.order is TrialOrder.NUMBER:
-        above = int(str(position[0])) if position else None
-        return await store.load_trials(connection, experiment.id, standing, above, limit)
-    after = None
-    if position:
-        after = (None if position[0] is None else float(position[0]), int(str(position[1])))
-    return await store.load_best_trials(
-        connection, experiment.id, standing, experiment.smaller_is_better, after, limit
-    )
+        return wanted
+    if request.sort:
+        raise Rejected("bad_filter", "trials are in one order", "sort", "leave out `order` or `sort`")
+    best = Order(request.listing.fields["best.value"], is_descending=not smaller_is_better)
+    return replace(wanted, orders=(best, *wanted.orders))
 
 
 async def _without_hidden(call: Call, told: messages.Explanation) -> messages.Explanation:

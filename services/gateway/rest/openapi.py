@@ -6,6 +6,7 @@ import orjson
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from services.gateway.api.base import describe_field
 from services.gateway.api.operations import LongOperation
 from services.gateway.api.sessions import CreatedSession
 from services.gateway.core.browsers import COOKIE, HEADER
@@ -184,7 +185,7 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
                 "in": "path" if in_path else "query",
                 "required": in_path or name in schema.get("required", []),
                 "schema": _inline(found, definitions),
-                **({"description": found["description"]} if "description" in found else {}),
+                **({"description": told} if (told := describe_field(row.request, name)) else {}),
             }
         )
     if row.idempotent is Idempotency.KEY:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
+from services.gateway.api.base import describe_field
 from services.gateway.operations.operation import Operation
 from services.gateway.rpc.shapes import Shape, shape_of
 
@@ -108,8 +109,8 @@ def _message(name: str, model: type[BaseModel], numbers: dict[str, int], upload:
         numbers.setdefault(key, max(numbers.values(), default=0) + 1)
     lines = [*_comment(model.__doc__), f"message {name} {{", *_reserved(numbers, list(shapes))]
     for key, shape in shapes.items():
-        info = model.model_fields.get(key)
-        lines += [f"  // {line}" for line in (info.description or "").splitlines()] if info else []
+        told = describe_field(model, key) if key in model.model_fields else ""
+        lines += [f"  // {line}" for line in told.splitlines()]
         lines.append(f"  {_type(shape)} {key} = {numbers[key]};")
     return "\n".join([*lines, "}", ""])
 

@@ -5,12 +5,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, case, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.core.listing import Wanted
 from services.gateway.store.access_tables import account, tenant, token
+from services.gateway.store.listing import Cells, Part, load_part
 from shared.ids import TenantId
+
+TOKENS = Cells(
+    token, {"role": case((token.c.account.is_(None), token.c.role), else_="viewer"), "user": account.c.name}
+)
+"""What of a token a list can go by."""
 
 
 async def find_token(connection: AsyncConnection, hashed: bytes) -> Row[Any] | None:
@@ -73,12 +80,8 @@ async def load_token(connection: AsyncConnection, token_id: UUID) -> Row[Any] | 
     return (await connection.execute(_tokens().where(token.c.id == token_id))).one_or_none()
 
 
-async def load_tokens(connection: AsyncConnection, below: UUID | None, limit: int) -> Sequence[Row[Any]]:
-    """Newest first: ids rise with time."""
-    query = _tokens()
-    if below is not None:
-        query = query.where(token.c.id < below)
-    return (await connection.execute(query.order_by(token.c.id.desc()).limit(limit))).all()
+async def load_tokens(connection: AsyncConnection, wanted: Wanted) -> Part:
+    return await load_part(connection, _tokens(), TOKENS, wanted)
 
 
 async def revoke_token(connection: AsyncConnection, token_id: UUID, now: datetime) -> None:

@@ -8,11 +8,15 @@ from uuid import UUID
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
+    DateTime,
+    Double,
     Row,
     Uuid,
     and_,
     any_,
     bindparam,
+    case,
+    cast,
     false,
     func,
     insert,
@@ -24,6 +28,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.core.listing import Wanted
+from services.gateway.store.listing import Cells, Part, load_part
 from services.gateway.store.tables import counter, experiment, run, trial
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
@@ -50,6 +56,34 @@ class Standing:
 
 
 ALL = Standing()
+_BEST = experiment.c.best["value"].as_string()
+EXPERIMENTS = Cells(
+    experiment,
+    {
+        # As they are shown: infinities, which are stored as texts, are not.
+        "best.value": cast(case((_BEST.not_in(("inf", "-inf", "nan")), _BEST)), Double),
+        "trials.running": experiment.c.trials["running"].as_integer(),
+        "trials.error": experiment.c.trials["error"].as_integer(),
+        "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
+    },
+)
+"""What of an experiment a list can go by."""
+
+_FINITE = trial.c.best_value.not_in((float("inf"), float("-inf"), float("nan")))
+TRIALS = Cells(
+    trial,
+    {
+        "best.value": case((_FINITE, trial.c.best_value)),
+        "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
+        "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
+        **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},
+        **{
+            name: cast(trial.c.changed[name].as_string(), DateTime(timezone=True))
+            for name in ("created_at", "ended_at")
+        },
+    },
+)
+"""What of a trial a list can go by."""
 
 
 async def next_number(connection: AsyncConnection, tenant: UUID) -> int:
@@ -108,10 +142,8 @@ async def load_listed(
     labels: Sequence[str],
     name_contains: str | None,
     archived: bool,
-    below: int | None,
-    limit: int,
-) -> Sequence[Row[Any]]:
-    """Newest first, numbers below `below`."""
+    wanted: Wanted,
+) -> Part:
     query = select(*_LISTED).where(experiment.c.archived == archived)
     if states:
         query = query.where(experiment.c.state.in_(states))
@@ -119,9 +151,7 @@ async def load_listed(
         query = query.where(experiment.c.labels.contains(list(labels)))
     if name_contains:
         query = query.where(experiment.c.name.icontains(name_contains, autoescape=True))
-    if below is not None:
-        query = query.where(experiment.c.number < below)
-    return (await connection.execute(query.order_by(experiment.c.number.desc()).limit(limit))).all()
+    return await load_part(connection, query, EXPERIMENTS, wanted)
 
 
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:
@@ -152,6 +182,13 @@ async def load_trial_numbers(
     return {found: (experiment_number, number) for found, experiment_number, number in rows}
 
 
+async def load_listed_trials(
+    connection: AsyncConnection, experiment_id: UUID, standing: Standing, wanted: Wanted
+) -> Part:
+    query = select(trial).where(trial.c.experiment == experiment_id).where(standing.condition)
+    return await load_part(connection, query, TRIALS, wanted)
+
+
 async def load_trials(
     connection: AsyncConnection,
     experiment_id: UUID,
@@ -168,24 +205,12 @@ async def load_trials(
 
 
 async def load_best_trials(
-    connection: AsyncConnection,
-    experiment_id: UUID,
-    standing: Standing,
-    smaller_is_better: bool,
-    after: tuple[float | None, int] | None,
-    limit: int,
+    connection: AsyncConnection, experiment_id: UUID, smaller_is_better: bool, limit: int
 ) -> Sequence[Row[Any]]:
     """Best first, ties by number, those without a value last."""
-    # A rank that rises from best to worst, so that one comparison serves both directions.
-    worst = float("inf")
     value = trial.c.best_value if smaller_is_better else -trial.c.best_value
-    rank = func.coalesce(value, worst)
-    query = select(trial, rank.label("rank")).where(trial.c.experiment == experiment_id)
-    query = query.where(standing.condition)
-    if after is not None:
-        at = worst if after[0] is None else after[0]
-        query = query.where(or_(rank > at, and_(rank == at, trial.c.number > after[1])))
-    return (await connection.execute(query.order_by(rank, trial.c.number).limit(limit))).all()
+    query = select(trial).where(trial.c.experiment == experiment_id)
+    return (await connection.execute(query.order_by(value.nulls_last(), trial.c.number).limit(limit))).all()
 
 
 async def load_runs(

@@ -4,17 +4,29 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, select, tuple_
+from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from services.gateway.core.listing import Wanted
 from services.gateway.core.webhooks import REMOVED
+from services.gateway.store.listing import Cells, Part, load_part
 from services.gateway.store.projections import Applied
 from services.gateway.store.tables import model, model_version
 from shared.messages.models import ModelChanged, VersionChanged
 
 AMBIGUOUS_SHOWN = 5
 KEPT = "kept"
+MODELS = Cells(
+    model,
+    {
+        "description": model.c.changed["description"].as_string(),
+        "owner": model.c.changed["by"].as_string(),
+        "versions": model.c.changed["versions"].as_integer(),
+        "created_at": cast(model.c.changed["created_at"].as_string(), DateTime(timezone=True)),
+    },
+)
+"""What of a model a list can go by."""
 
 
 async def apply_model(connection: AsyncConnection, tenant: UUID, changed: ModelChanged) -> Applied | None:
@@ -86,10 +98,8 @@ async def load_models(
     name_contains: str | None,
     workspace: str | None,
     tag: str | None,
-    after: tuple[str, UUID] | None,
-    limit: int,
-) -> Sequence[Row[Any]]:
-    """By name and id, those behind `after`."""
+    wanted: Wanted,
+) -> Part:
     query = select(model).where(model.c.is_deleted.is_(False))
     if name_contains:
         query = query.where(model.c.name.icontains(name_contains, autoescape=True))
@@ -97,9 +107,7 @@ async def load_models(
         query = query.where(model.c.workspace == workspace)
     if tag:
         query = query.where(model.c.tags.contains([tag]))
-    if after is not None:
-        query = query.where(tuple_(model.c.name, model.c.id) > tuple_(*after))
-    return (await connection.execute(query.order_by(model.c.name, model.c.id).limit(limit))).all()
+    return await load_part(connection, query, MODELS, wanted)
 
 
 async def load_model(connection: AsyncConnection, model_id: UUID) -> Row[Any] | None:

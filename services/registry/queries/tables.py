@@ -21,7 +21,6 @@ from services.registry.core.tables.columns import (
 from services.registry.core.tables.filters import (
     Filter,
     Order,
-    columns_of,
     read_column_name,
     read_filter,
     read_orders,
@@ -32,6 +31,7 @@ from shared.bus import Ask, Units
 from shared.bus.responder import Answer, Question
 from shared.driver import Driver
 from shared.errors import Rejected
+from shared.expressions.tree import columns_of
 from shared.messages.exports import ExportTable
 from shared.messages.tables import GetColumns, GetTable, KnownColumns, TablePage, TableRow
 

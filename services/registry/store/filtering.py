@@ -6,17 +6,8 @@ from datetime import datetime
 from typing import assert_never
 
 from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat
-from services.registry.core.tables.filters import (
-    Absent,
-    All,
-    Any,
-    Comparison,
-    Contains,
-    Filter,
-    Not,
-    Order,
-    Value,
-)
+from services.registry.core.tables.filters import Filter, Order
+from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Value
 
 Cursor = Sequence[str | None]
 """The cells by which a row is ordered, as texts, its number last."""

@@ -65,6 +65,8 @@ async def test_workers_pools_and_instances_are_listed(api: httpx.AsyncClient, ot
     assert [worker["id"] for worker in page["items"]] == ["w1", "w2"]
     rest = (await api.get("/v1/workers", params={"limit": 2, "cursor": page["next_cursor"]})).json()
     assert [worker["id"] for worker in rest["items"]] == ["w3"] and rest["next_cursor"] is None
+    sorted_ = await api.get("/v1/workers", params={"sort": "-id", "filter": "not id = w2"})
+    assert [worker["id"] for worker in sorted_.json()["items"]] == ["w3", "w1"]
     assert (await api.get("/v1/workers/w1")).json()["slot_kind"] == "cpu"
     assert (await api.get("/v1/workers/w9")).status_code == 404
     assert (await api.get("/v1/pools")).json()["items"][0]["slots"] == 3

@@ -18,19 +18,13 @@ from services.registry.core.tables.columns import (
     name_of,
 )
 from services.registry.core.tables.filters import (
-    Absent,
-    All,
-    Any,
-    Comparison,
-    Contains,
     Filter,
-    Not,
-    Order,
     read_column_name,
     read_filter,
     read_orders,
 )
 from services.registry.store.filtering import Statement
+from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Not, Order
 
 LOSS = Search("loss", smaller_is_better=True)
 ACCURACY = Search("accuracy", smaller_is_better=False)

@@ -1973,20 +1973,24 @@ class ListExperimentLogsRequest(_message.Message):
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., limit: _Optional[int] = ..., cursor: _Optional[str] = ..., tail: _Optional[int] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "state", "label", "name_contains", "archived")
+    __slots__ = ("limit", "cursor", "filter", "sort", "state", "label", "name_contains", "archived")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     LABEL_FIELD_NUMBER: _ClassVar[int]
     NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
     ARCHIVED_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     state: _containers.RepeatedScalarFieldContainer[ExperimentState]
     label: _containers.RepeatedScalarFieldContainer[str]
     name_contains: str
     archived: bool
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., state: _Optional[_Iterable[_Union[ExperimentState, str]]] = ..., label: _Optional[_Iterable[str]] = ..., name_contains: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
 
 class ListFrontRequest(_message.Message):
     __slots__ = ("limit", "cursor", "experiment")
@@ -2029,18 +2033,22 @@ class ListModelVersionsRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., model: _Optional[str] = ...) -> None: ...
 
 class ListModelsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "name_contains", "workspace", "tag")
+    __slots__ = ("limit", "cursor", "filter", "sort", "name_contains", "workspace", "tag")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     NAME_CONTAINS_FIELD_NUMBER: _ClassVar[int]
     WORKSPACE_FIELD_NUMBER: _ClassVar[int]
     TAG_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     name_contains: str
     workspace: str
     tag: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., name_contains: _Optional[str] = ..., workspace: _Optional[str] = ..., tag: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., name_contains: _Optional[str] = ..., workspace: _Optional[str] = ..., tag: _Optional[str] = ...) -> None: ...
 
 class ListOperationsRequest(_message.Message):
     __slots__ = ("limit", "cursor")
@@ -2117,12 +2125,16 @@ class ListTemplatesRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class ListTokensRequest(_message.Message):
-    __slots__ = ("limit", "cursor")
+    __slots__ = ("limit", "cursor", "filter", "sort")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ...) -> None: ...
+    filter: str
+    sort: str
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListTrialCheckpointsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "trial")
@@ -2193,20 +2205,24 @@ class ListTrialMediaRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ..., kind: _Optional[_Iterable[_Union[MediaKind, str]]] = ..., group: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., first_step: _Optional[int] = ..., last_step: _Optional[int] = ..., after: _Optional[str] = ...) -> None: ...
 
 class ListTrialsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "experiment", "state", "order", "invalid")
+    __slots__ = ("limit", "cursor", "filter", "sort", "experiment", "state", "order", "invalid")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     ORDER_FIELD_NUMBER: _ClassVar[int]
     INVALID_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     experiment: str
     state: _containers.RepeatedScalarFieldContainer[TrialState]
     order: TrialOrder
     invalid: bool
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., experiment: _Optional[str] = ..., state: _Optional[_Iterable[_Union[TrialState, str]]] = ..., order: _Optional[_Union[TrialOrder, str]] = ..., invalid: _Optional[bool] = ...) -> None: ...
 
 class ListUserSessionsRequest(_message.Message):
     __slots__ = ("limit", "cursor", "user")
@@ -2251,14 +2267,18 @@ class ListWebhooksRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., workspace: _Optional[str] = ...) -> None: ...
 
 class ListWorkersRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "pool")
+    __slots__ = ("limit", "cursor", "filter", "sort", "pool")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     POOL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     pool: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., pool: _Optional[str] = ...) -> None: ...
 
 class LogLine(_message.Message):
     __slots__ = ("cursor", "trial", "trial_number", "experiment_number", "run", "rank", "stream", "level", "time", "text")

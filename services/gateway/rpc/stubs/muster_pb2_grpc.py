@@ -888,7 +888,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperiments(self, request, context):
-        """Lists the tenant's experiments, newest first.
+        """Lists the tenant's experiments, newest first or as they are sorted.
         REST: GET /v1/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1080,7 +1080,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrials(self, request, context):
-        """Lists an experiment's trials by number, or best first.
+        """Lists an experiment's trials by number, best first, or as they are sorted.
         REST: GET /v1/experiments/{experiment}/trials
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1360,7 +1360,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListModels(self, request, context):
-        """Lists the models by name.
+        """Lists the models by name, or as they are sorted.
         REST: GET /v1/models
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1504,7 +1504,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListWorkers(self, request, context):
-        """Lists the workers by id.
+        """Lists the workers by id, or as they are sorted.
         REST: GET /v1/workers
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1872,7 +1872,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTokens(self, request, context):
-        """Lists the tenant's access tokens, newest first, without their secrets.
+        """Lists the tenant's access tokens, newest first or as they are sorted, without their secrets.
         REST: GET /v1/tokens
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -8,7 +8,8 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 from services.registry.core.metadata import encode_json
-from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Kind, Metric, Stat
+from services.registry.core.tables.columns import Column, Fact, Hyperparameter, Metric, Stat
+from shared.expressions.tree import Kind
 
 TRIAL = "trial"
 """The column that every export has, by which tables are joined: the trial's number."""

@@ -7,21 +7,12 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from muster.errors import Rejected
+from shared.expressions.tree import Kind
 
 HYPERPARAMETERS = ("hparams", "hyperparameters")
 METRICS = "metrics"
 MOST_NAMED = 20
 """So many names are listed where one is unknown."""
-
-
-class Kind(StrEnum):
-    """What a column's cells are. Those of a hyperparameter are whatever the user gave."""
-
-    NUMBER = "number"
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    TIME = "time"
-    ANY = "any"
 
 
 class Stat(StrEnum):

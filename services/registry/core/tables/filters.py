@@ -1,88 +1,12 @@
-"""Filters and orders of a table, read into a tree: nothing that a user writes is ever run.
+"""Filters and orders of a table of trials, in the house's language with the table's names."""
 
-`metrics.validation.accuracy.max > 0.9 and (hparams.optimizer in (adam, sgd) or not state = completed)`
-"""
+from typing import TypeAlias
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from services.registry.core.tables.columns import Column, Metric, Search, Stat, read_column
+from shared.expressions import reader, tree
 
-from muster.errors import Rejected
-from services.registry.core.tables.columns import Column, Fact, Kind, Metric, Search, Stat, read_column
-from services.registry.core.tables.tokens import Token, fault, split
-
-MOST_CONDITIONS = 50
-DEEPEST = 20
-MOST_ORDERS = 4
-KEYWORDS = ("and", "or", "not", "in", "is", "contains", "absent")
-Operator = Literal["=", "!=", "<", "<=", ">", ">="]
-Value: TypeAlias = bool | float | str | datetime
-_OPERATORS: dict[str, Operator] = {
-    "==": "=",
-    "=": "=",
-    "!=": "!=",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A cell against a value of its kind. An absent cell, and one of another kind, meets none."""
-
-    column: Column
-    operator: Operator
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Contains:
-    """A text that holds another, letter by letter."""
-
-    column: Column
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Absent:
-    """The trial has no such value."""
-
-    column: Column
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """True where the other is not."""
-
-    of: "Filter"
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """True where all are."""
-
-    of: tuple["Filter", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Any:
-    """True where one is."""
-
-    of: tuple["Filter", ...]
-
-
-Filter: TypeAlias = Comparison | Contains | Absent | Not | All | Any
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """One column that orders; absent cells come last in either direction."""
-
-    column: Column
-    is_descending: bool
+Filter: TypeAlias = tree.Filter[Column]
+Order: TypeAlias = tree.Order[Column]
 
 
 def read_filter(text: str, search: Search, place: str = "filter") -> Filter | None:
@@ -91,7 +15,7 @@ def read_filter(text: str, search: Search, place: str = "filter") -> Filter | No
     Raises:
         Rejected: at which character it cannot be understood, and why.
     """
-    return _Reader(split(text, place), search, place).whole() if text.strip() else None
+    return reader.read_filter(text, _names(search), place)
 
 
 def read_orders(text: str, search: Search, place: str = "sort") -> tuple[Order, ...]:
@@ -99,197 +23,22 @@ def read_orders(text: str, search: Search, place: str = "sort") -> tuple[Order, 
 
     A `best` alone stands with the best first, whichever direction is better; with `-` the worst.
     """
-    return _Reader(split(text, place), search, place).orders() if text.strip() else ()
+    return tuple(_best_first(order, search) for order in reader.read_orders(text, _names(search), place))
 
 
 def read_column_name(text: str, search: Search, place: str = "column") -> Column:
     """Return the column that a name means."""
-    return _Reader(split(text, place), search, place).only_column()
+    return reader.read_name(text, _names(search), place)
 
 
-def columns_of(filter_: Filter | None, orders: Sequence[Order] = ()) -> Iterator[Column]:
-    """Every column that a filter and an order speak of."""
-    yield from (order.column for order in orders)
-    match filter_:
-        case Comparison() | Contains() | Absent():
-            yield filter_.column
-        case Not(of):
-            yield from columns_of(of)
-        case All(of) | Any(of):
-            for one in of:
-                yield from columns_of(one)
+def _names(search: Search) -> reader.Names[Column]:
+    return reader.Names(
+        lambda parts, place: read_column(parts, search, place), "hparams.lr or metrics.validation.loss.min"
+    )
 
 
-class _Reader:
-    """Descends through the words of one expression."""
-
-    def __init__(self, tokens: Sequence[Token], search: Search, place: str) -> None:
-        self._tokens, self._search, self._place = tokens, search, place
-        self._next = self._depth = self._conditions = 0
-
-    def whole(self) -> Filter:
-        found = self._any()
-        self._end("and, or, or the end")
-        return found
-
-    def orders(self) -> tuple[Order, ...]:
-        found = [self._order()]
-        while self._take_mark(","):
-            found.append(self._order())
-        self._end("a comma or the end")
-        if len(found) > MOST_ORDERS:
-            raise Rejected("bad_filter", f"a table is ordered by at most {MOST_ORDERS} columns", self._place)
-        return tuple(found)
-
-    def only_column(self) -> Column:
-        found = self._column()
-        self._end("the end of the name")
-        return found
-
-    def _order(self) -> Order:
-        is_descending = self._take_mark("-")
-        column = self._column()
-        if isinstance(column, Metric) and column.stat is Stat.BEST and not self._search.smaller_is_better:
-            is_descending = not is_descending
-        return Order(column, is_descending)
-
-    def _any(self) -> Filter:
-        self._depth += 1
-        if self._depth > DEEPEST:
-            raise self._fault(f"parentheses go at most {DEEPEST} deep")
-        found = [self._all()]
-        while self._take_word("or"):
-            found.append(self._all())
-        self._depth -= 1
-        return found[0] if len(found) == 1 else Any(tuple(found))
-
-    def _all(self) -> Filter:
-        found = [self._one()]
-        while self._take_word("and"):
-            found.append(self._one())
-        return found[0] if len(found) == 1 else All(tuple(found))
-
-    def _one(self) -> Filter:
-        is_negated = False
-        while self._take_word("not"):
-            is_negated = not is_negated
-        if self._take_mark("("):
-            found = self._any()
-            if not self._take_mark(")"):
-                raise self._fault("a parenthesis is not closed: expected )")
-        else:
-            found = self._condition()
-        return Not(found) if is_negated else found
-
-    def _condition(self) -> Filter:
-        self._conditions += 1
-        if self._conditions > MOST_CONDITIONS:
-            raise self._fault(f"a filter has at most {MOST_CONDITIONS} conditions")
-        column = self._column()
-        if self._take_word("is"):
-            is_present = self._take_word("not")
-            if not self._take_word("absent"):
-                raise self._fault("expected absent or not absent")
-            return Not(Absent(column)) if is_present else Absent(column)
-        if self._take_word("contains"):
-            return Contains(column, self._text_in(column))
-        is_negated = self._take_word("not")
-        if self._take_word("in"):
-            found = self._members(column)
-            return Not(found) if is_negated else found
-        if is_negated or self._token.sort != "operator":
-            raise self._fault("expected = != < <= > >= in, contains or is absent")
-        return Comparison(column, _OPERATORS[self._take().text], self._value(column))
-
-    def _members(self, column: Column) -> Filter:
-        if not self._take_mark("("):
-            raise self._fault("expected ( and the values, separated by commas")
-        found = [Comparison(column, "=", self._value(column))]
-        while self._take_mark(","):
-            found.append(Comparison(column, "=", self._value(column)))
-        if not self._take_mark(")"):
-            raise self._fault("expected a comma or )")
-        return Any(tuple(found))
-
-    def _column(self) -> Column:
-        at = self._token
-        parts = [self._part()]
-        while self._take_mark("."):
-            parts.append(self._part())
-        try:
-            return read_column(parts, self._search, self._place)
-        except Rejected as error:
-            raise Rejected(
-                error.code, f"at character {at.at}: {error.message}", self._place, error.hint
-            ) from None
-
-    def _part(self) -> str:
-        token = self._token
-        if token.sort not in ("word", "text"):
-            raise self._fault("expected a name, such as hparams.lr or metrics.validation.loss.min")
-        return self._take().text
-
-    def _value(self, column: Column) -> Value:
-        token = self._take()
-        match token.sort:
-            case "number":
-                value: Value = float(token.text)
-            case "word" if token.text.lower() in ("true", "false"):
-                value = token.text.lower() == "true"
-            case "word" if token.text.lower() not in KEYWORDS:
-                value = token.text
-            case "text":
-                value = token.text
-            case _:
-                raise fault("expected a number, a text, true or false", token, self._place)
-        return self._fitting(column, value, token)
-
-    def _fitting(self, column: Column, value: Value, token: Token) -> Value:
-        match column.kind:
-            case Kind.TIME:
-                return self._time(value, token)
-            case Kind.NUMBER if not isinstance(value, float):
-                raise fault(f"expected a number, not {token.text!r}", token, self._place)
-            case Kind.TEXT if not isinstance(value, str):
-                raise fault(f"expected a text, not {token.text}", token, self._place)
-            case Kind.BOOLEAN if not isinstance(value, bool):
-                raise fault(f"expected true or false, not {token.text!r}", token, self._place)
-        return value
-
-    def _time(self, value: Value, token: Token) -> datetime:
-        try:
-            found = datetime.fromisoformat(str(value) if isinstance(value, str) else "")
-        except ValueError:
-            hint = 'times are texts such as "2026-11-22" or "2026-11-22T14:00:00+01:00"'
-            raise fault("expected a time", token, self._place, hint) from None
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-    def _text_in(self, column: Column) -> str:
-        token = self._take()
-        if token.sort not in ("word", "text"):
-            raise fault("expected a text", token, self._place)
-        if isinstance(column, Metric) or (isinstance(column, Fact) and column.kind is not Kind.TEXT):
-            raise fault("only texts contain something", token, self._place)
-        return token.text
-
-    @property
-    def _token(self) -> Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> Token:
-        token = self._token
-        self._next = min(self._next + 1, len(self._tokens) - 1)
-        return token
-
-    def _take_word(self, *words: str) -> bool:
-        return self._token.is_word(*words) and bool(self._take())
-
-    def _take_mark(self, mark: str) -> bool:
-        return self._token.sort == "mark" and self._token.text == mark and bool(self._take())
-
-    def _end(self, expected: str) -> None:
-        if self._token.sort != "end":
-            raise self._fault(f"expected {expected}")
-
-    def _fault(self, message: str) -> Rejected:
-        return fault(message, self._token, self._place)
+def _best_first(order: Order, search: Search) -> Order:
+    column = order.column
+    if isinstance(column, Metric) and column.stat is Stat.BEST and not search.smaller_is_better:
+        return tree.Order(column, not order.is_descending)
+    return order

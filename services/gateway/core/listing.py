@@ -1,0 +1,206 @@
+"""What a list can be filtered and sorted by: fields of what it shows, by the names that are shown. Pure; `store/listing` has the same as SQL."""
+
+import difflib
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any as Anything, Literal, TypeVar, Union, get_args, get_origin
+from uuid import UUID
+
+from pydantic import BaseModel
+
+from muster.errors import Rejected
+from services.gateway.core.cursors import Position
+from shared.expressions.reader import Names, read_filter, read_orders
+from shared.expressions.tree import (
+    All,
+    Any,
+    Comparison,
+    Filter,
+    Kind,
+    Not,
+    Order,
+    Value,
+)
+
+T = TypeVar("T")
+_KINDS: dict[Anything, Kind] = {
+    bool: Kind.BOOLEAN,
+    int: Kind.NUMBER,
+    float: Kind.NUMBER,
+    str: Kind.TEXT,
+    UUID: Kind.TEXT,
+    datetime: Kind.TIME,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of what is listed, by its dotted name."""
+
+    name: str
+    kind: Kind
+    is_optional: bool = False
+    """Whether it may be absent."""
+    choices: tuple[str, ...] = ()
+    """All texts that there are, where they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of a list is asked for."""
+
+    filter: Filter[Field] | None
+    orders: tuple[Order[Field], ...]
+    """The last one is by a field that tells all items apart."""
+    after: Position | None
+    """What the item before has in the fields that order."""
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The fields of one list, and how it is ordered where nobody says."""
+
+    fields: Mapping[str, Field]
+    usual: tuple[Order[Field], ...]
+    """The last one by a field that tells all items apart, and so ties in every order."""
+
+    @classmethod
+    def of(cls, model: type[BaseModel], *names: str, usual: str) -> "Listing":
+        """Return the listing of a model by these of its fields, dotted where they are parts of parts.
+
+        A field of texts by words is offered as `name.WORD`. `usual` is written as a sort.
+        """
+        fields = {name: _field_of(model, name) for name in names}
+        orders = (Order(_field_of(model, one.removeprefix("-")), one[0] == "-") for one in usual.split(","))
+        return cls(fields, tuple(orders))
+
+    @property
+    def names(self) -> list[str]:
+        """As they are shown: `labels.WORD` for what has a value for each word."""
+        return [f"{name}.WORD" if field.kind is Kind.ANY else name for name, field in self.fields.items()]
+
+    def read(self, filter_: str, sort: str) -> tuple[Filter[Field] | None, tuple[Order[Field], ...]]:
+        """Return what a filter and a sort say.
+
+        Raises:
+            Rejected: they cannot be understood, or speak of what cannot be filtered by.
+        """
+        names = Names(self._read, next(iter(self.fields)))
+        found = read_filter(filter_, names)
+        if found is not None:
+            _refuse_unknown_words(found)
+        return found, self._ordered(read_orders(sort, names))
+
+    def _read(self, parts: Sequence[str], place: str) -> Field:
+        name = ".".join(parts)
+        if (field := self.fields.get(name)) is not None and field.kind is not Kind.ANY:
+            return field
+        of = self.fields.get(parts[0])
+        if of is not None and of.kind is Kind.ANY and len(parts) > 1:
+            return Field(name, Kind.TEXT, is_optional=True)
+        close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.6)
+        guess = f"did you mean '{close[0]}'? " if close else ""
+        raise Rejected(
+            "unknown_name",
+            f"this list has no '{name}' to go by",
+            place,
+            f"{guess}there are {', '.join(self.names)}",
+        )
+
+    def _ordered(self, orders: tuple[Order[Field], ...]) -> tuple[Order[Field], ...]:
+        """Up to the key, behind which nothing is left to order."""
+        key = self.usual[-1].column
+        for index, order in enumerate(orders):
+            if order.column.kind is Kind.TEXTS:
+                raise Rejected("bad_filter", f"a list is not ordered by '{order.column.name}'", "sort")
+            if order.column.name == key.name:
+                return orders[: index + 1]
+        return (*orders, Order(key)) if orders else self.usual
+
+
+def position_of(cells: Iterable[Anything]) -> Position:
+    """Return what of an item goes into a cursor."""
+    return [_written(value) for value in cells]
+
+
+def read_position(wanted: Wanted) -> list[Value | None]:
+    """Return what `position_of` was given.
+
+    Raises:
+        Rejected: the cursor was made for another order: the list's usual one has changed since.
+    """
+    after = wanted.after or []
+    if len(after) != len(wanted.orders):
+        raise Rejected("cursor_invalid", "this list is ordered otherwise by now; begin again", "cursor")
+    return [_parsed(value, order.column.kind) for value, order in zip(after, wanted.orders, strict=True)]
+
+
+def _written(value: Anything) -> str | int | float | None:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value  # type: ignore[no-any-return]
+
+
+def _parsed(value: str | int | float | None, kind: Kind) -> Value | None:
+    return datetime.fromisoformat(value) if kind is Kind.TIME and isinstance(value, str) else value
+
+
+def _refuse_unknown_words(filter_: Filter[Field]) -> None:
+    """Whoever mistypes a state should hear so, and not be shown an empty list."""
+    for one in _comparisons(filter_):
+        field = one.column
+        if field.choices and one.value not in field.choices:
+            raise Rejected(
+                "bad_filter",
+                f"'{field.name}' is never {one.value!r}",
+                "filter",
+                f"it is one of {', '.join(field.choices)}",
+            )
+
+
+def _comparisons(filter_: Filter[Field]) -> Iterator[Comparison[Field]]:
+    match filter_:
+        case Comparison():
+            yield filter_
+        case Not(of):
+            yield from _comparisons(of)
+        case All(of) | Any(of):
+            for one in of:
+                yield from _comparisons(one)
+
+
+def _field_of(model: type[BaseModel], name: str) -> Field:
+    """Raises TypeError where a model has no such field, or nobody could compare it."""
+    inner, is_optional = Anything, False
+    whole: Anything = model
+    for part in name.split("."):
+        if not (isinstance(whole, type) and issubclass(whole, BaseModel) and part in whole.model_fields):
+            raise TypeError(f"{model.__name__} has no field {name}")
+        inner, absent = _without_none(whole.model_fields[part].annotation)
+        is_optional = is_optional or absent
+        whole = inner
+    if isinstance(inner, type) and issubclass(inner, StrEnum):
+        return Field(name, Kind.TEXT, is_optional, tuple(map(str, inner)))
+    if get_origin(inner) is Literal:
+        return Field(name, Kind.TEXT, is_optional, get_args(inner))
+    if inner == list[str]:
+        return Field(name, Kind.TEXTS)
+    if inner == dict[str, str]:
+        return Field(name, Kind.ANY)
+    if inner not in _KINDS:
+        raise TypeError(f"a list cannot be filtered by {name} of {model.__name__}")
+    return Field(name, _KINDS[inner], is_optional)
+
+
+def _without_none(annotation: Anything) -> tuple[Anything, bool]:
+    if get_origin(annotation) is Annotated:
+        return _without_none(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        inner = [one for one in get_args(annotation) if one is not types.NoneType]
+        if len(inner) == 1:
+            return _without_none(inner[0])[0], True
+    return annotation, False

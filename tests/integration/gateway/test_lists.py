@@ -1,0 +1,158 @@
+"""Lists that are filtered and sorted: the database chooses as the same expressions choose of what is shown, whatever the page's size."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from services.gateway.api.base import ListRequest, Resource
+from services.gateway.api.experiments import Experiment, ListExperimentsRequest
+from services.gateway.api.trials import ListTrialsRequest, Trial
+from services.gateway.core.choosing import cell_of, choose
+from services.gateway.core.listing import Wanted
+from shared.ids import DEFAULT_TENANT, derived_id
+from shared.messages import experiments as messages
+from tests.integration.gateway.conftest import Others
+from tests.integration.gateway.seeding import seed, trial_changed
+from tests.integration.gateway.test_experiments import changed, create
+from tests.support.waiting import eventually
+
+
+async def walk(api: httpx.AsyncClient, path: str, limit: int, **query: str) -> list[dict[str, Any]]:
+    """All items of a list, page by page."""
+    found: list[dict[str, Any]] = []
+    params: dict[str, Any] = {**query, "limit": limit}
+    while True:
+        page = await api.get(path, params=params)
+        assert page.status_code == 200, page.text
+        found += page.json()["items"]
+        if (cursor := page.json()["next_cursor"]) is None:
+            return found
+        params["cursor"] = cursor
+
+
+def chosen(
+    model: type[Resource], request: type[ListRequest], items: list[dict[str, Any]], filter_: str, sort: str
+) -> list[int]:
+    """What the same expressions choose of all that is shown."""
+    met, orders = request.listing.read(filter_, sort)
+    shown = [model.model_validate(item) for item in items]
+    return [one.number for one in choose(shown, Wanted(met, orders, None, 1000), cell_of)]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+async def several(api: httpx.AsyncClient, others: Others) -> None:
+    """Experiments that differ in what they are and in how far they came."""
+    made = [await create(api, name=f"list-{name}", labels=labels) for name, labels in (
+        ("b", ["one"]), ("a", ["one", "two"]), ("c", []), ("a", ["two"]), ("50%", []),
+    )]  # fmt: skip
+    values = [0.5, None, float("inf"), 0.25]
+    for place, value in enumerate(values):
+        best = value is not None and messages.BestTrial.model_validate(
+            {
+                "trial_id": derived_id(DEFAULT_TENANT, "best", place),
+                "trial_number": 0,
+                "step": 1,
+                "value": value,
+            }
+        )
+        state = "completed" if place % 2 else "active"
+        now = changed(made[place], 1, state=state, progress=place / 4, best=best or None)
+        await others.announce("searcher", DEFAULT_TENANT, now)
+
+    async def told() -> bool:
+        found = await walk(api, "/v1/experiments", 200, filter="name contains list-")
+        return [one["version"] for one in found].count(1) == 4
+
+    await eventually(told)
+
+
+async def test_the_database_chooses_as_the_words_say(api: httpx.AsyncClient, several: None) -> None:
+    every = await walk(api, "/v1/experiments", 200)
+    for filter_, sort in (
+        ("", "-created_at,name"),
+        ("name contains list-", "name"),
+        ("name contains list-", "-name,state"),
+        ("name contains list-", "best.value"),
+        ("name contains list-", "-best.value,-progress"),
+        ("name contains list-", "started_at,-number"),
+        ('name contains "50%"', ""),
+        ("labels contains one and not labels contains two", ""),
+        ("labels is absent and name contains list-", "name"),
+        ("state in (active, completed) and progress >= 0.25", "-progress"),
+        ("best.value is absent and name contains list-", ""),
+        ("not best.value > 0.3 and name contains list-", "best.value"),
+        ("not (best.value != 0.25)", "name"),
+        ("number > 1.5 and number != 2 and number < 99999999999", "-number"),
+        ("started_at is not absent", "started_at"),
+        (f'started_at <= "{datetime.now(UTC).isoformat()}"', "-started_at"),
+        ("trials.error = 0 and final = false", "trials.running,name"),
+        ("priority is not absent or priority < 1000", "priority"),
+        ("forked_from is absent and code_sha256 is absent", "workspace,project,owner,searcher"),
+    ):
+        meant = chosen(Experiment, ListExperimentsRequest, every, filter_, sort)
+        for limit in (2, 200):
+            found = await walk(api, "/v1/experiments", limit, filter=filter_, sort=sort)
+            assert [one["number"] for one in found] == meant, (filter_, sort, limit)
+
+
+async def test_trials_are_chosen_by_what_they_show(api: httpx.AsyncClient, others: Others) -> None:
+    experiment = (await seed(api, others)).experiment
+    for number in range(1, 5):
+        best = {"step": number, "value": 1 / number, "others": {}} if number != 2 else None
+        more: dict[str, Any] = {"state": "completed" if number > 2 else "queued", "runs": number % 2, "best": best}
+        await others.announce("searcher", DEFAULT_TENANT, trial_changed(experiment, number, **more))
+    path = f"/v1/experiments/{experiment['number']}/trials"
+
+    async def told() -> bool:
+        return len(await walk(api, path, 200)) >= 5
+
+    await eventually(told)
+    every = await walk(api, path, 200)
+    for filter_, sort in (
+        ("state = completed", ""),
+        ("runs = 1 and not state = queued", "-number"),
+        ("best.value < 0.4", "best.value"),
+        ("best.value is absent or invalid = true", "-seed,-number"),
+        ("", "-best.value"),
+        ("created_at is not absent and ended_at is absent and final = false", "state,-runs"),
+        ("source is absent", "slots,source,-number"),
+    ):
+        meant = chosen(Trial, ListTrialsRequest, every, filter_, sort)
+        for limit in (2, 200):
+            found = await walk(api, path, limit, filter=filter_, sort=sort)
+            assert [one["number"] for one in found] == meant, (filter_, sort, limit)
+    best_first = [one["number"] for one in await walk(api, path, 2, order="best")]
+    assert best_first == chosen(Trial, ListTrialsRequest, every, "", "best.value")
+
+
+async def test_a_cursor_is_good_for_its_order_only_and_faults_name_their_place(
+    api: httpx.AsyncClient, several: None
+) -> None:
+    sorted_ = {"sort": "name", "limit": "1"}
+    cursor = (await api.get("/v1/experiments", params=sorted_)).json()["next_cursor"]
+    other = await api.get("/v1/experiments", params={"sort": "-name", "limit": "1", "cursor": cursor})
+    assert other.status_code == 400 and other.json()["code"] == "cursor_invalid"
+    for path, params, place in (
+        ("/v1/experiments", {"filter": "config = x"}, "filter"),
+        ("/v1/models", {"sort": "stages"}, "sort"),
+        ("/v1/tokens", {"filter": "hash is absent"}, "filter"),
+        ("/v1/workers", {"sort": "-tenant"}, "sort"),
+    ):
+        refused = await api.get(path, params=params)
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_name"), refused.text
+        assert refused.json()["place"] == place and "there are " in refused.json()["hint"]
+
+
+async def test_tokens_and_models_are_chosen_as_they_are_shown(api: httpx.AsyncClient, others: Others) -> None:
+    seeded = await seed(api, others)
+    for name, role in (("ci-b", "viewer"), ("ci-a", "editor")):
+        assert (await api.post("/v1/tokens", json={"name": name, "role": role})).status_code == 201
+    found = await walk(api, "/v1/tokens", 1, filter="name contains ci- and revoked_at is absent", sort="name")
+    assert [one["name"] for one in found] == ["ci-a", "ci-b"]
+    mine = await walk(api, "/v1/tokens", 1, filter="name contains ci- and role = editor and user is absent")
+    assert [one["name"] for one in mine] == ["ci-a"]
+    name = f"model-{seeded.experiment['number']}"
+    models = await walk(api, "/v1/models", 1, filter=f'name = "{name}" and versions >= 0', sort="-created_at")
+    assert [one["id"] for one in models] == [str(seeded.model)]

@@ -1,0 +1,192 @@
+"""What lists are filtered and sorted by: every field has its SQL, faults name what there is, and pages walk through everything once."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, strategies as st
+from sqlalchemy.dialects import postgresql
+
+from services.gateway.api.access import ListTokensRequest
+from services.gateway.api.base import ListRequest, Resource, describe_field
+from services.gateway.api.cluster import ListWorkersRequest, Worker
+from services.gateway.api.experiments import ListExperimentsRequest
+from services.gateway.api.models import ListModelsRequest
+from services.gateway.api.trials import ListTrialsRequest
+from services.gateway.core.choosing import cell_of, choose
+from services.gateway.core.listing import Listing, Wanted, position_of
+from services.gateway.operations.table import OPERATIONS
+from services.gateway.store import access, experiments, models
+from services.gateway.store.listing import Cells, condition
+from shared.errors import Rejected
+
+EXPERIMENTS = ListExperimentsRequest.listing
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+IN_SQL: dict[type[ListRequest], Cells] = {
+    ListExperimentsRequest: experiments.EXPERIMENTS,
+    ListTrialsRequest: experiments.TRIALS,
+    ListModelsRequest: models.MODELS,
+    ListTokensRequest: access.TOKENS,
+}
+IN_MEMORY = {ListWorkersRequest}
+
+
+class Machine(Resource):
+    """Something that is listed."""
+
+    id: str
+    name: str
+    slots: int
+    price: float | None = None
+    since: datetime = NOW
+    tags: list[str] = []
+    labels: dict[str, str] = {}
+    owner: UUID | None = None
+
+
+MACHINES = Listing.of(
+    Machine, *("name", "slots", "price", "since", "tags", "labels", "owner"), usual="-slots,id"
+)
+
+
+def walk(machines: list[Machine], filter_: str, sort: str, limit: int = 2) -> list[str]:
+    """The ids that pages show, one page after the other."""
+    met, orders = MACHINES.read(filter_, sort)
+    found: list[str] = []
+    after = None
+    while True:
+        page = choose(machines, Wanted(met, orders, after, limit), cell_of)
+        found += [machine.id for machine in page[:limit]]
+        if len(page) <= limit:
+            return found
+        after = position_of(cell_of(page[limit - 1], order.column) for order in orders)
+
+
+def test_every_list_that_is_filtered_has_all_its_fields_in_sql_or_at_hand() -> None:
+    listed = {row.request for row in OPERATIONS if issubclass(row.request, ListRequest)}
+    assert listed == {*IN_SQL, *IN_MEMORY}
+    for request, cells in IN_SQL.items():
+        for field in (
+            *request.listing.fields.values(),
+            *(order.column for order in request.listing.usual),
+        ):
+            assert str(cells.of(field).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(
+    ("filter_", "sort", "code", "said"),
+    [
+        ("stat = active", "", "unknown_name", "at character 1: this list has no 'stat'"),
+        ("", "-hparams.lr", "unknown_name", "at character 2: this list has no 'hparams.lr'"),
+        ("config contains x", "", "unknown_name", "no 'config'"),
+        ("state = runing", "", "bad_filter", "'state' is never 'runing'"),
+        ("not (number = 1 or state in (active, gone))", "", "bad_filter", "'state' is never 'gone'"),
+        ("labels = a", "", "bad_filter", "there may be several: expected contains"),
+        ("labels in (a, b)", "", "bad_filter", "there may be several: expected contains"),
+        ("", "labels", "bad_filter", "a list is not ordered by 'labels'"),
+        ("number contains 1", "", "bad_filter", "expected a text"),
+        ("created_at > yesterday", "", "bad_filter", "expected a time"),
+        ("", "number,state,name,owner,project", "bad_filter", "ordered by at most 4"),
+        ("number = 1; DROP TABLE gateway.experiment", "", "bad_filter", "';' means nothing here"),
+    ],
+)
+def test_what_cannot_be_understood_is_refused_with_its_place(
+    filter_: str, sort: str, code: str, said: str
+) -> None:
+    with pytest.raises(Rejected) as refused:
+        EXPERIMENTS.read(filter_, sort)
+    assert (refused.value.code, refused.value.place) == (code, "filter" if filter_ else "sort")
+    assert said in refused.value.message
+
+
+def test_a_wrong_name_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(Rejected, match=r"did you mean 'created_at'\? there are number, name, .*ended_at"):
+        EXPERIMENTS.read("create_at is absent", "")
+    assert "`labels.WORD`" in describe_field(ListWorkersRequest, "filter")
+
+
+def test_nothing_that_a_user_writes_becomes_sql() -> None:
+    evil = "x' OR 1=1 --"
+    for text in (f'name = "{evil}"', f'name contains "{evil}"', f'labels contains "{evil}"'):
+        found, _ = EXPERIMENTS.read(text, "")
+        assert found is not None
+        sql = condition(found, experiments.EXPERIMENTS).compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+        assert "1=1" not in str(sql)
+
+
+@pytest.mark.parametrize(
+    ("filter_", "ids"),
+    [
+        ("", "dcab"),
+        ("slots >= 2 and not name = c", "da"),
+        ("price is absent", "ab"),
+        ("price < 1", "d"),
+        ("not price < 1", "cab"),
+        ("tags contains gpu", "da"),
+        ("tags is absent", "cb"),
+        ("labels.rack = r7", "d"),
+        ("labels.rack is absent", "cab"),
+        ("name contains A or price = 5", "c"),
+        ('since < "2026-11-22"', "b"),
+        ('owner = "00000000-0000-0000-0000-000000000007"', "b"),
+    ],
+)
+def test_items_at_hand_are_filtered(filter_: str, ids: str) -> None:
+    machines = [
+        Machine(id="a", name="a", slots=2, tags=["gpu"]),
+        Machine(id="b", name="b", slots=1, since=NOW - timedelta(days=1), owner=UUID(int=7)),
+        Machine(id="c", name="c", slots=3, price=5),
+        Machine(id="d", name="d", slots=4, price=0.5, tags=["gpu", "new"], labels={"rack": "r7"}),
+    ]
+    assert "".join(walk(machines, filter_, "")) == ids
+
+
+_MACHINES = st.lists(
+    st.builds(
+        Machine,
+        id=st.uuids().map(str),
+        name=st.sampled_from("abc"),
+        slots=st.integers(0, 2),
+        price=st.none() | st.sampled_from([0.0, 1.5, float("inf")]),
+        since=st.sampled_from([NOW, NOW + timedelta(microseconds=1)]),
+    ),
+    max_size=12,
+    unique_by=lambda machine: machine.id,
+)
+_SORTS = st.lists(st.sampled_from(["name", "-slots", "price", "-price", "-since", "id"]), max_size=3)
+
+
+@given(_MACHINES, _SORTS, st.integers(1, 5))
+def test_pages_walk_through_everything_once_and_in_order(
+    machines: list[Machine], sorts: list[str], limit: int
+) -> None:
+    sort = ",".join(one for one in sorts if one != "id")
+    found = walk(machines, "", sort, limit)
+    assert sorted(found) == sorted(machine.id for machine in machines)
+    assert found == walk(machines, "", sort, 100)
+    by_id = {machine.id: machine for machine in machines}
+    for first, second in pairwise(found):
+        assert _key(by_id[first], sort) <= _key(by_id[second], sort)
+
+
+def _key(machine: Machine, sort: str) -> tuple[Any, ...]:
+    parts: list[Any] = []
+    for one in (sort or "-slots").split(","):
+        value = getattr(machine, one.removeprefix("-"))
+        if isinstance(value, datetime):
+            value = value.timestamp()
+        if isinstance(value, str):
+            value = ord(value)
+        parts += [value is None, 0 if value is None else -value if one[0] == "-" else value]
+    return tuple(parts)
+
+
+def test_a_cursor_of_another_order_is_refused() -> None:
+    worker = Worker(
+        id="w", pool="p", state="ready", slots=1, used_slots=0, isolated_user=True, last_heard=NOW
+    )
+    met, orders = ListWorkersRequest.listing.read("", "pool")
+    with pytest.raises(Rejected, match="begin again"):
+        choose([worker], Wanted(met, orders, ["w"], 1), cell_of)
