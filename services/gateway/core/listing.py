@@ -1,17 +1,17 @@
 """What a list can be filtered and sorted by: fields of what it shows, by the names that are shown. Pure; `store/listing` has the same as SQL."""
 
 import difflib
-import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any as Anything, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any as Anything, Literal, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel
 
 from muster.errors import Rejected
+from services.gateway.core.annotations import without_none
 from services.gateway.core.cursors import Position
 from shared.expressions.reader import Names, read_filter, read_orders
 from shared.expressions.tree import (
@@ -25,7 +25,6 @@ from shared.expressions.tree import (
     Value,
 )
 
-T = TypeVar("T")
 _KINDS: dict[Anything, Kind] = {
     bool: Kind.BOOLEAN,
     int: Kind.NUMBER,
@@ -175,14 +174,13 @@ def _comparisons(filter_: Filter[Field]) -> Iterator[Comparison[Field]]:
 
 def _field_of(model: type[BaseModel], name: str) -> Field:
     """Raises TypeError where a model has no such field, or nobody could compare it."""
-    inner, is_optional = Anything, False
-    whole: Anything = model
+    is_optional = False
+    inner: Anything = model
     for part in name.split("."):
-        if not (isinstance(whole, type) and issubclass(whole, BaseModel) and part in whole.model_fields):
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel) and part in inner.model_fields):
             raise TypeError(f"{model.__name__} has no field {name}")
-        inner, absent = _without_none(whole.model_fields[part].annotation)
+        inner, absent = without_none(inner.model_fields[part].annotation)
         is_optional = is_optional or absent
-        whole = inner
     if isinstance(inner, type) and issubclass(inner, StrEnum):
         return Field(name, Kind.TEXT, is_optional, tuple(map(str, inner)))
     if get_origin(inner) is Literal:
@@ -194,13 +192,3 @@ def _field_of(model: type[BaseModel], name: str) -> Field:
     if inner not in _KINDS:
         raise TypeError(f"a list cannot be filtered by {name} of {model.__name__}")
     return Field(name, _KINDS[inner], is_optional)
-
-
-def _without_none(annotation: Anything) -> tuple[Anything, bool]:
-    if get_origin(annotation) is Annotated:
-        return _without_none(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, types.UnionType):
-        inner = [one for one in get_args(annotation) if one is not types.NoneType]
-        if len(inner) == 1:
-            return _without_none(inner[0])[0], True
-    return annotation, False

@@ -129,6 +129,11 @@ class Operation(Generic[Req, Res]):
         return self.stream is None and (self.verb == "GET" or (self.conditional and self.verb != "DELETE"))
 
     @property
+    def is_masked(self) -> bool:
+        """True where callers may say which fields they want to be shown."""
+        return self.stream is None and self.verb == "GET"
+
+    @property
     def has_body(self) -> bool:
         """True when the fields outside the path come as a JSON body, not in the query."""
         return self.verb in ("POST", "PUT", "PATCH") and self.stream != "upload"

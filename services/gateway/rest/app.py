@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 import structlog
 from aiohttp import web
 
@@ -15,6 +16,7 @@ from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
 from services.gateway.core.etags import names_tag, tag_of
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, Sender, sender_of
+from services.gateway.core.masks import Include, keep
 from services.gateway.core.permissions import Access
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.deferring import StillWorking
@@ -30,7 +32,7 @@ from services.gateway.rest.browsing import (
 from services.gateway.rest.connections import answering
 from services.gateway.rest.pages import DOCS_PATH, show_docs, show_file
 from services.gateway.rest.problems import problem_response
-from services.gateway.rest.reading import check_encoding, read_request, slow_body, too_large
+from services.gateway.rest.reading import check_encoding, read_fields, read_request, slow_body, too_large
 from services.gateway.rest.streaming import stream_events
 from services.gateway.rest.websocket import bearer_among, stream_frames, wants_socket
 from shared import telemetry
@@ -104,6 +106,7 @@ class Rest:
         origin = Origin("rest", sender.address, request.headers.get("User-Agent", ""))
         caller = await self._front.admit(row, Presented(bearer), origin, dict(request.match_info))
         model = await read_request(request, row, self._settings.body_timeout_s)
+        mask = read_fields(row, request)
         inputs = Inputs(
             bearer=bearer,
             idempotency_key=request.headers.get("Idempotency-Key"),
@@ -121,7 +124,7 @@ class Rest:
             if (answer := _ordered(request, error)) is None:
                 raise
             return answer
-        response = _shown(request, row, shown_to(row, page, found))
+        response = _shown(request, row, shown_to(row, page, found), mask)
         tell_cookie(response, row, page, found)
         return response
 
@@ -235,8 +238,10 @@ def _ordered(request: web.Request, error: StillWorking) -> web.Response | None:
     return web.Response(body=shown.to_json(), status=202, content_type="application/json", headers=headers)
 
 
-def _shown(request: web.Request, row: Operation[Any, Any], found: Resource) -> web.Response:
-    """The answer with its tag, or the word that the caller has it already."""
+def _shown(
+    request: web.Request, row: Operation[Any, Any], found: Resource, mask: Include | None
+) -> web.Response:
+    """The answer, or what is asked of it, with its tag, or the word that the caller has it already. The tag is of the whole, as `If-Match` takes it."""
     if row.csv is not None and CSV in request.headers.get("Accept", ""):
         body, media = row.csv(found).encode(), CSV
     else:
@@ -245,6 +250,8 @@ def _shown(request: web.Request, row: Operation[Any, Any], found: Resource) -> w
     known = read_list(request, "If-None-Match") if row.verb == "GET" and headers else None
     if known is not None and names_tag(known, headers["ETag"], "If-None-Match", is_weak=True):
         return web.Response(status=304, headers=headers)
+    if mask is not None and media != CSV:
+        body = orjson.dumps(keep(orjson.loads(body), mask))
     charset = "utf-8" if media == CSV else None
     return web.Response(body=body, status=row.status, content_type=media, charset=charset, headers=headers)
 

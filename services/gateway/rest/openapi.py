@@ -10,6 +10,7 @@ from services.gateway.api.base import describe_field
 from services.gateway.api.operations import LongOperation
 from services.gateway.api.sessions import CreatedSession
 from services.gateway.core.browsers import COOKIE, HEADER
+from services.gateway.core.masks import FIELDS, MOST_CHARACTERS
 from services.gateway.core.permissions import Access
 from services.gateway.operations.operation import Idempotency, Operation
 
@@ -40,6 +41,12 @@ _PROBLEM: Document = {
 _ETAG: Document = {
     "description": "Names the thing as it was when it was looked at: for `If-Match` and `If-None-Match`.",
     "schema": {"type": "string"},
+}
+
+_FIELDS: Document = {
+    "description": "Only these fields, separated by commas and dotted where they are parts of parts: `id,name,best.value`; of a list "
+    "they are its items'. The rest is left out, and the ETag is of the whole.",
+    "schema": {"type": "string", "maxLength": MOST_CHARACTERS},
 }
 
 
@@ -188,6 +195,8 @@ def _parameters(row: Operation[Any, Any]) -> list[Document]:
                 **({"description": told} if (told := describe_field(row.request, name)) else {}),
             }
         )
+    if row.is_masked:
+        parameters.append({"name": FIELDS, "in": "query", "required": False, **_FIELDS})
     if row.idempotent is Idempotency.KEY:
         parameters.append(
             _header("Idempotency-Key", "The same key and request have the same answer for 24 hours.")

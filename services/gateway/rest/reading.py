@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from muster.errors import Rejected, Transient, plain_fault
 from services.gateway.api.base import Request
 from services.gateway.core.documents import check_document, render_place
+from services.gateway.core.masks import FIELDS, Include, read_mask
 from services.gateway.operations.operation import Operation
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -38,6 +39,8 @@ def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Req
     """Query parameters by the model's fields; a list's parameter may be repeated."""
     values: dict[str, Any] = dict(path)
     for name in request.query:
+        if name == FIELDS and row.is_masked:
+            continue
         info = row.request.model_fields.get(name)
         if info is None or name in path:
             raise Rejected("invalid_request", f"there is no parameter {name!r} here", name, _known(row))
@@ -47,6 +50,12 @@ def parse_query(row: Operation[Any, Any], path: dict[str, str], request: web.Req
             raise Rejected("invalid_request", "this parameter was given more than once", name)
         values[name] = given if is_list else given[0]
     return validate(row.request, values)
+
+
+def read_fields(row: Operation[Any, Any], request: web.Request) -> Include | None:
+    """Which fields of the answer are asked for; None: all."""
+    given = request.query.getall(FIELDS, []) if row.is_masked else []
+    return read_mask(",".join(given), row.response) if given else None
 
 
 def parse_body(model: type[Request], raw: bytes, path: dict[str, str]) -> Request:
@@ -137,4 +146,5 @@ def slow_body(timeout_s: float) -> Transient:
 
 def _known(row: Operation[Any, Any]) -> str:
     names = [name for name in row.request.model_fields if name not in row.path_fields]
+    names += [FIELDS] if row.is_masked else []
     return f"known: {', '.join(names)}" if names else "none is known"

@@ -17,6 +17,7 @@ from services.gateway.api.base import Request
 from services.gateway.authentication import Presented
 from services.gateway.core.auditing import Origin
 from services.gateway.core.forwarding import NO_PROXIES, Proxies, sender_of
+from services.gateway.core.masks import FIELDS, Include, keep, read_mask
 from services.gateway.front import Front, Inputs
 from services.gateway.operations.call import Caller
 from services.gateway.operations.deferring import StillWorking
@@ -114,6 +115,7 @@ class Rpc:
             async with _Told(self._front, row, context):
                 caller = await self._admit(row, context, message)
                 request = self._read(row, message)
+                mask = _mask(row, context)
                 try:
                     found = await self._front.call(
                         row,
@@ -129,7 +131,7 @@ class Rpc:
                     return self._mapper.to_message(error.present)
                 tag = {ETAG: tag_of_resource(found)} if row.is_tagged else {}
                 context.set_trailing_metadata(_trailing(row, tag))
-                return self._mapper.to_message(found)
+                return self._mapper.to_message(found if mask is None else keep(found, mask))
             raise AssertionError("unreachable")
 
         return serve
@@ -243,6 +245,16 @@ def _peer(context: Context) -> str:
     """The peer's address without its port, as the other protocol tells it."""
     kind, _, rest = context.peer().partition(":")
     return unquote(rest).rpartition(":")[0].strip("[]") if kind in ("ipv4", "ipv6") else kind
+
+
+def _mask(row: Operation[Any, Any], context: Context) -> Include | None:
+    """Which fields of the answer are asked for; None: all."""
+    if not row.is_masked:
+        return None
+    for key, value in context.invocation_metadata() or ():
+        if key == FIELDS and isinstance(value, str):
+            return read_mask(value, row.response)
+    return None
 
 
 def _bearer(context: Context) -> str | None:

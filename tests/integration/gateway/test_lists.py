@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import grpc
 import httpx
 import pytest
 
@@ -11,9 +12,11 @@ from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.trials import ListTrialsRequest, Trial
 from services.gateway.core.choosing import cell_of, choose
 from services.gateway.core.listing import Wanted
+from services.gateway.rpc.stubs import muster_pb2
+from services.gateway.rpc.stubs.muster_pb2_grpc import MusterStub
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages
-from tests.integration.gateway.conftest import Others
+from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import seed, trial_changed
 from tests.integration.gateway.test_experiments import changed, create
 from tests.support.waiting import eventually
@@ -101,7 +104,11 @@ async def test_trials_are_chosen_by_what_they_show(api: httpx.AsyncClient, other
     experiment = (await seed(api, others)).experiment
     for number in range(1, 5):
         best = {"step": number, "value": 1 / number, "others": {}} if number != 2 else None
-        more: dict[str, Any] = {"state": "completed" if number > 2 else "queued", "runs": number % 2, "best": best}
+        more: dict[str, Any] = {
+            "state": "completed" if number > 2 else "queued",
+            "runs": number % 2,
+            "best": best,
+        }
         await others.announce("searcher", DEFAULT_TENANT, trial_changed(experiment, number, **more))
     path = f"/v1/experiments/{experiment['number']}/trials"
 
@@ -156,3 +163,35 @@ async def test_tokens_and_models_are_chosen_as_they_are_shown(api: httpx.AsyncCl
     name = f"model-{seeded.experiment['number']}"
     models = await walk(api, "/v1/models", 1, filter=f'name = "{name}" and versions >= 0', sort="-created_at")
     assert [one["id"] for one in models] == [str(seeded.model)]
+
+
+async def test_only_the_fields_that_are_named_are_shown_over_either_protocol(
+    api: httpx.AsyncClient, gateway: Gateway
+) -> None:
+    made = await create(api, name="masked")
+    path = f"/v1/experiments/{made['number']}"
+    whole = await api.get(path)
+    shown = await api.get(path, params={"fields": "name,config.searcher.metric,trials.running"})
+    assert shown.json() == {
+        "name": "masked",
+        "config": {"searcher": {"metric": "accuracy"}},
+        "trials": {"running": 0},
+    }
+    assert shown.headers["etag"] == whole.headers["etag"]
+    listed = (await api.get("/v1/experiments", params={"fields": "number,state", "limit": 1})).json()
+    assert listed["items"] == [{"number": made["number"], "state": "submitted"}] and "next_cursor" in listed
+    for refused in (
+        await api.get(path, params={"fields": "nmae"}),
+        await api.get("/v1/me", params={"fields": ""}),
+    ):
+        assert (refused.status_code, refused.json()["place"]) == (422, "fields"), refused.text
+    not_there = await api.post(f"{path}/archive", params={"fields": "name"}, json={})
+    assert not_there.status_code == 400
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        stub: Any = MusterStub(channel)
+        token = ("authorization", f"Bearer {gateway.admin_token}")
+        request = muster_pb2.ExperimentRequest(experiment=str(made["number"]))
+        found = await stub.GetExperiment(request, metadata=(token, ("fields", "name,trials.running")))
+        assert (found.name, found.number, found.HasField("config")) == ("masked", 0, False)
+        with pytest.raises(grpc.aio.AioRpcError, match="there is no field 'nmae'"):
+            await stub.GetExperiment(request, metadata=(token, ("fields", "nmae")))
