@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from muster.cli.acting import act
 from muster.cli.describing import experiment_facts, front_columns, front_rows
 from muster.cli.driving import show_driver
 from muster.cli.frame import noun, verb
@@ -181,6 +182,7 @@ def wait(
 
 
 add_steering(app)
+verb(app, "act")(act)
 verb(app, "search")(show_driver)
 
 

@@ -13,6 +13,7 @@ from typing import Self
 from muster.client.access import Groups, Roles, Tenants, Users
 from muster.client.audit import AsyncAudit
 from muster.client.awaited import AsyncNoun, awaited, listed, streamed
+from muster.client.bulk import AsyncBulk
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.client import Client, connect
@@ -228,6 +229,7 @@ class AsyncClient(AsyncNoun[Client]):
         super().__init__(client, ThreadPoolExecutor(THREADS, "muster-client"))
         self.address = client.address
         self.experiments = AsyncExperiments(client.experiments, self._pool)
+        self.bulk = AsyncBulk(client.bulk, self._pool)
         self.trials = AsyncTrials(client.trials, self._pool)
         self.exports = AsyncExports(client.exports, self._pool)
         self.media = AsyncMedia(client.media, self._pool)

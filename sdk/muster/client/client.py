@@ -7,6 +7,7 @@ from typing import Self, Unpack
 from muster.client import models
 from muster.client.access import Groups, Roles, Tenants, Users
 from muster.client.audit import Audit
+from muster.client.bulk import Bulk
 from muster.client.catalogue import Models
 from muster.client.checkpoints import Checkpoints
 from muster.client.cluster import Cluster
@@ -57,6 +58,7 @@ class Client:
     def __init__(self, transport: Transport) -> None:
         self.address = transport.address
         self.experiments = Experiments(transport)
+        self.bulk = Bulk(transport)
         self.trials = Trials(transport)
         self.exports = Exports(transport)
         self.media = Media(transport)

@@ -197,6 +197,130 @@ class MonthlyBudgets(Resource):
     items: list[MonthlyBudget]
 
 
+class BulkAction(StrEnum):
+    """What is done with each of them, as the operation on one does it."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    CANCEL = "cancel"
+    KILL = "kill"
+    FINISH = "finish"
+    ARCHIVE = "archive"
+    UNARCHIVE = "unarchive"
+
+
+class ExperimentState(StrEnum):
+    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
+
+    SUBMITTED = "submitted"
+    ACTIVE = "active"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    ERROR = "error"
+    REJECTED = "rejected"
+
+
+class ExperimentTrialCounts(Resource):
+    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
+
+    queued: int = 0
+    running: int = 0
+    parked: int = 0
+    stopping: int = 0
+    completed: int = 0
+    stopped: int = 0
+    error: int = 0
+    cancelled: int = 0
+    invalid: int = Field(
+        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
+    )
+    planned: int | None = None
+
+
+class Best(Resource):
+    """The best validation so far by the search's first metric, of those within its limits."""
+
+    trial: UUID
+    trial_number: int
+    step: int
+    value: float
+    others: dict[str, float] = Field(
+        default={}, description="Further metrics of the search, and those that its limits speak of."
+    )
+
+
+class Experiment(Resource):
+    """One search or single training, as lists show it."""
+
+    id: UUID
+    number: int = Field(description="The tenant's running number, as people say it.")
+    name: str
+    description: str | None = None
+    workspace: str
+    project: str
+    labels: list[str] = []
+    owner: str
+    state: ExperimentState
+    reason: str | None = Field(default=None, description="Why it was rejected or failed.")
+    progress: float = Field(default=0.0, description="0 to 1.")
+    searcher: str = Field(description="The search method's name.")
+    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
+    smaller_is_better: bool = True
+    best: Best | None = None
+    trials: ExperimentTrialCounts = ExperimentTrialCounts()
+    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
+    code_sha256: str | None = None
+    forked_from: UUID | None = None
+    archived: bool = False
+    final: bool = Field(default=False, description="True when nothing of it can change any more.")
+    created_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
+
+
+class ExperimentSelection(Resource):
+    """What a filter meets now, and the word by which just these can be acted on."""
+
+    count: int
+    sample: list[Experiment] = Field(description="The newest of them, ten at most.")
+    selection: str | None = Field(
+        default=None,
+        description="For the action: good for the caller, for ten minutes, while the filter meets the same. "
+        "None where it meets nothing, or more than 500.",
+    )
+    expires_at: datetime
+
+
+class OperationState(StrEnum):
+    """How far an operation is."""
+
+    RUNNING = "running"
+    DONE = "done"
+    REFUSED = "refused"
+
+
+class BulkItem(Resource):
+    """What came of the action on one of them."""
+
+    experiment: UUID
+    number: int
+    state: OperationState = Field(
+        description="done: it is so; refused: it cannot; running: it takes longer than a request waits."
+    )
+    operation: UUID | None = Field(default=None, description="Where it is running: to be looked at.")
+    code: str | None = Field(default=None, description="Where it was refused: the stable word of the reason.")
+    message: str | None = None
+
+
+class BulkOutcome(Resource):
+    """What came of the action, by the experiments' numbers."""
+
+    items: list[BulkItem]
+
+
 class CheckpointState(StrEnum):
     """Whether a checkpoint can be used."""
 
@@ -512,78 +636,6 @@ class Event(Resource):
     resource: JsonObject
 
 
-class ExperimentState(StrEnum):
-    """Where an experiment stands; `completed`, `cancelled`, `error` and `rejected` are final."""
-
-    SUBMITTED = "submitted"
-    ACTIVE = "active"
-    PAUSED = "paused"
-    STOPPING = "stopping"
-    COMPLETED = "completed"
-    CANCELLED = "cancelled"
-    ERROR = "error"
-    REJECTED = "rejected"
-
-
-class ExperimentTrialCounts(Resource):
-    """How many of an experiment's trials stand where; `planned` is what the search may make in all, `invalid` ones not counted."""
-
-    queued: int = 0
-    running: int = 0
-    parked: int = 0
-    stopping: int = 0
-    completed: int = 0
-    stopped: int = 0
-    error: int = 0
-    cancelled: int = 0
-    invalid: int = Field(
-        default=0, description="Called invalid by their scripts: in error, not counted there, and replaced."
-    )
-    planned: int | None = None
-
-
-class Best(Resource):
-    """The best validation so far by the search's first metric, of those within its limits."""
-
-    trial: UUID
-    trial_number: int
-    step: int
-    value: float
-    others: dict[str, float] = Field(
-        default={}, description="Further metrics of the search, and those that its limits speak of."
-    )
-
-
-class Experiment(Resource):
-    """One search or single training, as lists show it."""
-
-    id: UUID
-    number: int = Field(description="The tenant's running number, as people say it.")
-    name: str
-    description: str | None = None
-    workspace: str
-    project: str
-    labels: list[str] = []
-    owner: str
-    state: ExperimentState
-    reason: str | None = Field(default=None, description="Why it was rejected or failed.")
-    progress: float = Field(default=0.0, description="0 to 1.")
-    searcher: str = Field(description="The search method's name.")
-    metric: str | None = Field(default=None, description="Of several, the first: it ranks.")
-    smaller_is_better: bool = True
-    best: Best | None = None
-    trials: ExperimentTrialCounts = ExperimentTrialCounts()
-    priority: int | None = Field(default=None, description="1 (first) to 99 (last), as it is now.")
-    code_sha256: str | None = None
-    forked_from: UUID | None = None
-    archived: bool = False
-    final: bool = Field(default=False, description="True when nothing of it can change any more.")
-    created_at: datetime
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    version: int = Field(description="Rises with every change; 0 until the searcher took it up.")
-
-
 class ExperimentBudget(Resource):
     """What a search may use in all, as it is now, and what it has used."""
 
@@ -856,14 +908,6 @@ class ModelPage(Resource):
 
     items: list[Model]
     next_cursor: str | None = None
-
-
-class OperationState(StrEnum):
-    """How far an operation is."""
-
-    RUNNING = "running"
-    DONE = "done"
-    REFUSED = "refused"
 
 
 class LongOperation(Resource):

@@ -76,8 +76,9 @@ class ListRequest(PageRequest):
 def describe_field(model: type[BaseModel], name: str) -> str:
     """What documents say of a field; of a filter also what it can speak of."""
     told = model.model_fields[name].description or ""
-    if issubclass(model, ListRequest) and name in ("filter", "sort"):
-        told += f" Fields: {', '.join(f'`{field}`' for field in model.listing.names)}."
+    listing: Listing | None = getattr(model, "listing", None)
+    if listing is not None and name in ("filter", "sort"):
+        told += f" Fields: {', '.join(f'`{field}`' for field in listing.names)}."
     return told
 
 

@@ -141,7 +141,7 @@ def read_position(wanted: Wanted) -> list[Value | None]:
 def _written(value: Anything) -> str | int | float | None:
     if isinstance(value, datetime):
         return value.isoformat()
-    return str(value) if isinstance(value, UUID) else value  # type: ignore[no-any-return]
+    return str(value) if isinstance(value, UUID) else value
 
 
 def _parsed(value: str | int | float | None, kind: Kind) -> Value | None:

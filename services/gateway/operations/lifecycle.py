@@ -1,7 +1,9 @@
 """Pausing, resuming, ending and archiving experiments: commands to the searcher."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -21,45 +23,55 @@ Reached = Callable[[Any, int], bool]
 """Whether an experiment's row is as it was wanted, given the version that it had before."""
 
 
+@dataclass(frozen=True, slots=True)
+class Action:
+    """How an experiment is told, and how it is seen to be what was wanted of it."""
+
+    command: type[Command]
+    reached: Reached
+    while_going: str | None = None
+    """What one that has ended cannot be any more; None: it is asked all the same."""
+    wishes: Mapping[str, bool] = field(default_factory=dict)
+
+    def order(self, operation_id: UUID, experiment: UUID) -> Command:
+        """The command to the searcher."""
+        about = {"operation_id": operation_id, "experiment_id": ExperimentId(experiment)}
+        return self.command.model_validate({**about, **self.wishes})
+
+
 async def pause_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Pauses an experiment: its trials save and give their slots back."""
-    row = await find_experiment(call, request.experiment)
-    refuse_ended(row, "paused")
-    return await _command(call, row, messages.PauseExperiment)
+    return await _act(call, request)
 
 
 async def resume_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Resumes a paused experiment."""
-    row = await find_experiment(call, request.experiment)
-    refuse_ended(row, "resumed")
-    return await _command(call, row, messages.ResumeExperiment)
+    return await _act(call, request)
 
 
 async def cancel_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Ends an experiment gently: its trials are asked to save and stop."""
-    return await _command(call, await find_experiment(call, request.experiment), messages.CancelExperiment)
+    return await _act(call, request)
 
 
 async def kill_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Ends an experiment at once."""
-    return await _command(call, await find_experiment(call, request.experiment), messages.KillExperiment)
+    return await _act(call, request)
 
 
 async def finish_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Ends a search early, as completed, with the best so far: its trials are asked to save and stop."""
-    return await _command(call, await find_experiment(call, request.experiment), messages.FinishExperiment)
+    return await _act(call, request)
 
 
 async def archive_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Hides an ended experiment from the usual lists."""
-    row = await find_experiment(call, request.experiment)
-    return await _command(call, row, messages.ArchiveExperiment, archived=True)
+    return await _act(call, request)
 
 
 async def unarchive_experiment(call: Call, request: ExperimentRequest) -> Experiment:
     """Shows an archived experiment in the usual lists again."""
-    row = await find_experiment(call, request.experiment)
-    return await _command(call, row, messages.ArchiveExperiment, archived=False)
+    return await _act(call, request)
 
 
 def refuse_ended(row: Any, what: str) -> None:
@@ -72,19 +84,22 @@ def refuse_ended(row: Any, what: str) -> None:
         )
 
 
-async def _command(call: Call, row: Any, kind: type[Command], **wishes: bool) -> Experiment:
+async def _act(call: Call, request: ExperimentRequest) -> Experiment:
     """Sends the command unless it is done already; shows the experiment as it is then. Raises StillWorking after the wait."""
-    reached, before = REACHED[call.operation], row.version
-    if reached(row, before):
+    action = ACTIONS[call.operation]
+    row = await find_experiment(call, request.experiment)
+    if action.while_going is not None:
+        refuse_ended(row, action.while_going)
+    before = row.version
+    if action.reached(row, before):
         return render_experiment(row)
     if before == 0:
         await taken_up(call, row)
-    about = {"operation_id": new_id(call.doors.clock), "experiment_id": ExperimentId(row.id)}
-    command = kind.model_validate(about | wishes)
+    command = action.order(new_id(call.doors.clock), row.id)
 
     async def look(connection: AsyncConnection) -> Any:
         now = await store.load_experiment(connection, row.id)
-        return now if now is not None and reached(now, before) else None
+        return now if now is not None and action.reached(now, before) else None
 
     call.note(before=render_experiment(row))
     await send(call, command)
@@ -113,14 +128,25 @@ def _ending(row: Any, _: int) -> bool:
     return bool(row.final) or row.state == "stopping"
 
 
-REACHED: dict[str, Reached] = {
-    "PauseExperiment": lambda now, _: now.final or now.state == "paused",
-    "ResumeExperiment": lambda now, _: now.final or now.state == "active",
-    "CancelExperiment": _ending,
-    "FinishExperiment": _ending,
+ACTIONS: Mapping[str, Action] = {
+    "PauseExperiment": Action(
+        messages.PauseExperiment, lambda now, _: now.final or now.state == "paused", "paused"
+    ),
+    "ResumeExperiment": Action(
+        messages.ResumeExperiment, lambda now, _: now.final or now.state == "active", "resumed"
+    ),
+    "CancelExperiment": Action(messages.CancelExperiment, _ending),
+    "FinishExperiment": Action(messages.FinishExperiment, _ending),
     # One that is stopping already is killed all the same: it is told by its next change.
-    "KillExperiment": lambda now, before: now.final or (now.state == "stopping" and now.version > before),
-    "ArchiveExperiment": lambda now, _: now.archived,
-    "UnarchiveExperiment": lambda now, _: not now.archived,
+    "KillExperiment": Action(
+        messages.KillExperiment,
+        lambda now, before: now.final or (now.state == "stopping" and now.version > before),
+    ),
+    "ArchiveExperiment": Action(
+        messages.ArchiveExperiment, lambda now, _: now.archived, wishes={"archived": True}
+    ),
+    "UnarchiveExperiment": Action(
+        messages.ArchiveExperiment, lambda now, _: not now.archived, wishes={"archived": False}
+    ),
 }
-"""By operation, how an experiment is seen to be what was wanted of it."""
+"""By operation."""

@@ -67,7 +67,7 @@ async def _render(connection: AsyncConnection, row: Any) -> LongOperation:
 
 async def _reached(connection: AsyncConnection, row: Any) -> Resource | None:
     now = await experiments.load_experiment(connection, row.entity)
-    is_there = now is not None and lifecycle.REACHED[row.operation](now, row.version)
+    is_there = now is not None and lifecycle.ACTIONS[row.operation].reached(now, row.version)
     return render_experiment(now) if is_there else None
 
 
@@ -87,7 +87,7 @@ async def _told(entity: Entity[Any], connection: AsyncConnection, row: Any) -> R
 
 
 OUTCOMES: dict[str, Outcome] = {
-    **dict.fromkeys(lifecycle.REACHED, _reached),
+    **dict.fromkeys(lifecycle.ACTIONS, _reached),
     "EditExperiment": partial(_edited, editing.TOLD),
     "EditSearch": partial(_edited, searching.TOLD),
     **dict.fromkeys(models.ORDERING, partial(_told, models.MODEL)),

@@ -1,6 +1,6 @@
 """The tenant's feed of events, refused commands, and answers kept for idempotency keys."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -101,6 +101,12 @@ async def save_refusal(
 
 async def load_refusal(connection: AsyncConnection, operation_id: UUID) -> Row[Any] | None:
     return (await connection.execute(select(operation).where(operation.c.id == operation_id))).one_or_none()
+
+
+async def load_refusals(connection: AsyncConnection, operations: Collection[UUID]) -> dict[UUID, Row[Any]]:
+    """Those of the operations that their owner refused, by id."""
+    rows = await connection.execute(select(operation).where(operation.c.id.in_(operations)))
+    return {row.id: row for row in rows}
 
 
 async def claim_key(connection: AsyncConnection, values: dict[str, Any]) -> Row[Any] | None:

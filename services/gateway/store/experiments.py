@@ -28,9 +28,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.listing import Wanted
-from services.gateway.store.listing import Cells, Part, load_part
+from services.gateway.core.listing import Field, Wanted
+from services.gateway.store.listing import Cells, Part, condition, load_part
 from services.gateway.store.tables import counter, experiment, run, trial
+from shared.expressions.tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]
 Values = Mapping[str, Any]
@@ -152,6 +153,20 @@ async def load_listed(
     if name_contains:
         query = query.where(experiment.c.name.icontains(name_contains, autoescape=True))
     return await load_part(connection, query, EXPERIMENTS, wanted)
+
+
+async def load_met(connection: AsyncConnection, met: Filter[Field] | None, archived: bool) -> Sequence[UUID]:
+    """The ids of all that meet a filter, newest first."""
+    query = select(experiment.c.id).where(experiment.c.archived == archived)
+    if met is not None:
+        query = query.where(condition(met, EXPERIMENTS))
+    return (await connection.execute(query.order_by(experiment.c.number.desc()))).scalars().all()
+
+
+async def load_by_ids(connection: AsyncConnection, ids: Collection[UUID]) -> Sequence[Row[Any]]:
+    """As they are listed, in no order."""
+    wanted = experiment.c.id == any_(bindparam("ids", list(ids), type_=ARRAY(Uuid)))
+    return (await connection.execute(select(*_LISTED).where(wanted))).all()
 
 
 async def load_workspaces(connection: AsyncConnection) -> Sequence[str]:

@@ -28,7 +28,7 @@ MAPPER = Mapper(muster_pb2)
 WHOSE = {
     "experiment", "trial", "checkpoint", "model", "workspace", "project", "user", "group", "role", "binding",
     "token", "tenant", "id", "reservation", "export", "template", "operation", "webhook",
-    "session", "identity", "provider",
+    "session", "identity", "provider", "experiments",
 }  # fmt: skip
 """Fields that name a thing of somebody's."""
 WITHIN = {"version", "alias", "base", "other", "sha256", "code_sha256", "source", "key", "delivery"}
@@ -38,12 +38,13 @@ OF_THE_SITE = {"pool", "worker"}
 WORDS = {
     "actor", "add_tags", "after", "column", "comment", "config_yaml", "contains", "cursor", "description", "display_name",
     "driver", "entity", "events", "filter", "kind", "label", "labels", "name", "name_contains", "notes", "operation", "pattern", "permissions",
-    "reason", "reference", "remove_tags", "scope", "sort", "tag", "tags", "topology", "url",
+    "reason", "reference", "remove_tags", "scope", "selection", "sort", "tag", "tags", "topology", "url",
     "old_password", "new_password", "password", "subject",
 }  # fmt: skip
 """Texts that name nothing."""
 
 REQUIRED: dict[str, Values] = {
+    "ActOnExperiments": {"action": "pause", "experiments": ["1"]},
     "ChangePassword": {"old_password": "x", "new_password": "x"},
     "CompareModelVersions": {"base": "1", "other": "1"},
     "CreateExperiment": {"config_yaml": "x"},
@@ -69,6 +70,7 @@ REQUIRED: dict[str, Values] = {
     "GetUsage": {"by": "tenant"},
     "GrantRole": {"role": "viewer", "user": "x"},
     "LinkIdentity": {"provider": "x", "subject": "x"},
+    "PreviewExperiments": {"filter": "number = 0"},
     "RecordModelUse": {"kind": "inference", "reference": "x"},
     "SetLimit": {"pool": "x"},
     "SetModelAlias": {"version": "1"},

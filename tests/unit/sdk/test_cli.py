@@ -196,7 +196,7 @@ def test_wrong_usage_is_exit_code_2(shell: Shell) -> None:
 
 def test_every_command_explains_itself_and_takes_json(shell: Shell) -> None:
     for noun, verbs in {
-        "experiment": "create list describe front logs metrics wait pause resume cancel kill finish edit fork",
+        "experiment": "create list describe front logs metrics wait pause resume cancel kill finish edit act fork",
         "trial": "list describe logs metrics checkpoints explain columns compare export",
         "model": "create list describe edit register download alias unalias stage approve reject compare lineage use delete",
         "worker": "list drain undrain",

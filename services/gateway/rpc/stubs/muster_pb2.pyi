@@ -17,6 +17,17 @@ class AuditOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AUDIT_OUTCOME_ALLOWED: _ClassVar[AuditOutcome]
     AUDIT_OUTCOME_DENIED: _ClassVar[AuditOutcome]
 
+class BulkAction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    BULK_ACTION_UNSPECIFIED: _ClassVar[BulkAction]
+    BULK_ACTION_PAUSE: _ClassVar[BulkAction]
+    BULK_ACTION_RESUME: _ClassVar[BulkAction]
+    BULK_ACTION_CANCEL: _ClassVar[BulkAction]
+    BULK_ACTION_KILL: _ClassVar[BulkAction]
+    BULK_ACTION_FINISH: _ClassVar[BulkAction]
+    BULK_ACTION_ARCHIVE: _ClassVar[BulkAction]
+    BULK_ACTION_UNARCHIVE: _ClassVar[BulkAction]
+
 class CheckpointState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     CHECKPOINT_STATE_UNSPECIFIED: _ClassVar[CheckpointState]
@@ -210,6 +221,14 @@ class WhenSpent(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 AUDIT_OUTCOME_UNSPECIFIED: AuditOutcome
 AUDIT_OUTCOME_ALLOWED: AuditOutcome
 AUDIT_OUTCOME_DENIED: AuditOutcome
+BULK_ACTION_UNSPECIFIED: BulkAction
+BULK_ACTION_PAUSE: BulkAction
+BULK_ACTION_RESUME: BulkAction
+BULK_ACTION_CANCEL: BulkAction
+BULK_ACTION_KILL: BulkAction
+BULK_ACTION_FINISH: BulkAction
+BULK_ACTION_ARCHIVE: BulkAction
+BULK_ACTION_UNARCHIVE: BulkAction
 CHECKPOINT_STATE_UNSPECIFIED: CheckpointState
 CHECKPOINT_STATE_UPLOADING: CheckpointState
 CHECKPOINT_STATE_SAVED: CheckpointState
@@ -329,6 +348,16 @@ WEBHOOK_FORM_ALERTMANAGER: WebhookForm
 WHEN_SPENT_UNSPECIFIED: WhenSpent
 WHEN_SPENT_HOLD: WhenSpent
 WHEN_SPENT_PREEMPT: WhenSpent
+
+class ActOnExperimentsRequest(_message.Message):
+    __slots__ = ("action", "experiments", "selection")
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    EXPERIMENTS_FIELD_NUMBER: _ClassVar[int]
+    SELECTION_FIELD_NUMBER: _ClassVar[int]
+    action: BulkAction
+    experiments: _containers.RepeatedScalarFieldContainer[str]
+    selection: str
+    def __init__(self, action: _Optional[_Union[BulkAction, str]] = ..., experiments: _Optional[_Iterable[str]] = ..., selection: _Optional[str] = ...) -> None: ...
 
 class AuditHead(_message.Message):
     __slots__ = ("tenant", "sequence", "hash")
@@ -463,6 +492,28 @@ class Best(_message.Message):
     value: float
     others: _containers.ScalarMap[str, float]
     def __init__(self, trial: _Optional[str] = ..., trial_number: _Optional[int] = ..., step: _Optional[int] = ..., value: _Optional[float] = ..., others: _Optional[_Mapping[str, float]] = ...) -> None: ...
+
+class BulkItem(_message.Message):
+    __slots__ = ("experiment", "number", "state", "operation", "code", "message")
+    EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    OPERATION_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    experiment: str
+    number: int
+    state: OperationState
+    operation: str
+    code: str
+    message: str
+    def __init__(self, experiment: _Optional[str] = ..., number: _Optional[int] = ..., state: _Optional[_Union[OperationState, str]] = ..., operation: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class BulkOutcome(_message.Message):
+    __slots__ = ("items",)
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    items: _containers.RepeatedCompositeFieldContainer[BulkItem]
+    def __init__(self, items: _Optional[_Iterable[_Union[BulkItem, _Mapping]]] = ...) -> None: ...
 
 class ChangePasswordRequest(_message.Message):
     __slots__ = ("old_password", "new_password")
@@ -1396,6 +1447,18 @@ class ExperimentRequest(_message.Message):
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     experiment: str
     def __init__(self, experiment: _Optional[str] = ...) -> None: ...
+
+class ExperimentSelection(_message.Message):
+    __slots__ = ("count", "sample", "selection", "expires_at")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_FIELD_NUMBER: _ClassVar[int]
+    SELECTION_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    sample: _containers.RepeatedCompositeFieldContainer[Experiment]
+    selection: str
+    expires_at: _timestamp_pb2.Timestamp
+    def __init__(self, count: _Optional[int] = ..., sample: _Optional[_Iterable[_Union[Experiment, _Mapping]]] = ..., selection: _Optional[str] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ExperimentTrialCounts(_message.Message):
     __slots__ = ("queued", "running", "parked", "stopping", "completed", "stopped", "error", "cancelled", "invalid", "planned")
@@ -2873,6 +2936,14 @@ class PoolRules(_message.Message):
     topology: _containers.RepeatedScalarFieldContainer[str]
     placement: PoolPlacement
     def __init__(self, order: _Optional[_Union[PoolOrder, str]] = ..., preemption: _Optional[bool] = ..., elastic: _Optional[bool] = ..., default_priority: _Optional[int] = ..., ageing_s: _Optional[float] = ..., half_life_s: _Optional[float] = ..., min_run_s: _Optional[float] = ..., max_preemptions: _Optional[int] = ..., quantum_s: _Optional[float] = ..., defragment: _Optional[bool] = ..., topology: _Optional[_Iterable[str]] = ..., placement: _Optional[_Union[PoolPlacement, str]] = ...) -> None: ...
+
+class PreviewExperimentsRequest(_message.Message):
+    __slots__ = ("filter", "archived")
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    ARCHIVED_FIELD_NUMBER: _ClassVar[int]
+    filter: str
+    archived: bool
+    def __init__(self, filter: _Optional[str] = ..., archived: _Optional[bool] = ...) -> None: ...
 
 class PutCodeRequest(_message.Message):
     __slots__ = ("sha256", "data")

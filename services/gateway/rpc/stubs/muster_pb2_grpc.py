@@ -110,6 +110,16 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.Experiment.FromString,
                 _registered_method=True)
+        self.PreviewExperiments = channel.unary_unary(
+                '/muster.v1.Muster/PreviewExperiments',
+                request_serializer=muster_dot_v1_dot_muster__pb2.PreviewExperimentsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentSelection.FromString,
+                _registered_method=True)
+        self.ActOnExperiments = channel.unary_unary(
+                '/muster.v1.Muster/ActOnExperiments',
+                request_serializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
+                _registered_method=True)
         self.PlanExperiment = channel.unary_unary(
                 '/muster.v1.Muster/PlanExperiment',
                 request_serializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.SerializeToString,
@@ -986,6 +996,22 @@ class MusterServicer:
     def UnarchiveExperiment(self, request, context):
         """Shows an archived experiment in the usual lists again.
         REST: POST /v1/experiments/{experiment}/unarchive
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PreviewExperiments(self, request, context):
+        """Counts the experiments that a filter meets, shows some, and gives the word by which they can be acted on.
+        REST: GET /v1/bulk/experiments
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ActOnExperiments(self, request, context):
+        """Does one thing with many experiments, and tells of each what came of it.
+        REST: POST /v1/bulk/experiments
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2277,6 +2303,16 @@ def add_MusterServicer_to_server(servicer, server):
                     request_deserializer=muster_dot_v1_dot_muster__pb2.ExperimentRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.Experiment.SerializeToString,
             ),
+            'PreviewExperiments': grpc.unary_unary_rpc_method_handler(
+                    servicer.PreviewExperiments,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.PreviewExperimentsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ExperimentSelection.SerializeToString,
+            ),
+            'ActOnExperiments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ActOnExperiments,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.BulkOutcome.SerializeToString,
+            ),
             'PlanExperiment': grpc.unary_unary_rpc_method_handler(
                     servicer.PlanExperiment,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.PlanExperimentRequest.FromString,
@@ -3439,6 +3475,60 @@ class Muster:
             '/muster.v1.Muster/UnarchiveExperiment',
             muster_dot_v1_dot_muster__pb2.ExperimentRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.Experiment.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PreviewExperiments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/PreviewExperiments',
+            muster_dot_v1_dot_muster__pb2.PreviewExperimentsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ExperimentSelection.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ActOnExperiments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muster.v1.Muster/ActOnExperiments',
+            muster_dot_v1_dot_muster__pb2.ActOnExperimentsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.BulkOutcome.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,46 @@
+"""One action on many experiments, through `client.bulk`."""
+
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from muster.client import models
+from muster.client.awaited import AsyncNoun, awaited
+from muster.client.transport import Query, Reference, Transport
+
+_PATH = "/v1/bulk/experiments"
+
+
+class Bulk:
+    """Experiments by the dozen: named, or chosen by a filter after a look at what it meets."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def preview(self, filter: str, *, archived: bool = False) -> models.ExperimentSelection:
+        """Return how many experiments a filter meets, some of them, and the `selection` by which these can be acted on."""
+        query: Query = {"filter": filter, "archived": archived}
+        return self._transport.get(models.ExperimentSelection, _PATH, query)
+
+    def act(self, action: str, experiments: Sequence[Reference] = ()) -> models.BulkOutcome:
+        """Pause, resume, cancel, kill, finish, archive or unarchive the experiments that are named, all of which must be there."""
+        return self._act(action, experiments=[str(experiment) for experiment in experiments])
+
+    def act_on(self, action: str, selection: models.ExperimentSelection) -> models.BulkOutcome:
+        """Do the same with what was looked at.
+
+        Raises:
+            Conflict: The filter meets others by now: look again.
+        """
+        return self._act(action, selection=selection.selection)
+
+    def _act(self, action: str, **which: JsonValue) -> models.BulkOutcome:
+        return self._transport.post(models.BulkOutcome, _PATH, {"action": action, **which})
+
+
+class AsyncBulk(AsyncNoun[Bulk]):
+    """`Bulk`, awaited."""
+
+    preview = awaited(Bulk.preview)
+    act = awaited(Bulk.act)
+    act_on = awaited(Bulk.act_on)
