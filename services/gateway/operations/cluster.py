@@ -15,7 +15,7 @@ from services.gateway.api.cluster import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import parse_uuid
-from services.gateway.operations.paging import choose_page, make_cursor, read_cursor
+from services.gateway.operations.paging import choose_page, make_cursor, read_cursor, read_wanted
 from services.gateway.operations.render_cluster import (
     render_instance,
     render_queue_entry,
@@ -30,9 +30,10 @@ from shared.messages.workers import WorkerView
 
 async def list_workers(call: Call, request: ListWorkersRequest) -> WorkerPage:
     """Lists the workers by id, or as they are sorted."""
+    wanted = read_wanted(call, request)
     view = await load_cluster(call)
     found = [render_worker(worker) for worker in view.workers if request.pool in (None, worker.pool)]
-    items, cursor = choose_page(call, request, found)
+    items, cursor = choose_page(call, request, wanted, found)
     return WorkerPage(items=items, next_cursor=cursor)
 
 

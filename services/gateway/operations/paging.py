@@ -21,9 +21,10 @@ def read_wanted(call: Call, request: ListRequest) -> Wanted:
     return Wanted(filter_, orders, read_cursor(call, request, request.cursor), request.limit)
 
 
-def choose_page(call: Call, request: ListRequest, items: Sequence[Res]) -> tuple[list[Res], str | None]:
-    """What a request asks of items that are all at hand, and the cursor of what comes next."""
-    wanted = read_wanted(call, request)
+def choose_page(
+    call: Call, request: ListRequest, wanted: Wanted, items: Sequence[Res]
+) -> tuple[list[Res], str | None]:
+    """What is wanted of items that are all at hand, and the cursor of what comes next."""
     found = choose(items, wanted, cell_of)
     shown = found[: wanted.limit]
     if len(found) == len(shown):

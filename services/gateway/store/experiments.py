@@ -57,12 +57,18 @@ class Standing:
 
 
 ALL = Standing()
-_BEST = experiment.c.best["value"].as_string()
+_NOT_FINITE = (float("inf"), float("-inf"), float("nan"))
+
+
+def _shown(value: ColumnElement[float]) -> ColumnElement[float | None]:
+    """As it is shown: what is not finite is not."""
+    return case((value.not_in(_NOT_FINITE), value))
+
+
 EXPERIMENTS = Cells(
     experiment,
     {
-        # As they are shown: infinities, which are stored as texts, are not.
-        "best.value": cast(case((_BEST.not_in(("inf", "-inf", "nan")), _BEST)), Double),
+        "best.value": _shown(cast(experiment.c.best["value"].as_string(), Double)),
         "trials.running": experiment.c.trials["running"].as_integer(),
         "trials.error": experiment.c.trials["error"].as_integer(),
         "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
@@ -70,11 +76,10 @@ EXPERIMENTS = Cells(
 )
 """What of an experiment a list can go by."""
 
-_FINITE = trial.c.best_value.not_in((float("inf"), float("-inf"), float("nan")))
 TRIALS = Cells(
     trial,
     {
-        "best.value": case((_FINITE, trial.c.best_value)),
+        "best.value": _shown(trial.c.best_value),
         "invalid": func.coalesce(trial.c.changed["invalid"].as_boolean(), false()),
         "final": func.coalesce(trial.c.changed["final"].as_boolean(), false()),
         **{name: trial.c.changed[name].as_integer() for name in ("seed", "slots", "source", "runs")},

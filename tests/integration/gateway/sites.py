@@ -78,6 +78,7 @@ def named(seeded: Seeded, api_names: Values) -> Values:
         "checkpoint": str(seeded.checkpoint),
         "model": str(seeded.model),
         "id": seeded.experiment["id"],
+        "experiments": seeded.experiment["id"],
         "workspace": seeded.experiment["workspace"],
         "project": seeded.experiment["project"],
         "reservation": str(uuid4()),

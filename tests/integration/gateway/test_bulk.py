@@ -46,6 +46,7 @@ async def test_what_was_seen_is_acted_on_and_each_is_told_of(api: httpx.AsyncCli
     assert seen["count"] == 5 and [one["number"] for one in seen["sample"]] == numbers[::-1]
     asking = asyncio.create_task(api.post(PATH, json={"action": "pause", "selection": seen["selection"]}))
     command = await next_command(others, PauseExperiment)
+    assert isinstance(command, PauseExperiment)
     told = [one for one in made[:3] if one["id"] == str(command.experiment_id)]
     done, slow = (one for one in made[:3] if one not in told)
     no = OperationRefused(operation_id=command.operation_id, code="experiment_is_odd", message="it is odd")

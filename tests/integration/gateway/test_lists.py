@@ -102,10 +102,10 @@ async def test_the_database_chooses_as_the_words_say(api: httpx.AsyncClient, sev
 
 async def test_trials_are_chosen_by_what_they_show(api: httpx.AsyncClient, others: Others) -> None:
     experiment = (await seed(api, others)).experiment
-    for number in range(1, 5):
-        best = {"step": number, "value": 1 / number, "others": {}} if number != 2 else None
+    for number in range(2, 6):
+        best = {"step": number, "value": 1 / number, "others": {}} if number != 3 else None
         more: dict[str, Any] = {
-            "state": "completed" if number > 2 else "queued",
+            "state": "completed" if number > 3 else "queued",
             "runs": number % 2,
             "best": best,
         }
