@@ -47,7 +47,7 @@ SERVICES: dict[str, Row] = {
         publish=("wrk.v1.*.verdict",),
     ),
     "scheduler": Row(
-        entities=("run", "request", "worker", "pool", "operation", "entity"),
+        entities=("run", "request", "worker", "pool", "budget", "operation", "entity"),
         publish=("wrk.v1.*.desired",),
         answer=("wrq.v1.*.observed", "wrq.v1.*.renew"),
     ),

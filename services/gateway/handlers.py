@@ -16,6 +16,7 @@ from shared.errors import Broken
 from shared.ids import SITE, TenantId
 from shared.messages import experiments as experiment_messages, instances
 from shared.messages.base import Command, Event
+from shared.messages.budgets import BudgetReached, BudgetSpent, BudgetWarned
 from shared.messages.checkpoints import (
     CheckpointAbandoned,
     CheckpointCorrupt,
@@ -140,6 +141,15 @@ class Projections:
             await events.save_refusal(unit.connection, tenant, unit.now, message)
         unit.then(partial(self.feed.changed, tenant, 0))
 
+    async def on_budget(self, change: str, unit: Unit, batch: list[Delivery[BudgetReached]]) -> None:
+        """How far budgets are used up goes into the feed only; who lists them asks the scheduler."""
+        tenant = await self._begin(unit)
+        told = [
+            _event("budget", change, message.budget_id, None, message, f"budget.{change}")
+            for message in _messages(news(batch))
+        ]
+        await self._tell(unit, tenant, told)
+
     async def on_instance_changed(self, unit: Unit, batch: list[Delivery[instances.InstanceChanged]]) -> None:
         """Machines, which belong to no tenant."""
         for message in _messages(batch):
@@ -180,6 +190,8 @@ def handlers_of(feed: Feed, wake_sender: Callable[[], None]) -> Mapping[type[Eve
         CheckpointAbandoned: partial(on.on_checkpoint, "abandoned"),
         CheckpointCorrupt: partial(on.on_checkpoint, "corrupt"),
         CheckpointDeleted: partial(on.on_checkpoint, "deleted"),
+        BudgetWarned: partial(on.on_budget, "warned"),
+        BudgetSpent: partial(on.on_budget, "spent"),
         ModelChanged: on.on_model_changed,
         VersionChanged: on.on_version_changed,
         instances.InstanceChanged: on.on_instance_changed,

@@ -1,20 +1,31 @@
-"""Keeps the cycle told of what was spent of budgets, logs when one is all but spent, and answers who asks. Neighbour: `core/budgets`, which rules."""
+"""Keeps the cycle told of what was spent of budgets, tells when one is all but spent, and answers who asks. Neighbour: `core/budgets`, which rules."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from services.scheduler.core.budgets import month_of, next_month, on_spending
-from services.scheduler.core.spending import Spending
+from services.scheduler.core.shares import Path
+from services.scheduler.core.spending import OVER_PERCENT
 from services.scheduler.cycle import Cycle
-from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of
-from shared.bus import Ask
+from services.scheduler.store.budgets import Account, load_accounts, save_budget, spending_of, take_untold
+from shared.bus import Ask, Units
 from shared.clock import Clock
 from shared.db import Database
-from shared.messages.budgets import Budget, BudgetState, BudgetStates, GetBudgets, SetBudget
+from shared.ids import derived_id
+from shared.messages.budgets import (
+    Budget,
+    BudgetReached,
+    BudgetSpent,
+    BudgetState,
+    BudgetStates,
+    BudgetWarned,
+    GetBudgets,
+    SetBudget,
+)
 
 LOOK_EVERY_S = 60.0
 """What nobody has told of: a budget that a handler of the leader before stored late."""
@@ -30,8 +41,9 @@ class Budgets:
 
     cycle: Cycle
     database: Database
+    units: Units
     clock: Clock
-    _said: dict[object, str] = field(default_factory=dict)
+    _told: dict[Path, tuple[float, tuple[int, ...]]] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, ended: asyncio.Event) -> None:
@@ -73,7 +85,7 @@ class Budgets:
             on_spending(cycle.cluster, spending)
 
         self.cycle.push(take_up)
-        self._say(accounts)
+        await self._tell(accounts, month_of(now))
         return accounts
 
     def _pause_s(self, accounts: Iterable[Account]) -> float:
@@ -82,25 +94,40 @@ class Budgets:
         due = min([*dues, next_month(now) - now, timedelta(seconds=LOOK_EVERY_S)])
         return max(SOON_S, due.total_seconds())
 
-    def _say(self, accounts: Iterable[Account]) -> None:
-        """Once for each level that one comes to; a new month begins anew."""
-        before, self._said = self._said, {}
-        for one in accounts:
-            level = _level(one.spending)
-            self._said[one.path] = level
-            if level and before.get(one.path) != level:
-                _log.warning(
-                    "a budget was used up as far as this",
-                    tenant=str(one.tenant),
-                    workspace=one.workspace,
-                    level=level,
-                    spent=one.spending.spent,
-                    per_month=one.spending.per_month,
-                )
+    async def _tell(self, accounts: Sequence[Account], month: datetime) -> None:
+        """Once for each part that one comes to, whoever leads; what this term has told of is not asked of the database again."""
+        new = [one for one in accounts if one.spending.reached and self._told.get(one.path) != _standing(one)]
+        if new:
+            async with self.units.system() as unit:
+                for one, percent in await take_untold(unit.connection, new, month):
+                    unit.emit(_reached(one, percent, month), tenant=one.tenant)
+                    _log.warning(
+                        "a budget was used up as far as this",
+                        tenant=str(one.tenant),
+                        workspace=one.workspace,
+                        percent=percent,
+                        spent=one.spending.spent,
+                        per_month=one.spending.per_month,
+                    )
+        self._told = {one.path: _standing(one) for one in accounts}
 
 
-def _level(spending: Spending) -> str:
-    return "spent" if spending.is_over else "all but spent" if spending.is_near else ""
+def _standing(one: Account) -> tuple[float, tuple[int, ...]]:
+    return one.spending.per_month, one.spending.reached
+
+
+def _reached(one: Account, percent: int, month: datetime) -> BudgetReached:
+    kind = BudgetSpent if percent >= OVER_PERCENT else BudgetWarned
+    return kind(
+        budget_id=derived_id(one.tenant, "budget", one.workspace or ""),
+        version=percent,
+        workspace=one.workspace,
+        per_month=one.spending.per_month,
+        spent=one.spending.spent,
+        percent=percent,
+        since=month,
+        preempts=one.spending.preempts,
+    )
 
 
 def _budget(one: Account) -> Budget:

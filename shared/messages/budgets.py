@@ -1,11 +1,12 @@
 """Budgets: what a tenant, or a workspace of one, may spend in a month, and has."""
 
 from datetime import datetime
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
 from shared.ids import TenantId
-from shared.messages.base import Query, Record
+from shared.messages.base import Event, Query, Record
 
 
 class Budget(Record):
@@ -26,6 +27,27 @@ class BudgetState(Record):
     budget: Budget
     spent: float
     since: datetime
+
+
+class BudgetReached(Event):
+    """How far a budget is used up: told once for each month, amount and `percent` of it."""
+
+    budget_id: UUID
+    version: int
+    workspace: str | None = None
+    per_month: float
+    spent: float
+    percent: int
+    since: datetime
+    preempts: bool = False
+
+
+class BudgetWarned(BudgetReached, entity="budget", happened="warned"):
+    """scheduler → gateway: four fifths of a month's budget are spent."""
+
+
+class BudgetSpent(BudgetReached, entity="budget", happened="spent"):
+    """scheduler → gateway: all of it is, and nothing more that costs is granted."""
 
 
 class BudgetStates(BaseModel):

@@ -128,6 +128,8 @@ ALL: tuple[type[Message], ...] = (
     exports.ExportTable,
     budgets.GetBudgets,
     budgets.SetBudget,
+    budgets.BudgetWarned,
+    budgets.BudgetSpent,
     retention.GetRetention,
     retention.SetRetention,
     plans.GetCurves,

@@ -621,6 +621,7 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
+    BUDGET = "budget"
 
 
 class Event(Resource):

@@ -244,6 +244,7 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
+    BUDGET = "budget"
 
 
 class Event(Resource):

@@ -46,6 +46,8 @@ EVENTS: dict[str, str] = {
     "version.changed": "a version's words or tags changed",
     "version.staged": "a version came to another stage",
     "version.deleted": "a version is gone",
+    "budget.warned": "four fifths of a month's budget are spent",
+    "budget.spent": "a month's budget is spent, and nothing more that costs begins",
 }
 """Without `PREFIX`, with when each is sent. Names are only added."""
 ENDS_BY_STATE = frozenset({"experiment", "trial"})

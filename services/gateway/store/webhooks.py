@@ -85,7 +85,7 @@ async def intend(
     ]
     scenes = await _load_scenes(connection, [one for _, one in named])
     happenings = [
-        Happening(one.name or "", at, one.entity, json.loads(one.resource), scenes.get(_where(one)))
+        Happening(one.name or "", at, one.entity, json.loads(one.resource), _scene(one, scenes))
         for at, one in named
     ]
     intents = plan_intents(tenant, now, listeners, happenings)
@@ -108,6 +108,14 @@ async def _load_scenes(connection: AsyncConnection, told: Sequence[NewEvent]) ->
     }
     models = select(model.c.id, model.c.workspace).where(model.c.id.in_(ids))
     return found | {row.id: Scene(row.workspace) for row in await connection.execute(models)}
+
+
+def _scene(told: NewEvent, scenes: Mapping[UUID | None, Scene]) -> Scene | None:
+    """A budget tells itself whose it is; the tenant's is of no workspace."""
+    if told.kind == "budget":
+        workspace = json.loads(told.resource)["workspace"]
+        return Scene(workspace) if workspace is not None else None
+    return scenes.get(_where(told))
 
 
 def _where(told: NewEvent) -> UUID | None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-_NEAR = 0.8
+NEAR_PERCENT = 80
+OVER_PERCENT = 100
 _LONG_H = 24.0 * 366
 
 
@@ -26,18 +27,26 @@ class Spending:
     @property
     def is_near(self) -> bool:
         """From four fifths on people are warned."""
-        return self.spent >= _NEAR * self.per_month
+        return self._has_reached(NEAR_PERCENT)
 
     @property
     def is_over(self) -> bool:
-        return self.spent >= self.per_month
+        return self._has_reached(OVER_PERCENT)
+
+    @property
+    def reached(self) -> tuple[int, ...]:
+        """Of the parts that people are told of those that are spent, in percent."""
+        return tuple(part for part in (NEAR_PERCENT, OVER_PERCENT) if self._has_reached(part))
 
     @property
     def due_in(self) -> timedelta | None:
         """Until it is near, or over, as it goes now. None: it will not be, or is over already."""
-        lefts = (share * self.per_month - self.spent for share in (_NEAR, 1.0))
+        lefts = (part / 100 * self.per_month - self.spent for part in (NEAR_PERCENT, OVER_PERCENT))
         left = next((left for left in lefts if left > 0), None)
         if left is None or not self.per_hour:
             return None
         # A great budget at a small price lasts longer than a timedelta.
         return timedelta(hours=min(left / self.per_hour, _LONG_H))
+
+    def _has_reached(self, percent: int) -> bool:
+        return self.spent >= percent / 100 * self.per_month

@@ -27,6 +27,12 @@ _SPENT = text(
     " GROUP BY b.tenant, b.workspace ORDER BY b.tenant, b.workspace"
 )
 
+_TELL = text(
+    "INSERT INTO scheduler.budget_told (tenant, workspace, month, per_month, percent)"
+    " VALUES (:tenant, :workspace, :month, :per_month, :percent) ON CONFLICT DO NOTHING"
+)
+_FORGET = text("DELETE FROM scheduler.budget_told WHERE month < :month")
+
 
 class Account(NamedTuple):
     """Whose budget it is (without a workspace the tenant's), and how much of it is spent."""
@@ -64,3 +70,20 @@ async def load_accounts(connection: AsyncConnection, month: datetime, now: datet
 def spending_of(accounts: Iterable[Account]) -> dict[Path, Spending]:
     """By holder, as the core takes it."""
     return {one.path: one.spending for one in accounts}
+
+
+async def take_untold(
+    connection: AsyncConnection, accounts: Iterable[Account], month: datetime
+) -> list[tuple[Account, int]]:
+    """Whose budgets have come to which percent and were not told of it this month; from now on they were."""
+    await connection.execute(_FORGET, {"month": month})
+    found = []
+    for one in accounts:
+        for percent in one.spending.reached:
+            key = {"tenant": one.tenant, "workspace": one.workspace or "", "month": month}
+            told = await connection.execute(
+                _TELL, {**key, "per_month": one.spending.per_month, "percent": percent}
+            )
+            if told.rowcount:
+                found.append((one, percent))
+    return found

@@ -7,7 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.ids import DEFAULT_TENANT
+from shared.ids import DEFAULT_TENANT, derived_id
+from shared.messages.budgets import BudgetSpent, BudgetWarned
 from tests.integration.gateway.conftest import Gateway, Others, start_gateway, start_replica, stop_gateway
 from tests.integration.gateway.hooks import QUICK, deliveries, experiment_changed, hook, submitted
 from tests.integration.gateway.receiving import Receiver, flood, never, receiving, trickle
@@ -53,6 +54,31 @@ async def test_what_happens_is_sent_as_a_signed_cloud_event(
         return [(one["id"], one["state"], one["status"]) for one in found] == [(got.id, "delivered", 204)]
 
     await eventually(delivered)
+
+
+async def test_who_looks_after_a_budget_hears_when_it_is_nearly_spent(
+    api: httpx.AsyncClient, others: Others, receiver: Receiver
+) -> None:
+    await hook(api, receiver, "/money", events=["budget.*"])
+    await hook(api, receiver, "/lab", events=["budget.warned"], workspace="lab")
+    about: dict[str, Any] = {"per_month": 100.0, "since": NOW}
+    lab = {"budget_id": derived_id(DEFAULT_TENANT, "budget", "lab"), "workspace": "lab"}
+    whole = {"budget_id": derived_id(DEFAULT_TENANT, "budget", "")}
+    await others.announce(
+        "scheduler",
+        DEFAULT_TENANT,
+        BudgetWarned.model_validate({**about, **lab, "spent": 81.0, "percent": 80, "version": 80}),
+        BudgetWarned.model_validate({**about, **whole, "spent": 82.0, "percent": 80, "version": 80}),
+        BudgetSpent.model_validate({**about, **lab, "spent": 100.5, "percent": 100, "version": 100}),
+    )
+    await eventually(lambda: len(receiver.types_at("/money")) == 3)
+    assert sorted(receiver.types_at("/money")) == ["budget.spent", "budget.warned", "budget.warned"]
+    await eventually(lambda: bool(receiver.at("/lab")))
+    (mine,) = receiver.at("/lab")
+    assert (mine.event["data"]["resource"]["workspace"], mine.event["data"]["resource"]["spent"]) == (
+        "lab",
+        81.0,
+    )
 
 
 async def test_progress_is_no_event_and_each_state_is_one(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from shared.errors import NotFound
 from shared.ids import DEFAULT_TENANT, SITE, TenantId, new_id
-from shared.messages.budgets import Budget, BudgetState, GetBudgets, SetBudget
+from shared.messages.budgets import Budget, BudgetSpent, BudgetState, BudgetWarned, GetBudgets, SetBudget
 from shared.messages.instances import ProviderChanged
 from shared.messages.pools import PoolCapacity
 from shared.messages.queue import Explain, ValidatePlacement
@@ -71,9 +71,16 @@ async def test_once_a_months_budget_is_spent_nothing_starts_and_what_runs_goes_o
         await until_waits(around, second, "workspace_budget_spent")
         assert await budgets(around, TenantId(new_id(CLOCK))) == (), "a tenant sees its own only"
         assert [one.tenant for one in await budgets(around, SITE)] == [DEFAULT_TENANT]
+        await eventually(lambda: bool(around.told(BudgetSpent)))
         await leader.kill()
         async with around.scheduler():
             await until_waits(around, second, "workspace_budget_spent")
+            told = [*around.told(BudgetWarned), *around.told(BudgetSpent)]
+            assert [(one.workspace, one.per_month, one.percent) for one in told] == [
+                ("lab", 20.0, 80),
+                ("lab", 20.0, 100),
+            ], "once a month, whoever leads"
+            assert all(one.spent >= one.per_month * one.percent / 100 for one in told)
             assert first in worker.running and worker.wanted(first) is not Signal.PREEMPT
             assert not around.told(RunGranted, second)
             await set_budget(around, workspace="lab", per_month=20.0, preempts=True)

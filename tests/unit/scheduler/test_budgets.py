@@ -126,3 +126,11 @@ def test_months_are_of_utc():
         datetime(2027, 1, 1, tzinfo=UTC),
     )
     assert next_month(datetime(2026, 2, 1, tzinfo=UTC)) == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("spent", "of", "reached"),
+    [(79.9, 100.0, ()), (80.0, 100.0, (80,)), (99.9, 100.0, (80,)), (100.0, 100.0, (80, 100)), (0.0, 0.0, (80, 100))],
+)  # fmt: skip
+def test_four_fifths_and_all_of_it_are_told(spent: float, of: float, reached: tuple[int, ...]) -> None:
+    assert Spending(of, spent).reached == reached
