@@ -80,6 +80,12 @@ class Feed:
                 del self._waiters[tenant]
 
     @asynccontextmanager
+    async def waiting_on(self, tenant: TenantId) -> AsyncIterator[Waiter]:
+        """`waiting`, where it is entered as `waiting_for` is."""
+        with self.waiting(tenant) as waiter:
+            yield waiter
+
+    @asynccontextmanager
     async def waiting_for(self, tenant: TenantId, entity: str, id: UUID | None) -> AsyncIterator[Waiter]:
         """Woken by the tenant's changes, and by hints of the entity (None: of any): `logs` of a trial, the `search` of an experiment."""
         with self.waiting(tenant) as waiter:

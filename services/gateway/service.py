@@ -156,7 +156,7 @@ def make_doors(
         units=units,
         bus=bus,
         feed=feed,
-        tails=Tails(feed, own.follow_poll_s),
+        tails=Tails(own.follow_poll_s),
         recent=Recent(feed, clock),
         clock=clock,
         keys=keys,

@@ -122,6 +122,7 @@ ALL: tuple[type[Message], ...] = (
     metrics.GetSeries,
     metrics.CompareTrials,
     metrics.GetSummaries,
+    metrics.GetReported,
     tables.GetTable,
     tables.GetColumns,
     exports.ExportMetrics,

@@ -65,3 +65,42 @@ class TrialSummaries(BaseModel):
 
 class GetSummaries(Query[TrialSummaries], owner="registry", name="summaries"):
     trial_id: TrialId
+
+
+class ReportedPlace(Record):
+    """How far somebody has read what a trial reports: up to a record of a run. `step` is the highest there, `count` how many points the run had up to there."""
+
+    run_number: int = 0
+    record: int = -1
+    step: int = -(2**63)
+    count: int = 0
+
+
+class ReportedPoint(Record):
+    run_number: int
+    record: int
+    group: str
+    name: str
+    step: int
+    time_ms: int
+    value: float
+
+
+class ReportedPoints(BaseModel):
+    """Whole records, in the order of their reporting; `is_last` where nothing was left out behind `end`."""
+
+    points: tuple[ReportedPoint, ...]
+    end: ReportedPlace
+    is_last: bool
+
+
+class GetReported(Query[ReportedPoints], owner="registry", name="reported"):
+    """What a trial's script has reported behind a place, run by run; what was measured around it (`system`, `timing`) is no part of it.
+
+    Of a run that has a successor only what counts is told, and nothing that came after the successor's first was read. `from_now`: only where it stands.
+    """
+
+    trial_id: TrialId
+    after: ReportedPlace = ReportedPlace()
+    from_now: bool = False
+    limit: int = 1000

@@ -10,12 +10,13 @@ from muster.cli.frame import noun, verb
 from muster.cli.logs import add_logs
 from muster.cli.options import (
     TRIAL,
+    Follow,
     Names,
     Number,
     TrialName,
     TrialStates,
 )
-from muster.cli.output import emit, facts, number, out, size, slots, table
+from muster.cli.output import emit, emit_each, facts, number, out, size, slots, table
 
 if TYPE_CHECKING:
     from muster.client.models import Measured, Run, Trial
@@ -91,11 +92,17 @@ def metrics(
         str | None, typer.Option("--group", help="training, validation, system, timing or your own.")
     ] = None,
     points: Annotated[bool, typer.Option("--points", help="Every point instead of a summary.")] = False,
+    follow: Follow = False,
 ) -> None:
     """Show a trial's metrics."""
-    from muster.cli.views import series_rows
+    from muster.cli.views import print_value, series_rows
     from muster.client import connect
 
+    if follow:
+        with connect() as client:
+            values = client.trials.follow_metrics(trial, names=name or (), group=group)
+            emit_each(values, print_value, "the trial has ended, and reported nothing of that name")
+        return
     with connect() as client:
         found = client.trials.metrics(trial, names=name or (), group=group)
     empty = "nothing of that name was reported" if name or group else "no metrics were reported yet"

@@ -107,3 +107,16 @@ def print_log_line(line: "BaseModel") -> None:
     written.stylize_before(LEVEL_STYLES.get(line.level or "") or ("red" if line.stream == "stderr" else ""))
     text.append_text(written)
     console().print(text, soft_wrap=True)
+
+
+def print_value(value: "BaseModel") -> None:
+    """Print what a trial has reported, in a line of its own."""
+    from rich.text import Text
+
+    from muster.cli.output import cell
+    from muster.client.models import ReportedValue
+
+    assert isinstance(value, ReportedValue)
+    text = Text.assemble((f"step {value.step}  ", "dim"), f"{value.group}.{value.name}  ")
+    text.append(Text.from_markup(cell(value.value)))
+    console().print(text, soft_wrap=True)

@@ -73,6 +73,7 @@ class AsyncTrials(AsyncNoun[Trials]):
     runs = listed(Trials.runs)
     explain = awaited(Trials.explain)
     metrics = awaited(Trials.metrics)
+    follow_metrics = streamed(Trials.follow_metrics)
     summaries = awaited(Trials.summaries)
     logs = listed(Trials.logs)
     follow_logs = streamed(Trials.follow_logs)

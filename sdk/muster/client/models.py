@@ -1591,6 +1591,19 @@ class TrialMetrics(Resource):
     series: list[MetricSeries]
 
 
+class ReportedValue(Resource):
+    """One value that a trial has reported."""
+
+    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    trial: UUID
+    run: int
+    group: str
+    name: str
+    step: int
+    time: datetime
+    value: float | None = Field(description="Null when it is not a finite number.")
+
+
 class ExperimentMetrics(Resource):
     """The metrics of several trials of one experiment."""
 

@@ -110,6 +110,22 @@ class Trials:
         query = {"name": names, "group": group, "max_points": max_points}
         return self._transport.get(models.TrialMetrics, f"{_path(trial)}/metrics", query)
 
+    def follow_metrics(
+        self,
+        trial: Reference,
+        *,
+        names: Sequence[str] = (),
+        group: str | None = None,
+        from_now: bool = False,
+        after: str | None = None,
+    ) -> Iterator[models.ReportedValue]:
+        """Yield what a trial reports as it comes, without a gap over broken connections, until the trial has ended.
+
+        A record of which a break came in the midst is told again. `after`: a value's cursor; `from_now`: not what was reported already.
+        """
+        query: Query = {"name": names, "group": group, "from_now": from_now}
+        return follow(self._transport, models.ReportedValue, f"{_path(trial)}/metrics/follow", query, after)
+
     def summaries(self, trial: Reference) -> models.MetricSummaries:
         """Return every metric of a trial in numbers: count, least, greatest, mean, last."""
         return self._transport.get(models.MetricSummaries, f"{_path(trial)}/summaries")

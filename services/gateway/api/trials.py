@@ -234,6 +234,29 @@ class TrialMetricsRequest(Request):
     max_points: Annotated[int, Field(ge=2, le=5000)] = 1000
 
 
+class ReportedValue(Resource):
+    """One value that a trial has reported."""
+
+    cursor: str = Field(description="Give it as `after` (or Last-Event-ID) to go on behind it.")
+    trial: UUID
+    run: int
+    group: str
+    name: str
+    step: int
+    time: datetime
+    value: float | None = Field(description="Null when it is not a finite number.")
+
+
+class FollowTrialMetricsRequest(Request):
+    """What one trial reports, from its beginning or behind `after` until it has ended. What is measured around it (`system`, `timing`) is read from its metrics."""
+
+    trial: Reference
+    name: Annotated[list[MetricName], Field(max_length=64)] = []
+    group: Annotated[str | None, Field(max_length=100)] = None
+    after: Annotated[str | None, Field(max_length=100)] = None
+    from_now: bool = Field(default=False, description="Without `after`: only what comes from now on.")
+
+
 class ExperimentMetrics(Resource):
     """The metrics of several trials of one experiment."""
 

@@ -24,7 +24,8 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
     position, last = await _start(call, call.last_event_id or request.after)
     if call.announce is not None:
         await call.announce(str(position))
-    with call.doors.tails.following(call.view, last, partial(_read, call)) as tail:
+    waiting = partial(call.doors.feed.waiting_on, call.tenant)
+    with call.doors.tails.following(call.view, last, partial(_read, call), waiting) as tail:
         while True:
             if position < tail.begin:
                 page = await _read(call, position)
@@ -32,13 +33,13 @@ async def watch_events(call: Call, request: WatchEventsRequest) -> AsyncIterator
             else:
                 told, end = tail.since(position), tail.end
             for one in told:
-                if (not kinds or one.event.kind in kinds) and experiment in (None, one.event.experiment):
-                    yield one.event
+                if (not kinds or one.item.kind in kinds) and experiment in (None, one.item.experiment):
+                    yield one.item
             position = max(position, end)
             await tail.more(position)
 
 
-async def _read(call: Call, after: int) -> Page:
+async def _read(call: Call, after: int) -> Page[int, Event]:
     """One batch of what the call sees behind a position. What is kept from it is passed over once, and not at each look."""
     async with call.connection() as connection:
         end = await store.feed_end(connection)

@@ -20,6 +20,7 @@ from services.gateway.api.logs import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_experiment, find_trial
 from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.patience import Patience
 from services.gateway.operations.render import render_line
 from services.gateway.store import experiments as store
 from shared.ids import TrialId
@@ -28,7 +29,6 @@ from shared.messages.logs import GetLogs, StoredLine
 
 _FOLLOWED = 500
 _TRIALS_AT_ONCE = 200
-_LAST_LINES_S = 6.0
 _LOOKED_S = 2.0
 """After so long no further trial of an experiment is looked through for one page."""
 
@@ -81,7 +81,7 @@ async def follow_trial_logs(call: Call, request: FollowTrialLogsRequest) -> Asyn
     row = await find_trial(call, request.trial)
     trial = _Trial(row.id, row.number)
     _resume(call.last_event_id or request.after, [trial])
-    patience = _Patience(call)
+    patience = Patience(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", trial.id) as waiter:
         while True:
             final = (await find_trial(call, str(trial.id))).changed["final"]
@@ -96,7 +96,7 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
     """Streams the logs of an experiment's trials until the experiment has ended."""
     trials: dict[int, _Trial] = {}
     after = call.last_event_id or request.after
-    patience = _Patience(call)
+    patience = Patience(call)
     async with call.doors.feed.waiting_for(call.tenant, "logs", None) as waiter:
         while True:
             async with call.connection() as connection:
@@ -120,19 +120,6 @@ async def follow_experiment_logs(call: Call, request: FollowExperimentLogsReques
             if patience.is_over(experiment.final):
                 return
             await waiter.wait(call.doors.follow_poll_s)
-
-
-class _Patience:
-    """How long the last lines of something that has ended are waited for, should the registry not say that all are there."""
-
-    def __init__(self, call: Call) -> None:
-        self._clock = call.doors.clock
-        self._since_s: float | None = None
-
-    def is_over(self, final: bool) -> bool:
-        if final and self._since_s is None:
-            self._since_s = self._clock.monotonic()
-        return self._since_s is not None and self._clock.monotonic() - self._since_s > _LAST_LINES_S
 
 
 async def _new_lines(call: Call, trial: _Trial, request: LogFilter) -> AsyncIterator[LogLine]:

@@ -48,6 +48,7 @@ from services.gateway.operations import (
     events as event_handlers,
     experiments as experiment_handlers,
     exports as export_handlers,
+    following as following_handlers,
     lifecycle as lifecycle_handlers,
     limits as limit_handlers,
     lineage as lineage_handlers,
@@ -133,6 +134,7 @@ OPERATIONS: tuple[Operation, ...] = (  # type: ignore[type-arg]
     Operation("ExplainTrial", "GET", "/v1/trials/{trial}/explanation", trials.TrialRequest, cluster.Explanation, READ_EXPERIMENT, SAFE, trial_handlers.explain_trial),
     # metrics and logs
     Operation("GetTrialMetrics", "GET", "/v1/trials/{trial}/metrics", trials.TrialMetricsRequest, trials.TrialMetrics, READ_EXPERIMENT, SAFE, metric_handlers.get_trial_metrics),
+    Operation("FollowTrialMetrics", "GET", "/v1/trials/{trial}/metrics/follow", trials.FollowTrialMetricsRequest, trials.ReportedValue, READ_EXPERIMENT, SAFE, following_handlers.follow_trial_metrics, stream="server"),
     Operation("GetTrialSummaries", "GET", "/v1/trials/{trial}/summaries", trials.TrialRequest, trials.MetricSummaries, READ_EXPERIMENT, SAFE, metric_handlers.get_trial_summaries),
     Operation("GetExperimentMetrics", "GET", "/v1/experiments/{experiment}/metrics", trials.ExperimentMetricsRequest, trials.ExperimentMetrics, READ_EXPERIMENT, SAFE, metric_handlers.get_experiment_metrics),
     Operation("ExportMetrics", "GET", "/v1/experiments/{experiment}/metrics/export", exports.ExportMetricsRequest, exports.Export, READ_EXPERIMENT, SAFE, export_handlers.export_metrics),

@@ -1,10 +1,12 @@
 """Series, their summaries, and how earlier runs went."""
 
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 
 from services.registry.core.downsample import choose_points
+from services.registry.core.following import Place, Told, choose_new, has_missed, recount
 from services.registry.store import series
 from services.registry.store.curves import load_earlier
 from services.registry.store.series import Curve
@@ -15,9 +17,13 @@ from shared.errors import Rejected
 from shared.ids import TrialId
 from shared.messages.metrics import (
     CompareTrials,
+    GetReported,
     GetSeries,
     GetSummaries,
     Point,
+    ReportedPlace,
+    ReportedPoint,
+    ReportedPoints,
     Series,
     SeriesPage,
     SeriesPages,
@@ -43,6 +49,7 @@ class MetricQueries:
             GetSeries: self.on_series,
             CompareTrials: self.on_compare,
             GetSummaries: self.on_summaries,
+            GetReported: self.on_reported,
             GetCurves: self.on_curves,
         }
 
@@ -78,6 +85,29 @@ class MetricQueries:
                 )
                 for (group, name), summary in sorted(found.items(), key=lambda one: one[0])
             ),
+        )
+
+    async def on_reported(self, ask: Ask, query: GetReported) -> ReportedPoints:
+        """What a trial's script has reported behind a place; an unknown trial has reported nothing."""
+        after, limit = Place(*query.after.model_dump().values()), max(1, min(query.limit, POINTS_PER_ANSWER))
+        async with self._units.tenant(ask.tenant) as unit:
+            driver = Driver.of(unit.connection)
+            found = await series.load_reported(driver, query.trial_id, after.run, after.step)
+            if has_missed(found, after):
+                found = await series.load_reported(driver, query.trial_id, after.run)
+                after = recount(found, after)
+        if query.from_now:
+            told, end, is_last = (
+                list[Told](),
+                choose_new(found, after, sum(one.count for one in found))[1],
+                True,
+            )
+        else:
+            told, end, is_last = choose_new(found, after, limit)
+        return ReportedPoints(
+            points=tuple(ReportedPoint(**_named(one)) for one in told),
+            end=ReportedPlace(run_number=end.run, record=end.record, step=end.step, count=end.count),
+            is_last=is_last,
         )
 
     async def on_curves(self, ask: Ask, query: GetCurves) -> Curves:
@@ -126,3 +156,8 @@ def _series(curve: Curve, most: int | None) -> Series:
         for step, time_ms, value, run in zip(*columns, strict=True)
     )
     return Series(group=curve.group, name=curve.name, count=curve.count, points=points)
+
+
+def _named(told: Told) -> dict[str, Any]:
+    fields = told._asdict()
+    return {"run_number": fields.pop("run"), **fields}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.registry.core.chunks import Columns, from_bytes, is_long, join
+from services.registry.core.following import MEASURED, Reported
 from services.registry.core.steps import EVERY_STEP, Steps
 from services.registry.core.summary import Points, Summary, cut, merge, summarise_sorted
 from services.registry.core.supersede import choose_newest, is_repeated
@@ -61,6 +62,21 @@ async def load_curves(
     }
     parts = await _load_parts(driver, rows, rolled_up, steps)
     return [curve for found in wanted if len((curve := _curve(found, parts)).steps)]
+
+
+async def load_reported(
+    driver: Driver, trial: UUID, from_run: int, from_step: int = EVERY_STEP[0]
+) -> list[Reported]:
+    """Return what the script reported in the trial's runs from a number on; of that run's series what lies from a step on."""
+    rows = await driver.fetch(_SERIES, [trial], None, None)
+    rows = [row for row in rows if row["number"] >= from_run and row["group"] not in MEASURED]
+    first = [row for row in rows if row["number"] == from_run]
+    parts = await _load_parts(driver, first, {}, (from_step, EVERY_STEP[1]))
+    parts |= await _load_parts(driver, [row for row in rows if row["number"] > from_run], {})
+    return [
+        Reported(row["number"], row["group"], row["name"], row["count"], join(parts.get(row["id"], [])))
+        for row in rows
+    ]
 
 
 async def load_summaries(driver: Driver, trial: UUID) -> dict[Metric, Summary]:

@@ -36,7 +36,7 @@ from shared.messages.files import ConfirmUpload, GetUploadUrl
 from shared.messages.lineage import GetLineageGraph
 from shared.messages.logs import GetLogs, SearchLogs
 from shared.messages.media import GetMedia, GetMediaNames
-from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries
+from shared.messages.metrics import CompareTrials, GetReported, GetSeries, GetSummaries
 from shared.messages.plans import PlanExperiment
 from shared.messages.pools import GetCluster
 from shared.messages.queue import Explain, GetQueue, Placeable, ValidatePlacement
@@ -148,6 +148,7 @@ QUESTIONS: dict[str, tuple[type, ...]] = {
         GetUploadUrl,
         ConfirmUpload,
         GetSeries,
+        GetReported,
         CompareTrials,
         GetTable,
         GetColumns,

@@ -5,7 +5,14 @@ import math
 import pytest
 
 from muster.errors import Rejected
-from shared.messages.metrics import CompareTrials, GetSeries, GetSummaries, SeriesPage, TrialSummaries
+from shared.messages.metrics import (
+    CompareTrials,
+    GetReported,
+    GetSeries,
+    GetSummaries,
+    SeriesPage,
+    TrialSummaries,
+)
 from shared.messages.plans import GetCurves
 from shared.messages.reports import Report, Validation
 from tests.integration.registry.messages import ended, report, validation
@@ -61,6 +68,29 @@ async def test_a_step_that_goes_back_is_kept_in_its_place(around: Platform) -> N
     assert [point.value for point in page.series[0].points] == [0.0, 3.0, 4.0, 5.0, 5.5]
     summary = (await around.ask(GetSummaries(trial_id=run.trial))).metrics[0]
     assert (summary.count, summary.last, summary.last_step) == (5, 5.5, 5)
+
+
+async def test_what_a_script_reports_is_followed_from_any_place(around: Platform) -> None:
+    run = around.scheduler.grant()
+    await around.reports(run, 1, [report(5, loss=5.0, error=0.5), validation(1, 5, loss=4.5)])
+    first = await around.ask(GetReported(trial_id=run.trial, limit=1))
+    assert [(one.record, one.group, one.name, one.value) for one in first.points] == [
+        (1, "training", "error", 0.5),
+        (1, "training", "loss", 5.0),
+    ]
+    assert not first.is_last
+    rest = await around.ask(GetReported(trial_id=run.trial, after=first.end))
+    assert [(one.group, one.value) for one in rest.points] == [("validation", 4.5)] and rest.is_last
+    now = await around.ask(GetReported(trial_id=run.trial, from_now=True))
+    assert (now.points, now.end) == ((), rest.end)
+    await around.reports(run, 3, [report(2, loss=2.0), report(6, loss=6.0)])
+    back = await around.ask(GetReported(trial_id=run.trial, after=rest.end))
+    assert [(one.step, one.value) for one in back.points] == [(2, 2.0), (6, 6.0)]
+    successor = around.scheduler.grant(run)
+    await around.reports(successor, 1, [report(7, loss=7.0)])
+    new = await around.ask(GetReported(trial_id=run.trial, after=back.end))
+    assert [(one.run_number, one.record, one.value) for one in new.points] == [(2, 1, 7.0)]
+    assert not (await around.ask(GetReported(trial_id=run.trial, after=new.end))).points
 
 
 async def test_what_many_batches_brought_is_joined_and_reads_the_same(around: Platform) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 
@@ -11,7 +12,7 @@ import pytest
 from muster.errors import Transient
 from services.gateway.api.cluster import Event, EventKind
 from services.gateway.feed import Feed, View
-from services.gateway.tails import KEPT, Page, Tail, Tails, Told
+from services.gateway.tails import KEPT, Page, Tail, Tails, Told, Waiting
 from shared.ids import TenantId
 
 TENANT = TenantId(UUID(int=1))
@@ -32,7 +33,7 @@ class Table:
         self.reads = 0
         self.is_away = False
 
-    async def read(self, after: int) -> Page:
+    async def read(self, after: int) -> Page[int, Event]:
         self.reads += 1
         if self.is_away:
             raise Transient("the database is away")
@@ -47,12 +48,16 @@ def event(position: int) -> Event:
     )  # fmt: skip
 
 
+def waiting(feed: Feed) -> Waiting:
+    return partial(feed.waiting_on, TENANT)
+
+
 @pytest.fixture
 def feed() -> Feed:
     return Feed(cast(Any, Bus()))
 
 
-async def heard(tail: Tail, position: int, until: int) -> list[int]:
+async def heard(tail: Tail[int, Event], position: int, until: int) -> list[int]:
     seen: list[int] = []
     async with asyncio.timeout(5):
         while position < until:
@@ -63,9 +68,11 @@ async def heard(tail: Tail, position: int, until: int) -> list[int]:
 
 
 async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
-    tails, table = Tails(feed, SLOW_S), Table()
+    tails, table = Tails(SLOW_S), Table()
     with ExitStack() as streams:
-        opened = [streams.enter_context(tails.following(KEY, 0, table.read)) for _ in range(1000)]
+        opened = [
+            streams.enter_context(tails.following(KEY, 0, table.read, waiting(feed))) for _ in range(1000)
+        ]
         waiting = [asyncio.create_task(heard(tail, 0, 3)) for tail in opened]
         await asyncio.sleep(0)
         table.count = 3
@@ -75,23 +82,29 @@ async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
 
 
 async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) -> None:
-    tails, whole, narrowed = Tails(feed, SLOW_S), Table(2), Table(1)
+    tails, whole, narrowed = Tails(SLOW_S), Table(2), Table(1)
     other: View = (TENANT, frozenset({("experiments", "a1")}))
-    with tails.following(KEY, 0, whole.read) as one, tails.following(other, 0, narrowed.read) as two:
+    with (
+        tails.following(KEY, 0, whole.read, waiting(feed)) as one,
+        tails.following(other, 0, narrowed.read, waiting(feed)) as two,
+    ):
         assert await heard(one, 0, 2) == [1, 2] and await heard(two, 0, 1) == [1]
 
 
 async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
-    tails, table = Tails(feed, SLOW_S), Table(KEPT + 150)
-    with tails.following(KEY, 0, table.read) as tail:
+    tails, table = Tails(SLOW_S), Table(KEPT + 150)
+    with tails.following(KEY, 0, table.read, waiting(feed)) as tail:
         assert len(await heard(tail, 0, table.count)) >= KEPT
         assert tail.begin == 150
         assert [told.position for told in tail.since(150)] == list(range(151, table.count + 1))
 
 
 async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_reads_anew(feed: Feed) -> None:
-    tails, table = Tails(feed, SLOW_S), Table()
-    with tails.following(KEY, 0, table.read) as one, tails.following(KEY, 0, table.read) as two:
+    tails, table = Tails(SLOW_S), Table()
+    with (
+        tails.following(KEY, 0, table.read, waiting(feed)) as one,
+        tails.following(KEY, 0, table.read, waiting(feed)) as two,
+    ):
         table.is_away = True
         await asyncio.sleep(0)
         await feed.changed(TENANT, 1)
@@ -99,13 +112,13 @@ async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_read
             with pytest.raises(Transient, match="away"):
                 await tail.more(0)
         table.is_away, table.count = False, 1
-        with tails.following(KEY, 0, table.read) as three:
+        with tails.following(KEY, 0, table.read, waiting(feed)) as three:
             assert await heard(three, 0, 1) == [1]
 
 
 async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
-    tails, table = Tails(feed, 0.001), Table()
-    with tails.following(KEY, 0, table.read):
+    tails, table = Tails(0.001), Table()
+    with tails.following(KEY, 0, table.read, waiting(feed)):
         await asyncio.sleep(0.01)
     reads = table.reads
     await asyncio.sleep(0.02)
@@ -113,10 +126,20 @@ async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
 
 
 async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> None:
-    tails, table = Tails(feed, SLOW_S), Table()
-    with tails.following(KEY, 0, table.read) as tail:
+    tails, table = Tails(SLOW_S), Table()
+    with tails.following(KEY, 0, table.read, waiting(feed)) as tail:
         await asyncio.sleep(0)
         feed.end()
         with pytest.raises(Transient) as raised:
             await tail.more(0)
     assert raised.value.code == "restarting"
+
+
+async def test_who_follows_what_is_over_hears_the_rest_and_that_no_more_comes(feed: Feed) -> None:
+    async def read(after: int) -> Page[int, Event]:
+        told = [Told(1, event(1))] if not after else []
+        return Page(told, 1, is_last=True, is_over=bool(after))
+
+    with Tails(0.001).following(KEY, 0, read, waiting(feed)) as tail:
+        assert await tail.more(0) and [told.position for told in tail.since(0)] == [1]
+        assert not await tail.more(1)

@@ -1648,6 +1648,20 @@ class FollowTrialLogsRequest(_message.Message):
     after: str
     def __init__(self, rank: _Optional[int] = ..., contains: _Optional[str] = ..., stream: _Optional[_Union[LogStream, str]] = ..., pattern: _Optional[str] = ..., level: _Optional[_Union[LogLevel, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tail: _Optional[int] = ..., trial: _Optional[str] = ..., after: _Optional[str] = ...) -> None: ...
 
+class FollowTrialMetricsRequest(_message.Message):
+    __slots__ = ("trial", "name", "group", "after", "from_now")
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    AFTER_FIELD_NUMBER: _ClassVar[int]
+    FROM_NOW_FIELD_NUMBER: _ClassVar[int]
+    trial: str
+    name: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    after: str
+    from_now: bool
+    def __init__(self, trial: _Optional[str] = ..., name: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., after: _Optional[str] = ..., from_now: _Optional[bool] = ...) -> None: ...
+
 class ForkExperimentRequest(_message.Message):
     __slots__ = ("experiment", "overrides", "name", "labels")
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
@@ -3042,6 +3056,26 @@ class ReplayDifference(_message.Message):
     recomputed: _struct_pb2.Struct
     said: str
     def __init__(self, position: _Optional[int] = ..., kind: _Optional[str] = ..., recorded: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., recomputed: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., said: _Optional[str] = ...) -> None: ...
+
+class ReportedValue(_message.Message):
+    __slots__ = ("cursor", "trial", "run", "group", "name", "step", "time", "value")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    TRIAL_FIELD_NUMBER: _ClassVar[int]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    TIME_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    cursor: str
+    trial: str
+    run: int
+    group: str
+    name: str
+    step: int
+    time: _timestamp_pb2.Timestamp
+    value: float
+    def __init__(self, cursor: _Optional[str] = ..., trial: _Optional[str] = ..., run: _Optional[int] = ..., group: _Optional[str] = ..., name: _Optional[str] = ..., step: _Optional[int] = ..., time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., value: _Optional[float] = ...) -> None: ...
 
 class Reservation(_message.Message):
     __slots__ = ("id", "pool", "tenant", "workspace", "slots", "begins_at", "ends_at", "held_slots", "warnings")

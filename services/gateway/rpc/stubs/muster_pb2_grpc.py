@@ -215,6 +215,11 @@ class MusterStub:
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialMetricsRequest.SerializeToString,
                 response_deserializer=muster_dot_v1_dot_muster__pb2.TrialMetrics.FromString,
                 _registered_method=True)
+        self.FollowTrialMetrics = channel.unary_stream(
+                '/muster.v1.Muster/FollowTrialMetrics',
+                request_serializer=muster_dot_v1_dot_muster__pb2.FollowTrialMetricsRequest.SerializeToString,
+                response_deserializer=muster_dot_v1_dot_muster__pb2.ReportedValue.FromString,
+                _registered_method=True)
         self.GetTrialSummaries = channel.unary_unary(
                 '/muster.v1.Muster/GetTrialSummaries',
                 request_serializer=muster_dot_v1_dot_muster__pb2.TrialRequest.SerializeToString,
@@ -1164,6 +1169,14 @@ class MusterServicer:
     def GetTrialMetrics(self, request, context):
         """Shows a trial's metrics by step.
         REST: GET /v1/trials/{trial}/metrics
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FollowTrialMetrics(self, request, context):
+        """Streams what a trial reports, in the order of its reporting, until the trial has ended.
+        REST: GET /v1/trials/{trial}/metrics/follow
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -2407,6 +2420,11 @@ def add_MusterServicer_to_server(servicer, server):
                     servicer.GetTrialMetrics,
                     request_deserializer=muster_dot_v1_dot_muster__pb2.TrialMetricsRequest.FromString,
                     response_serializer=muster_dot_v1_dot_muster__pb2.TrialMetrics.SerializeToString,
+            ),
+            'FollowTrialMetrics': grpc.unary_stream_rpc_method_handler(
+                    servicer.FollowTrialMetrics,
+                    request_deserializer=muster_dot_v1_dot_muster__pb2.FollowTrialMetricsRequest.FromString,
+                    response_serializer=muster_dot_v1_dot_muster__pb2.ReportedValue.SerializeToString,
             ),
             'GetTrialSummaries': grpc.unary_unary_rpc_method_handler(
                     servicer.GetTrialSummaries,
@@ -4042,6 +4060,33 @@ class Muster:
             '/muster.v1.Muster/GetTrialMetrics',
             muster_dot_v1_dot_muster__pb2.TrialMetricsRequest.SerializeToString,
             muster_dot_v1_dot_muster__pb2.TrialMetrics.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FollowTrialMetrics(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.v1.Muster/FollowTrialMetrics',
+            muster_dot_v1_dot_muster__pb2.FollowTrialMetricsRequest.SerializeToString,
+            muster_dot_v1_dot_muster__pb2.ReportedValue.FromString,
             options,
             channel_credentials,
             insecure,

@@ -1,0 +1,63 @@
+"""How far somebody has followed what a trial reports: the place that goes into cursors, and the places of single points. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from muster.errors import Rejected
+from shared.messages.metrics import ReportedPlace, ReportedPoint
+
+_TEXT = re.compile(r"(\d{1,9})\.(-?\d{1,18})\.(-?\d{1,19})\.(\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Behind a record of a run. `step` and `count` only tell the registry where to look."""
+
+    run: int = 0
+    record: int = -1
+    step: int = field(default=-(2**63), compare=False)
+    count: int = field(default=0, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.run}.{self.record}.{self.step}.{self.count}"
+
+
+BEGIN = Place()
+
+
+def read_place(text: str) -> Place:
+    """Return the place that was written so. Raises Rejected for another text."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise Rejected("cursor_invalid", "this is not the cursor of a point", "after")
+    return Place(*map(int, found.groups()))
+
+
+def place_of(told: ReportedPlace) -> Place:
+    """Return the place that the registry names."""
+    return Place(told.run_number, told.record, told.step, told.count)
+
+
+def asked_of(place: Place) -> ReportedPlace:
+    """Return the place as the registry is asked for what is behind it."""
+    return ReportedPlace(run_number=place.run, record=place.record, step=place.step, count=place.count)
+
+
+def with_places(
+    points: Iterable[ReportedPoint], after: Place
+) -> Iterator[tuple[ReportedPoint, Place, Place]]:
+    """Yield each point with its place, and with the one to go on from when it was the last that was seen.
+
+    Of a record with several points these differ but for its last: whoever comes back in its midst is told it whole.
+    """
+    for _, record in groupby(points, key=lambda point: (point.run_number, point.record)):
+        several = list(record)
+        first = several[0]
+        before = after if first.run_number == after.run else Place(first.run_number)
+        step = max(before.step, *(point.step for point in several))
+        here = Place(first.run_number, first.record, step, before.count + len(several))
+        for index, point in enumerate(several, 1):
+            yield point, here, here if index == len(several) else after
+        after = here

@@ -1,0 +1,80 @@
+"""Following what a trial reports, point by point: the registry is asked once for all streams that follow the same trial."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from uuid import UUID
+
+from services.gateway.api.trials import FollowTrialMetricsRequest, ReportedValue
+from services.gateway.core.places import BEGIN, Place, asked_of, place_of, read_place, with_places
+from services.gateway.operations.call import Call
+from services.gateway.operations.find import find_trial
+from services.gateway.operations.patience import Patience
+from services.gateway.operations.render import finite, to_time
+from services.gateway.tails import Page, Told
+from shared.ids import TrialId
+from shared.messages.metrics import GetReported, ReportedPoint, ReportedPoints
+
+
+async def follow_trial_metrics(
+    call: Call, request: FollowTrialMetricsRequest
+) -> AsyncIterator[ReportedValue]:
+    """Streams what a trial reports, in the order of its reporting, until the trial has ended."""
+    trial: UUID = (await find_trial(call, request.trial)).id
+    place = await _start(call, trial, request)
+    if call.announce is not None:
+        await call.announce(str(place))
+    read = partial(_read, call, trial, Patience(call))
+    waiting = partial(call.doors.feed.waiting_for, call.tenant, "metrics", trial)
+    with call.doors.tails.following((*call.view, trial), place, read, waiting) as tail:
+        while True:
+            if place < tail.begin:
+                page = await read(place)
+                told, end = page.told, page.end
+            else:
+                told, end = tail.since(place), tail.end
+            for one in told:
+                if _is_wanted(one.item, request):
+                    yield one.item
+            place = max(place, end)
+            if not await tail.more(place):
+                return
+
+
+async def _start(call: Call, trial: UUID, request: FollowTrialMetricsRequest) -> Place:
+    after = call.last_event_id or request.after
+    if after is not None:
+        return read_place(after)
+    return place_of((await _ask(call, trial, BEGIN, from_now=True)).end) if request.from_now else BEGIN
+
+
+async def _read(call: Call, trial: UUID, patience: Patience, after: Place) -> Page[Place, ReportedValue]:
+    # Looked at before: what a trial reported until its end is there then, but for what is still on its way.
+    is_final = bool((await find_trial(call, str(trial))).changed["final"])
+    found = await _ask(call, trial, after)
+    told = [
+        Told(here, _render(trial, point, go_on)) for point, here, go_on in with_places(found.points, after)
+    ]
+    is_over = patience.is_over(is_final) and found.is_last and not told
+    return Page(told, max(after, place_of(found.end)), found.is_last, is_over)
+
+
+async def _ask(call: Call, trial: UUID, after: Place, from_now: bool = False) -> ReportedPoints:
+    question = GetReported(trial_id=TrialId(trial), after=asked_of(after), from_now=from_now)
+    return await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
+
+
+def _render(trial: UUID, point: ReportedPoint, go_on: Place) -> ReportedValue:
+    return ReportedValue(
+        cursor=str(go_on),
+        trial=trial,
+        run=point.run_number,
+        group=point.group,
+        name=point.name,
+        step=point.step,
+        time=to_time(point.time_ms),
+        value=finite(point.value),
+    )
+
+
+def _is_wanted(value: ReportedValue, request: FollowTrialMetricsRequest) -> bool:
+    return request.group in (None, value.group) and (not request.name or value.name in request.name)

@@ -1,0 +1,89 @@
+"""What a trial reports, followed value by value, the registry standing in."""
+
+import grpc.aio
+import httpx
+import orjson
+
+from services.gateway.rpc.stubs import muster_pb2, muster_pb2_grpc
+from shared.ids import DEFAULT_TENANT
+from shared.messages.metrics import GetReported, ReportedPlace, ReportedPoint, ReportedPoints
+from tests.integration.gateway.conftest import Gateway, Others
+from tests.integration.gateway.seeding import trial_changed
+from tests.integration.gateway.test_experiments import create
+from tests.integration.gateway.test_streams import events
+from tests.support.waiting import eventually
+
+
+async def test_what_a_trial_reports_is_followed_to_its_end_over_breaks(
+    api: httpx.AsyncClient, gateway: Gateway, others: Others
+) -> None:
+    made = await create(api)
+    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 1))
+    path = f"/v1/trials/{trial_changed(made, 1).trial_id}"
+    await eventually(lambda: _is_there(api, path))
+    reported = [_reported(1, "loss", 0.5), _reported(1, "error", 0.25), _reported(2, "loss", float("nan"))]
+    others.say(GetReported, lambda _, query: _behind(reported, query))
+    async with events(api, f"{path}/metrics/follow") as stream:
+        start, *blocks = [await stream.next() for _ in range(4)]
+    values = [orjson.loads(block["data"]) for block in blocks]
+    assert "data" not in start and [(one["name"], one["value"]) for one in values] == [
+        ("loss", 0.5),
+        ("error", 0.25),
+        ("loss", None),
+    ]
+    async with events(api, f"{path}/metrics/follow", headers={"Last-Event-ID": blocks[0]["id"]}) as stream:
+        await stream.next()
+        again = [orjson.loads((await stream.next())["data"])["name"] for _ in range(3)]
+    assert again == ["loss", "error", "loss"], "a record that was not seen whole is told again"
+    async with events(
+        api, f"{path}/metrics/follow", headers={"Last-Event-ID": blocks[1]["id"]}, params={"name": "loss"}
+    ) as stream:
+        await stream.next()
+        assert orjson.loads((await stream.next())["data"])["cursor"] == blocks[2]["id"]
+        reported += [_reported(3, "error", 0.1), _reported(4, "loss", 0.125)]
+        assert orjson.loads((await stream.next())["data"])["value"] == 0.125
+    async with grpc.aio.insecure_channel(gateway.grpc_address) as channel:
+        token = (("authorization", f"Bearer {gateway.admin_token}"),)
+        asked = muster_pb2.FollowTrialMetricsRequest(trial=path.rsplit("/", 1)[1], group="training")
+        call = muster_pb2_grpc.MusterStub(channel).FollowTrialMetrics(asked, metadata=token)
+        found = [await call.read() for _ in range(5)]
+        assert [one.step for one in found] == [1, 1, 2, 3, 4] and not found[2].HasField("value")
+        call.cancel()
+    refused = await api.get(f"{path}/metrics/follow", params={"after": "7"})
+    assert (refused.status_code, refused.json()["code"]) == (400, "cursor_invalid")
+
+
+async def test_following_a_trial_ends_with_it(api: httpx.AsyncClient, others: Others) -> None:
+    made = await create(api)
+    await others.announce("searcher", DEFAULT_TENANT, trial_changed(made, 1, state="completed", final=True))
+    path = f"/v1/trials/{trial_changed(made, 1).trial_id}"
+    await eventually(lambda: _is_there(api, path))
+    others.say(GetReported, lambda _, query: _behind([_reported(1, "loss", 0.5)], query))
+    seen: list[str] = []
+    async with events(api, f"{path}/metrics/follow") as stream:
+        while (block := await stream.next()).get("event") != "end":
+            seen += [orjson.loads(block["data"])["name"]] if "data" in block else []
+    assert seen == ["loss"]
+
+
+async def _is_there(api: httpx.AsyncClient, path: str) -> bool:
+    return (await api.get(path)).status_code == 200
+
+
+def _reported(record: int, name: str, value: float) -> ReportedPoint:
+    return ReportedPoint(
+        run_number=1, record=record, group="training", name=name, step=record, time_ms=1_000, value=value
+    )
+
+
+def _behind(reported: list[ReportedPoint], query: GetReported) -> ReportedPoints:
+    """The registry's answer: what is behind a place, and how far it goes."""
+    new = tuple(
+        one for one in reported if (one.run_number, one.record) > (query.after.run_number, query.after.record)
+    )
+    end = (
+        ReportedPlace(run_number=1, record=new[-1].record, step=new[-1].step, count=len(reported))
+        if new
+        else query.after
+    )
+    return ReportedPoints(points=new, end=end, is_last=True)
