@@ -621,7 +621,6 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
-    BUDGET = "budget"
 
 
 class Event(Resource):

@@ -244,7 +244,6 @@ class EventKind(StrEnum):
     CHECKPOINT = "checkpoint"
     MODEL = "model"
     VERSION = "version"
-    BUDGET = "budget"
 
 
 class Event(Resource):

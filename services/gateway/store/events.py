@@ -15,6 +15,9 @@ from services.gateway.store.tables import counter, event, idempotency, operation
 from shared.driver import Driver
 from shared.messages.experiments import OperationRefused
 
+UNTOLD = ("budget",)
+"""Kinds of which webhooks alone are told: who reads the stream was promised a closed list of kinds."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
@@ -58,8 +61,9 @@ async def append_events(
 
 
 async def load_events(connection: AsyncConnection, after: int, limit: int) -> Sequence[Row[Any]]:
-    """In order, those behind `after`."""
-    query = select(event).where(event.c.position > after).order_by(event.c.position).limit(limit)
+    """In order, those behind `after` of kinds that streams tell."""
+    query = select(event).where(event.c.position > after, event.c.kind.not_in(UNTOLD))
+    query = query.order_by(event.c.position).limit(limit)
     return (await connection.execute(query)).all()
 
 

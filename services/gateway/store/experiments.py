@@ -69,8 +69,8 @@ EXPERIMENTS = Cells(
     experiment,
     {
         "best.value": _shown(cast(experiment.c.best["value"].as_string(), Double)),
-        "trials.running": experiment.c.trials["running"].as_integer(),
-        "trials.error": experiment.c.trials["error"].as_integer(),
+        "trials.running": func.coalesce(experiment.c.trials["running"].as_integer(), 0),
+        "trials.error": func.coalesce(experiment.c.trials["error"].as_integer(), 0),
         "priority": func.coalesce(experiment.c.rank["priority"].as_integer(), experiment.c.priority),
     },
 )

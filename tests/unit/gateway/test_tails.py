@@ -48,7 +48,7 @@ def event(position: int) -> Event:
     )  # fmt: skip
 
 
-def waiting(feed: Feed) -> Waiting:
+def changes_of(feed: Feed) -> Waiting:
     return partial(feed.waiting_on, TENANT)
 
 
@@ -71,7 +71,7 @@ async def test_a_thousand_streams_read_what_one_would(feed: Feed) -> None:
     tails, table = Tails(SLOW_S), Table()
     with ExitStack() as streams:
         opened = [
-            streams.enter_context(tails.following(KEY, 0, table.read, waiting(feed))) for _ in range(1000)
+            streams.enter_context(tails.following(KEY, 0, table.read, changes_of(feed))) for _ in range(1000)
         ]
         waiting = [asyncio.create_task(heard(tail, 0, 3)) for tail in opened]
         await asyncio.sleep(0)
@@ -85,15 +85,15 @@ async def test_who_sees_other_things_of_a_tenant_has_another_tail(feed: Feed) ->
     tails, whole, narrowed = Tails(SLOW_S), Table(2), Table(1)
     other: View = (TENANT, frozenset({("experiments", "a1")}))
     with (
-        tails.following(KEY, 0, whole.read, waiting(feed)) as one,
-        tails.following(other, 0, narrowed.read, waiting(feed)) as two,
+        tails.following(KEY, 0, whole.read, changes_of(feed)) as one,
+        tails.following(other, 0, narrowed.read, changes_of(feed)) as two,
     ):
         assert await heard(one, 0, 2) == [1, 2] and await heard(two, 0, 1) == [1]
 
 
 async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
     tails, table = Tails(SLOW_S), Table(KEPT + 150)
-    with tails.following(KEY, 0, table.read, waiting(feed)) as tail:
+    with tails.following(KEY, 0, table.read, changes_of(feed)) as tail:
         assert len(await heard(tail, 0, table.count)) >= KEPT
         assert tail.begin == 150
         assert [told.position for told in tail.since(150)] == list(range(151, table.count + 1))
@@ -102,8 +102,8 @@ async def test_a_tail_holds_so_many_and_says_from_where(feed: Feed) -> None:
 async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_reads_anew(feed: Feed) -> None:
     tails, table = Tails(SLOW_S), Table()
     with (
-        tails.following(KEY, 0, table.read, waiting(feed)) as one,
-        tails.following(KEY, 0, table.read, waiting(feed)) as two,
+        tails.following(KEY, 0, table.read, changes_of(feed)) as one,
+        tails.following(KEY, 0, table.read, changes_of(feed)) as two,
     ):
         table.is_away = True
         await asyncio.sleep(0)
@@ -112,13 +112,13 @@ async def test_what_reading_fails_with_is_raised_to_all_and_the_next_stream_read
             with pytest.raises(Transient, match="away"):
                 await tail.more(0)
         table.is_away, table.count = False, 1
-        with tails.following(KEY, 0, table.read, waiting(feed)) as three:
+        with tails.following(KEY, 0, table.read, changes_of(feed)) as three:
             assert await heard(three, 0, 1) == [1]
 
 
 async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
     tails, table = Tails(0.001), Table()
-    with tails.following(KEY, 0, table.read, waiting(feed)):
+    with tails.following(KEY, 0, table.read, changes_of(feed)):
         await asyncio.sleep(0.01)
     reads = table.reads
     await asyncio.sleep(0.02)
@@ -127,7 +127,7 @@ async def test_nobody_reads_once_the_last_stream_is_gone(feed: Feed) -> None:
 
 async def test_streams_are_sent_away_when_the_gateway_goes_down(feed: Feed) -> None:
     tails, table = Tails(SLOW_S), Table()
-    with tails.following(KEY, 0, table.read, waiting(feed)) as tail:
+    with tails.following(KEY, 0, table.read, changes_of(feed)) as tail:
         await asyncio.sleep(0)
         feed.end()
         with pytest.raises(Transient) as raised:
@@ -140,6 +140,6 @@ async def test_who_follows_what_is_over_hears_the_rest_and_that_no_more_comes(fe
         told = [Told(1, event(1))] if not after else []
         return Page(told, 1, is_last=True, is_over=bool(after))
 
-    with Tails(0.001).following(KEY, 0, read, waiting(feed)) as tail:
+    with Tails(0.001).following(KEY, 0, read, changes_of(feed)) as tail:
         assert await tail.more(0) and [told.position for told in tail.since(0)] == [1]
         assert not await tail.more(1)

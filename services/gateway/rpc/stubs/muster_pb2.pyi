@@ -53,7 +53,6 @@ class EventKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EVENT_KIND_CHECKPOINT: _ClassVar[EventKind]
     EVENT_KIND_MODEL: _ClassVar[EventKind]
     EVENT_KIND_VERSION: _ClassVar[EventKind]
-    EVENT_KIND_BUDGET: _ClassVar[EventKind]
 
 class ExperimentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -247,7 +246,6 @@ EVENT_KIND_RUN: EventKind
 EVENT_KIND_CHECKPOINT: EventKind
 EVENT_KIND_MODEL: EventKind
 EVENT_KIND_VERSION: EventKind
-EVENT_KIND_BUDGET: EventKind
 EXPERIMENT_STATE_UNSPECIFIED: ExperimentState
 EXPERIMENT_STATE_SUBMITTED: ExperimentState
 EXPERIMENT_STATE_ACTIVE: ExperimentState
