@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from functools import partial
 
-from services.registry import events, fences
+from services.registry import fences
 from services.registry.commits import NO_PART, STALE, give_up, is_of
-from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.names import refuse_manifest
 from services.registry.core.parts import awaited_by_chief, awaited_by_member, has_part
@@ -55,7 +55,7 @@ class Announcements:
                 await give_up(unit, checkpoint, Trigger.fenced, STALE)
                 return UploadLinks(files=(), state="abandoned", reason=STALE)
             if not CHECKPOINT.moves(checkpoint.state, Trigger.urls_signed):
-                return UploadLinks(files=(), state=events.PUBLIC[checkpoint.state], reason=checkpoint.reason)
+                return UploadLinks(files=(), state=PUBLIC[checkpoint.state], reason=checkpoint.reason)
             if not has_part(checkpoint.parts, ask.worker):
                 return UploadLinks(files=(), state="abandoned", reason=NO_PART)
             waits_for = await _waits_for(unit, checkpoint, facts, ask.worker, query.step, page.parts)

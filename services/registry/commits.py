@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from services.registry import events, fences
-from services.registry.core.checkpoint import CHECKPOINT, State, Trigger
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, State, Trigger
 from services.registry.core.fencing import Effect, is_allowed
 from services.registry.core.marks import FIRST_RECORD, has_reached
 from services.registry.core.metadata import refuse_metadata
@@ -191,4 +191,4 @@ async def _next_report(unit: Unit, facts: AllocationFacts, ask: Ask) -> int:
 
 
 def _committed(checkpoint: Checkpoint) -> Committed:
-    return Committed(state=events.PUBLIC[checkpoint.state], reason=checkpoint.reason)
+    return Committed(state=PUBLIC[checkpoint.state], reason=checkpoint.reason)

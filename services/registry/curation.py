@@ -6,8 +6,7 @@ Each request is whole in one transaction or says why it is not, and asked again 
 import asyncio
 from dataclasses import asdict, replace
 
-from services.registry import events
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.core.collect import Verdict
 from services.registry.core.metadata import merge_metadata, refuse_metadata
 from services.registry.queries.checkpoints import load_view
@@ -166,4 +165,4 @@ async def _locked(unit: Unit, checkpoint: CheckpointId) -> Checkpoint:
 
 def _refuse_unsaved(found: Checkpoint) -> None:
     if found.state is not State.saved:
-        raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {events.PUBLIC[found.state]}")
+        raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.store.checkpoints import Checkpoint
 from services.registry.store.manifests import File
 from services.registry.store.models import Model, Version
@@ -14,22 +14,9 @@ from shared.messages.checkpoints import (
     CheckpointDeleted,
     CheckpointEvent,
     CheckpointSaved,
-    CheckpointState,
 )
 from shared.messages.files import FileEntry
 from shared.messages.models import ModelChanged, VersionChanged
-
-PUBLIC: dict[State, CheckpointState] = {
-    State.announced: "uploading",
-    State.uploading: "uploading",
-    State.committing: "uploading",
-    State.saved: "saved",
-    State.abandoned: "abandoned",
-    State.corrupt: "corrupt",
-    State.deleting: "deleted",
-    State.deleted: "deleted",
-}
-"""What others see: whoever asks for a checkpoint that is being deleted must not begin to read it."""
 
 _EVENTS: dict[State, type[CheckpointEvent]] = {
     State.saved: CheckpointSaved,

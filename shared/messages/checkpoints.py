@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from pydantic import BaseModel, Field, JsonValue
 
@@ -155,12 +156,30 @@ class CheckpointPage(BaseModel):
     next: str | None = None
 
 
+class CheckpointFields(Record):
+    """By what lists of checkpoints are filtered and sorted, under the names that people are shown."""
+
+    id: UUID
+    trial: UUID
+    run: int
+    step: int
+    state: CheckpointState
+    size_bytes: int
+    files: int
+    reason: str | None
+    created_at: datetime
+
+
 class ListCheckpoints(Query[CheckpointPage], owner="registry", name="checkpoints"):
+    """`filter` and `sort` speak of `CheckpointFields`; without them they come in the order of their making."""
+
     trial_id: TrialId | None = None
     experiment_id: ExperimentId | None = None
     checkpoint_id: CheckpointId | None = None
     after: str | None = None
     limit: int = 100
+    filter: str = ""
+    sort: str = ""
 
 
 class FileLinks(BaseModel):

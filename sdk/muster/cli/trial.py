@@ -10,9 +10,11 @@ from muster.cli.frame import noun, verb
 from muster.cli.logs import add_logs
 from muster.cli.options import (
     TRIAL,
+    Filter,
     Follow,
     Names,
     Number,
+    Sort,
     TrialName,
     TrialStates,
 )
@@ -119,12 +121,12 @@ def metrics(
 
 
 @verb(app, "checkpoints")
-def checkpoints(trial: TrialName) -> None:
-    """List a trial's checkpoints, oldest first."""
+def checkpoints(trial: TrialName, filter_: Filter = None, sort: Sort = None) -> None:
+    """List a trial's checkpoints, oldest first or as they are sorted."""
     from muster.client import connect
 
     with connect() as client:
-        found = client.checkpoints.of_trial(trial).all()
+        found = client.checkpoints.of_trial(trial, filter=filter_ or "", sort=sort or "").all()
     columns = (">step", "state", ">run", ">files", ">size", "metrics", "created", "id")
     rows = (
         (
@@ -133,7 +135,7 @@ def checkpoints(trial: TrialName) -> None:
         )
         for one in found
     )  # fmt: skip
-    emit(found, lambda: table(columns, rows, "no checkpoints yet"))
+    emit(found, lambda: table(columns, rows, "no such checkpoint" if filter_ else "no checkpoints yet"))
 
 
 @verb(app, "explain")

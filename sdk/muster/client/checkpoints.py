@@ -6,7 +6,7 @@ from pathlib import Path
 from muster.client import models
 from muster.client.download import OnBytes, fetch_into
 from muster.client.models import JsonObject
-from muster.client.paging import Items, pages
+from muster.client.paging import Items, ordered, pages
 from muster.client.transport import Reference, Transport, segment
 from muster.errors import Rejected
 
@@ -17,14 +17,17 @@ class Checkpoints:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def of_trial(self, trial: Reference) -> Items[models.Checkpoint]:
-        """Return a trial's checkpoints, oldest first."""
-        return pages(self._transport, models.CheckpointPage, f"/v1/trials/{segment(trial)}/checkpoints")
+    def of_trial(self, trial: Reference, *, filter: str = "", sort: str = "") -> Items[models.Checkpoint]:
+        """Return a trial's checkpoints, oldest first or as they are sorted; `filter` as `state = saved and step > 1000`."""
+        path = f"/v1/trials/{segment(trial)}/checkpoints"
+        return pages(self._transport, models.CheckpointPage, path, ordered(filter, sort))
 
-    def of_experiment(self, experiment: Reference) -> Items[models.Checkpoint]:
-        """Return the checkpoints of all trials of an experiment, oldest first."""
+    def of_experiment(
+        self, experiment: Reference, *, filter: str = "", sort: str = ""
+    ) -> Items[models.Checkpoint]:
+        """Return the checkpoints of all trials of an experiment, oldest first or as they are sorted; `filter` as of a trial's."""
         path = f"/v1/experiments/{segment(experiment)}/checkpoints"
-        return pages(self._transport, models.CheckpointPage, path)
+        return pages(self._transport, models.CheckpointPage, path, ordered(filter, sort))
 
     def best_of(self, experiment: models.Experiment) -> models.Checkpoint:
         """Return the saved checkpoint of the best validation; failing that, the best trial's newest.

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from services.gateway.api.base import ListRequest, Name, Reference, Request, Resource
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 
 class Role(StrEnum):

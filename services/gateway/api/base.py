@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 MAX_PAGE = 200
 """The most items one page holds."""

@@ -10,7 +10,7 @@ from pydantic import Field
 from services.gateway.api.base import Reference, Request, Resource
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.operations import OperationState
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 MOST_NAMED = 200
 MOST_AT_ONCE = 500

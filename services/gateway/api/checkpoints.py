@@ -9,12 +9,13 @@ from pydantic import Field
 
 from services.gateway.api.base import (
     JsonObject,
-    PageRequest,
+    ListRequest,
     Reference,
     Request,
     Resource,
     Sha256,
 )
+from shared.expressions.fields import Listing
 
 
 class CheckpointState(StrEnum):
@@ -66,14 +67,25 @@ class CheckpointPage(Resource):
     next_cursor: str | None = None
 
 
-class ListTrialCheckpointsRequest(PageRequest):
+CHECKPOINTS = Listing.of(
+    Checkpoint,
+    *("id", "trial", "run", "step", "state", "size_bytes", "files", "reason", "created_at"),
+    usual="created_at,id",
+)
+
+
+class ListTrialCheckpointsRequest(ListRequest):
     """The checkpoints of one trial."""
+
+    listing = CHECKPOINTS
 
     trial: Reference
 
 
-class ListExperimentCheckpointsRequest(PageRequest):
+class ListExperimentCheckpointsRequest(ListRequest):
     """The checkpoints of all trials of one experiment."""
+
+    listing = CHECKPOINTS
 
     experiment: Reference
 

@@ -16,7 +16,7 @@ from services.gateway.api.base import (
     Request,
     Resource,
 )
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 
 class Worker(Resource):

@@ -18,7 +18,7 @@ from services.gateway.api.base import (
     Resource,
     Sha256,
 )
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 MAX_CONFIG_CHARS = 512 * 1024
 

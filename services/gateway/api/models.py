@@ -19,7 +19,7 @@ from services.gateway.api.base import (
     Resource,
     Text,
 )
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 Notes = Annotated[str, Field(max_length=100_000, description="Markdown.")]
 

@@ -15,7 +15,7 @@ from services.gateway.api.base import (
     Request,
     Resource,
 )
-from services.gateway.core.listing import Listing
+from shared.expressions.fields import Listing
 
 MetricName = Annotated[str, Field(min_length=1, max_length=200)]
 

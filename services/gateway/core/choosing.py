@@ -1,4 +1,4 @@
-"""Chooses of items in memory those that a list asks for; `store/listing` has the database do the same."""
+"""Chooses of items in memory those that a list asks for; `shared/expressions/sql` has the database do the same."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from services.gateway.core.listing import Field, Wanted, read_position
+from shared.expressions.fields import Field, Wanted, read_position
 from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Filter, Not, Order, Value
 
 T = TypeVar("T")

@@ -7,9 +7,9 @@ import hmac
 import json
 
 from muster.errors import Rejected
+from shared.expressions.fields import Position
 
 _MAC_BYTES = 12
-Position = list[str | int | float | None]
 
 
 def encode_cursor(key: bytes, scope: str, position: Position) -> str:

@@ -13,7 +13,7 @@ from services.gateway.api.checkpoints import (
 )
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import find_experiment, find_trial, parse_uuid
-from services.gateway.operations.paging import make_cursor, read_cursor
+from services.gateway.operations.paging import make_cursor, read_wanted
 from services.gateway.operations.render import render_checkpoint, render_checkpoint_whole, render_download
 from services.gateway.store import experiments as store
 from shared.ids import CheckpointId, ExperimentId, TrialId
@@ -22,7 +22,7 @@ from shared.messages.files import FileLink
 
 
 async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsRequest) -> CheckpointPage:
-    """Lists a trial's checkpoints in the order of their making."""
+    """Lists a trial's checkpoints in the order of their making, or as they are sorted."""
     trial = await find_trial(call, request.trial)
     return await _list_page(call, request, trial=TrialId(trial.id))
 
@@ -30,7 +30,7 @@ async def list_trial_checkpoints(call: Call, request: ListTrialCheckpointsReques
 async def list_experiment_checkpoints(
     call: Call, request: ListExperimentCheckpointsRequest
 ) -> CheckpointPage:
-    """Lists the checkpoints of all trials of an experiment in the order of their making."""
+    """Lists the checkpoints of all trials of an experiment in the order of their making, or as they are sorted."""
     experiment = await find_experiment(call, request.experiment)
     return await _list_page(call, request, experiment=ExperimentId(experiment.id))
 
@@ -65,12 +65,15 @@ async def _list_page(
     trial: TrialId | None = None,
     experiment: ExperimentId | None = None,
 ) -> CheckpointPage:
-    position = read_cursor(call, request, request.cursor)
+    # Read here too, so that what is wrong is told with its place; the registry chooses by the texts.
+    position = read_wanted(call, request).after
     question = ListCheckpoints(
         trial_id=trial,
         experiment_id=experiment,
         after=str(position[0]) if position else None,
         limit=request.limit,
+        filter=request.filter,
+        sort=request.sort,
     )
     found = await call.doors.bus.ask(question, call.tenant, call.doors.query_timeout_s)
     return CheckpointPage(

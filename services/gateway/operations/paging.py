@@ -7,9 +7,9 @@ import orjson
 
 from services.gateway.api.base import ListRequest, Request, Resource
 from services.gateway.core.choosing import cell_of, choose
-from services.gateway.core.cursors import Position, decode_cursor, encode_cursor
-from services.gateway.core.listing import Wanted, position_of
+from services.gateway.core.cursors import decode_cursor, encode_cursor
 from services.gateway.operations.call import Call
+from shared.expressions.fields import Position, Wanted, position_of
 
 Res = TypeVar("Res", bound=Resource)
 _NOT_A_FILTER = {"cursor", "limit", "after"}

@@ -16,13 +16,13 @@ from services.gateway.api.trials import (
     TrialRequest,
     TrialState,
 )
-from services.gateway.core.listing import Wanted
 from services.gateway.operations.call import Call
 from services.gateway.operations.find import experiment_in, find_experiment, find_trial
 from services.gateway.operations.paging import make_cursor, next_cursor, read_cursor, read_wanted
 from services.gateway.operations.render import render_on_front, render_run, render_trial
 from services.gateway.operations.render_cluster import render_explanation
 from services.gateway.store import experiments as store
+from shared.expressions.fields import Wanted
 from shared.expressions.tree import Order
 from shared.ids import ExperimentId, TrialId
 from shared.messages import queue as messages

@@ -9,9 +9,9 @@ from sqlalchemy import Row, case, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.listing import Wanted
 from services.gateway.store.access_tables import account, tenant, token
-from services.gateway.store.listing import Cells, Part, load_part
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 from shared.ids import TenantId
 
 TOKENS = Cells(

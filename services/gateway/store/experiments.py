@@ -28,9 +28,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.listing import Field, Wanted
-from services.gateway.store.listing import Cells, Part, condition, load_part
 from services.gateway.store.tables import counter, experiment, run, trial
+from shared.expressions.fields import Field, Wanted
+from shared.expressions.sql import Cells, Part, condition, load_part
 from shared.expressions.tree import Filter
 
 _LISTED = [column for column in experiment.c if column.name not in ("config", "config_yaml")]

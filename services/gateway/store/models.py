@@ -8,11 +8,11 @@ from sqlalchemy import DateTime, Row, cast, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.listing import Wanted
 from services.gateway.core.webhooks import REMOVED
-from services.gateway.store.listing import Cells, Part, load_part
 from services.gateway.store.projections import Applied
 from services.gateway.store.tables import model, model_version
+from shared.expressions.fields import Wanted
+from shared.expressions.sql import Cells, Part, load_part
 from shared.messages.models import ModelChanged, VersionChanged
 
 AMBIGUOUS_SHOWN = 5

@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from shared.machine import Machine
+from shared.messages.checkpoints import CheckpointState
 
 
 class State(StrEnum):
@@ -36,6 +37,18 @@ class Trigger(StrEnum):
     collected = "collected"
     objects_gone = "objects gone"
 
+
+PUBLIC: dict[State, CheckpointState] = {
+    State.announced: "uploading",
+    State.uploading: "uploading",
+    State.committing: "uploading",
+    State.saved: "saved",
+    State.abandoned: "abandoned",
+    State.corrupt: "corrupt",
+    State.deleting: "deleted",
+    State.deleted: "deleted",
+}
+"""What others see: whoever asks for a checkpoint that is being deleted must not begin to read it."""
 
 _S, _T = State, Trigger
 

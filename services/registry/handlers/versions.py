@@ -4,7 +4,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from services.registry import events
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.core.names import change_tags, refuse_tags
 from services.registry.core.stage import (
     Staged,
@@ -49,7 +49,7 @@ async def create_version(unit: Unit, delivery: Delivery[CreateVersion]) -> None:
     if checkpoint.state is not State.saved:
         raise Conflict(
             "checkpoint_not_saved",
-            f"checkpoint {checkpoint.id} is {events.PUBLIC[checkpoint.state]}, not saved",
+            f"checkpoint {checkpoint.id} is {PUBLIC[checkpoint.state]}, not saved",
         )
     made_of = await lineage.trace_lineage(unit.connection, checkpoint)
     number = model.versions + 1

@@ -1,10 +1,12 @@
 """The catalogue of checkpoints, and URLs that read their files."""
 
+import json
 from datetime import datetime
+from typing import cast
 from uuid import UUID
 
 from services.registry import events
-from services.registry.core.checkpoint import State
+from services.registry.core.checkpoint import PUBLIC, State
 from services.registry.links import Links
 from services.registry.store import checkpoints, lineage, manifests, objects
 from services.registry.store.checkpoints import Checkpoint
@@ -12,8 +14,10 @@ from services.registry.store.manifests import File
 from shared.bus import Ask, Unit, Units
 from shared.bus.responder import Answer, Question
 from shared.errors import Conflict, NotFound, Rejected
+from shared.expressions.fields import Listing, Position, Wanted
 from shared.ids import CheckpointId, ExperimentId, TrialId
 from shared.messages.checkpoints import (
+    CheckpointFields,
     CheckpointPage,
     CheckpointView,
     FileLinks,
@@ -23,6 +27,7 @@ from shared.messages.checkpoints import (
 
 CHECKPOINTS_PER_PAGE = 500
 BYTES_PER_PAGE = 300 * 1024
+LISTING = Listing.of(CheckpointFields, *CheckpointFields.model_fields, usual="created_at,id")
 
 
 class CheckpointQueries:
@@ -42,19 +47,16 @@ class CheckpointQueries:
         async with self._units.tenant(ask.tenant) as unit:
             if query.checkpoint_id is not None:
                 one = await checkpoints.load_checkpoint(unit.connection, query.checkpoint_id)
-                found = [one] if one else []
-            else:
-                found = await checkpoints.load_checkpoints(
-                    unit.connection,
-                    trial=query.trial_id,
-                    experiment=query.experiment_id,
-                    after=_cursor(query.after),
-                    limit=limit + 1,
-                )
-            views = _fitting(await _views(unit, found[:limit]))
-        more = len(found) > len(views)
-        following = f"{views[-1].created_at.isoformat()}|{views[-1].checkpoint_id}" if more else None
-        return CheckpointPage(checkpoints=tuple(views), next=following)
+                return CheckpointPage(checkpoints=tuple(await _views(unit, [one] if one else [])))
+            filter_, orders = LISTING.read(query.filter, query.sort)
+            wanted = Wanted(filter_, orders, _position(query.after), limit)
+            found, is_more = await checkpoints.load_checkpoints(
+                unit.connection, wanted, trial=query.trial_id, experiment=query.experiment_id
+            )
+            views = _fitting(await _views(unit, [one for one, _ in found]))
+        goes_on = is_more or len(views) < len(found)
+        after = json.dumps(found[len(views) - 1][1]) if goes_on else None
+        return CheckpointPage(checkpoints=tuple(views), next=after)
 
     async def on_checkpoint_files(self, ask: Ask, query: GetCheckpointFiles) -> FileLinks:
         """A saved checkpoint's files with URLs that read them; their hashes tell whether all of it arrived."""
@@ -64,7 +66,7 @@ class CheckpointQueries:
                 raise NotFound(f"checkpoint {query.checkpoint_id}")
             files = (await manifests.load_files(unit.connection, [found.id]))[found.id]
         if found.state is not State.saved:
-            raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {events.PUBLIC[found.state]}")
+            raise Conflict("checkpoint_not_saved", f"checkpoint {found.id} is {PUBLIC[found.state]}")
         links, following = self._links.read_files(files, query.first)
         return FileLinks(checkpoint_id=CheckpointId(found.id), step=found.step, files=links, next=following)
 
@@ -105,7 +107,7 @@ def _view(
         experiment_id=ExperimentId(one.experiment),
         run_number=one.run_number,
         step=one.step,
-        state=events.PUBLIC[one.state],
+        state=PUBLIC[one.state],
         files=tuple(map(events.file_entry, files)),
         size_bytes=one.size_bytes,
         metrics=metrics,
@@ -116,13 +118,11 @@ def _view(
     )
 
 
-def _cursor(text: str | None) -> tuple[datetime, UUID] | None:
+def _position(text: str | None) -> Position | None:
+    """The cursor as it was given; a replica of the version before has given `time|id`."""
     if text is None:
         return None
-    instant, _, checkpoint = text.partition("|")
     try:
-        return datetime.fromisoformat(instant), UUID(checkpoint)
-    except ValueError as error:
-        raise Rejected(
-            "bad_cursor", "the cursor is none of ours; begin without one", place="after"
-        ) from error
+        return cast(Position, json.loads(text) if text.startswith("[") else text.split("|"))
+    except ValueError:
+        raise Rejected("bad_cursor", "the cursor is none of ours; begin without one", place="after") from None

@@ -6,14 +6,26 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, or_, select, text, tuple_, update
+from sqlalchemy import case, delete, func, or_, select, text, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.registry.core.checkpoint import CHECKPOINT, Candidate, State, Trigger
+from services.registry.core.checkpoint import CHECKPOINT, PUBLIC, Candidate, State, Trigger
 from services.registry.core.fencing import Ending
 from services.registry.store.tables import checkpoint_files, checkpoints, runs, trials
+from shared.expressions.fields import Position, Wanted
+from shared.expressions.sql import Cells, load_part, position_at
 
+LISTED = Cells(
+    checkpoints,
+    {
+        "run": checkpoints.c.run_number,
+        "state": case(
+            *((checkpoints.c.state == state, public) for state, public in PUBLIC.items()), else_="uploading"
+        ),
+    },
+)
+"""What of a checkpoint a list can go by."""
 OPEN = (State.announced, State.uploading, State.committing)
 """Neither saved nor given up."""
 
@@ -69,22 +81,16 @@ async def load_checkpoint(
 
 
 async def load_checkpoints(
-    connection: AsyncConnection,
-    *,
-    trial: UUID | None = None,
-    experiment: UUID | None = None,
-    after: tuple[datetime, UUID] | None = None,
-    limit: int,
-) -> list[Checkpoint]:
-    """Return checkpoints in the order of their making."""
-    query = select(checkpoints).order_by(checkpoints.c.created_at, checkpoints.c.id).limit(limit)
+    connection: AsyncConnection, wanted: Wanted, *, trial: UUID | None = None, experiment: UUID | None = None
+) -> tuple[list[tuple[Checkpoint, Position]], bool]:
+    """Return the checkpoints that are wanted, each with the position behind it, and whether there are more."""
+    query = select(checkpoints)
     if trial is not None:
         query = query.where(checkpoints.c.trial == trial)
     if experiment is not None:
         query = query.where(checkpoints.c.experiment == experiment)
-    if after is not None:
-        query = query.where(tuple_(checkpoints.c.created_at, checkpoints.c.id) > after)
-    return [_checkpoint(row) for row in await connection.execute(query)]
+    part = await load_part(connection, query, LISTED, wanted)
+    return [(_checkpoint(row), position_at(row, wanted)) for row in part.rows], part.next is not None
 
 
 async def move_checkpoint(
@@ -279,7 +285,7 @@ async def load_deleting(connection: AsyncConnection, limit: int) -> list[Checkpo
 
 
 def _checkpoint(row: Any) -> Checkpoint:
-    values = dict(row._mapping)
+    values = {name: row._mapping[name] for name in Checkpoint.__dataclass_fields__}
     values["state"] = State(values["state"])
     values["waits_for"] = tuple(values["waits_for"] or ())
     values["parts"] = None if values["parts"] is None else tuple(values["parts"])

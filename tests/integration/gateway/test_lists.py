@@ -11,9 +11,9 @@ from services.gateway.api.base import ListRequest, Resource
 from services.gateway.api.experiments import Experiment, ListExperimentsRequest
 from services.gateway.api.trials import ListTrialsRequest, Trial
 from services.gateway.core.choosing import cell_of, choose
-from services.gateway.core.listing import Wanted
 from services.gateway.rpc.stubs import muster_pb2
 from services.gateway.rpc.stubs.muster_pb2_grpc import MusterStub
+from shared.expressions.fields import Wanted
 from shared.ids import DEFAULT_TENANT, derived_id
 from shared.messages import experiments as messages
 from tests.integration.gateway.conftest import Gateway, Others
@@ -137,6 +137,7 @@ async def test_trials_are_chosen_by_what_they_show(api: httpx.AsyncClient, other
 async def test_a_cursor_is_good_for_its_order_only_and_faults_name_their_place(
     api: httpx.AsyncClient, several: None
 ) -> None:
+    number = (await create(api))["number"]
     sorted_ = {"sort": "name", "limit": "1"}
     cursor = (await api.get("/v1/experiments", params=sorted_)).json()["next_cursor"]
     other = await api.get("/v1/experiments", params={"sort": "-name", "limit": "1", "cursor": cursor})
@@ -146,6 +147,7 @@ async def test_a_cursor_is_good_for_its_order_only_and_faults_name_their_place(
         ("/v1/models", {"sort": "stages"}, "sort"),
         ("/v1/tokens", {"filter": "hash is absent"}, "filter"),
         ("/v1/workers", {"sort": "-tenant"}, "sort"),
+        (f"/v1/experiments/{number}/checkpoints", {"filter": "path = x"}, "filter"),
     ):
         refused = await api.get(path, params=params)
         assert (refused.status_code, refused.json()["code"]) == (422, "unknown_name"), refused.text

@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.errors import Rejected
 from shared.ids import CheckpointId, new_id
 from shared.messages.checkpoints import GetCheckpointFiles, ListCheckpoints
 from shared.messages.files import FileEntry
@@ -26,6 +27,12 @@ async def test_checkpoints_are_listed_with_their_metrics_in_pages(around: Platfo
     last = await around.ask(ListCheckpoints(trial_id=run.trial, limit=2, after=page.next))
     assert [one.checkpoint_id for one in last.checkpoints] == [saved[2]]
     assert last.next is None
+    newest = ListCheckpoints(trial_id=run.trial, limit=1, filter="state = saved and step > 10", sort="-step")
+    first = await around.ask(newest)
+    rest = await around.ask(newest.model_copy(update={"after": first.next}))
+    assert [one.step for one in (*first.checkpoints, *rest.checkpoints)] == [30, 20] and rest.next is None
+    with pytest.raises(Rejected, match="'state' is never 'lost'"):
+        await around.ask(ListCheckpoints(trial_id=run.trial, filter="state = lost"))
     links = await around.ask(GetCheckpointFiles(checkpoint_id=saved[0]))
     assert {link.path: await fetch(link.url) for link in links.files} == FILES
 

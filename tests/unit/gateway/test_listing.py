@@ -11,16 +11,22 @@ from sqlalchemy.dialects import postgresql
 
 from services.gateway.api.access import ListTokensRequest
 from services.gateway.api.base import ListRequest, Resource, describe_field
+from services.gateway.api.checkpoints import (
+    ListExperimentCheckpointsRequest,
+    ListTrialCheckpointsRequest,
+)
 from services.gateway.api.cluster import ListWorkersRequest, Worker
 from services.gateway.api.experiments import ListExperimentsRequest
 from services.gateway.api.models import ListModelsRequest
 from services.gateway.api.trials import ListTrialsRequest
 from services.gateway.core.choosing import cell_of, choose
-from services.gateway.core.listing import Listing, Wanted, position_of
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.store import access, experiments, models
-from services.gateway.store.listing import Cells, condition
+from services.registry.queries.checkpoints import LISTING
+from services.registry.store.checkpoints import LISTED
 from shared.errors import Rejected
+from shared.expressions.fields import Listing, Wanted, position_of
+from shared.expressions.sql import Cells, condition
 
 EXPERIMENTS = ListExperimentsRequest.listing
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -30,7 +36,8 @@ IN_SQL: dict[type[ListRequest], Cells] = {
     ListModelsRequest: models.MODELS,
     ListTokensRequest: access.TOKENS,
 }
-IN_MEMORY = {ListWorkersRequest}
+IN_MEMORY: set[type[ListRequest]] = {ListWorkersRequest}
+OF_THE_REGISTRY: set[type[ListRequest]] = {ListTrialCheckpointsRequest, ListExperimentCheckpointsRequest}
 
 
 class Machine(Resource):
@@ -66,13 +73,20 @@ def walk(machines: list[Machine], filter_: str, sort: str, limit: int = 2) -> li
 
 def test_every_list_that_is_filtered_has_all_its_fields_in_sql_or_at_hand() -> None:
     listed = {row.request for row in OPERATIONS if issubclass(row.request, ListRequest)}
-    assert listed == {*IN_SQL, *IN_MEMORY}
+    assert listed == {*IN_SQL, *IN_MEMORY, *OF_THE_REGISTRY}
     for request, cells in IN_SQL.items():
         for field in (
             *request.listing.fields.values(),
             *(order.column for order in request.listing.usual),
         ):
             assert str(cells.of(field).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+
+
+def test_the_registry_goes_by_what_the_gateway_offers() -> None:
+    for request in OF_THE_REGISTRY:
+        assert request.listing == LISTING
+    for field in LISTING.fields.values():
+        assert str(LISTED.of(field).compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize(

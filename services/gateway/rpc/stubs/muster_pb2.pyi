@@ -2014,14 +2014,18 @@ class ListAuditRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., actor: _Optional[str] = ..., operation: _Optional[str] = ..., entity: _Optional[str] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListExperimentCheckpointsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "experiment")
+    __slots__ = ("limit", "cursor", "filter", "sort", "experiment")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     EXPERIMENT_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     experiment: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., experiment: _Optional[str] = ...) -> None: ...
 
 class ListExperimentLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "tail", "experiment")
@@ -2214,14 +2218,18 @@ class ListTokensRequest(_message.Message):
     def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ...) -> None: ...
 
 class ListTrialCheckpointsRequest(_message.Message):
-    __slots__ = ("limit", "cursor", "trial")
+    __slots__ = ("limit", "cursor", "filter", "sort", "trial")
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FILTER_FIELD_NUMBER: _ClassVar[int]
+    SORT_FIELD_NUMBER: _ClassVar[int]
     TRIAL_FIELD_NUMBER: _ClassVar[int]
     limit: int
     cursor: str
+    filter: str
+    sort: str
     trial: str
-    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
+    def __init__(self, limit: _Optional[int] = ..., cursor: _Optional[str] = ..., filter: _Optional[str] = ..., sort: _Optional[str] = ..., trial: _Optional[str] = ...) -> None: ...
 
 class ListTrialLogsRequest(_message.Message):
     __slots__ = ("rank", "contains", "stream", "pattern", "level", "since", "until", "limit", "cursor", "tail", "trial")

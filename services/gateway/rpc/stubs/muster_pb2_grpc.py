@@ -1287,7 +1287,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListTrialCheckpoints(self, request, context):
-        """Lists a trial's checkpoints in the order of their making.
+        """Lists a trial's checkpoints in the order of their making, or as they are sorted.
         REST: GET /v1/trials/{trial}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -1295,7 +1295,7 @@ class MusterServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListExperimentCheckpoints(self, request, context):
-        """Lists the checkpoints of all trials of an experiment in the order of their making.
+        """Lists the checkpoints of all trials of an experiment in the order of their making, or as they are sorted.
         REST: GET /v1/experiments/{experiment}/checkpoints
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

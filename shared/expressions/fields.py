@@ -1,4 +1,4 @@
-"""What a list can be filtered and sorted by: fields of what it shows, by the names that are shown. Pure; `store/listing` has the same as SQL."""
+"""What a list can be filtered and sorted by: fields of what it shows, by the names that are shown. Pure; `sql` has the same as SQL."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,8 +11,7 @@ from uuid import UUID
 from pydantic import BaseModel
 
 from muster.errors import Rejected
-from services.gateway.core.annotations import without_none
-from services.gateway.core.cursors import Position
+from shared.annotations import without_none
 from shared.expressions.reader import Names, read_filter, read_orders
 from shared.expressions.tree import (
     All,
@@ -25,6 +24,8 @@ from shared.expressions.tree import (
     Value,
 )
 
+Position = list[str | int | float | None]
+"""What of an item goes into a cursor."""
 _KINDS: dict[Anything, Kind] = {
     bool: Kind.BOOLEAN,
     int: Kind.NUMBER,
@@ -132,10 +133,13 @@ def read_position(wanted: Wanted) -> list[Value | None]:
     Raises:
         Rejected: the cursor was made for another order: the list's usual one has changed since.
     """
-    after = wanted.after or []
-    if len(after) != len(wanted.orders):
-        raise Rejected("cursor_invalid", "this list is ordered otherwise by now; begin again", "cursor")
-    return [_parsed(value, order.column.kind) for value, order in zip(after, wanted.orders, strict=True)]
+    try:
+        pairs = zip(wanted.after or [], wanted.orders, strict=True)
+        return [_parsed(value, order.column.kind) for value, order in pairs]
+    except ValueError:
+        raise Rejected(
+            "cursor_invalid", "this list is ordered otherwise by now; begin again", "cursor"
+        ) from None
 
 
 def _written(value: Anything) -> str | int | float | None:

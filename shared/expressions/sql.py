@@ -1,4 +1,4 @@
-"""Filters, orders and pages of lists as SQL: fixed pieces, and whatever a user wrote as a bound parameter. Neighbour: `core/listing`."""
+"""Filters, orders and pages of lists as SQL: fixed pieces, and whatever a user wrote as a bound parameter. Neighbour: `fields`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,8 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from services.gateway.core.cursors import Position
-from services.gateway.core.listing import Field, Wanted, position_of, read_position
+from shared.expressions.fields import Field, Position, Wanted, position_of, read_position
 from shared.expressions.tree import Absent, All, Any, Comparison, Contains, Filter, Kind, Not, Order, Value
 
 _PREFIX = "ordered_"
@@ -77,8 +76,12 @@ async def load_part(
     shown = rows[: wanted.limit]
     if len(rows) == len(shown):
         return Part(shown, None)
-    last = [getattr(shown[-1], f"{_PREFIX}{place}") for place in range(len(keys))]
-    return Part(shown, position_of(last))
+    return Part(shown, position_at(shown[-1], wanted))
+
+
+def position_at(row: Row[Anything], wanted: Wanted) -> Position:
+    """Return the position behind a row that `load_part` has loaded."""
+    return position_of(getattr(row, f"{_PREFIX}{place}") for place in range(len(wanted.orders)))
 
 
 def condition(filter_: Filter[Field], cells: Cells) -> ColumnElement[bool]:
