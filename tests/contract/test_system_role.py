@@ -87,6 +87,7 @@ PAST_THE_CALL = {
     "services/gateway/operations/call.py": "opens them, with what the caller sees",
     "services/gateway/operations/commands.py": "waits for what a command made of a thing that was found before",
     "services/gateway/operations/audit.py": "an audit log is a tenant's as a whole, or the site's",
+    "services/gateway/operations/long.py": "what is refused of the site's comes back to the site, to be looked at by who ordered it",
     "services/gateway/operations/events.py": "where a feed begins and ends is the same for all who read it",
 }
 

@@ -157,6 +157,7 @@ async def _remember(call: Call, name: str, pending: dict[UUID, tuple[UUID, int]]
                 "version": before,
                 "position": 0,
                 "created_at": unit.now,
+                "wanted": None,
             }
             await ordered.insert_ordered(unit.connection, values)
 

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from pydantic import BaseModel
+
 from muster.errors import Transient
 from services.gateway.api.base import Resource
 from services.gateway.api.operations import LongOperation, OperationState
@@ -35,6 +37,7 @@ async def deferred(
     version: int = 0,
     position: int = 0,
     present: Resource | None = None,
+    wanted: BaseModel | None = None,
 ) -> StillWorking:
     """Remembers what was ordered, and returns the error that tells of it.
 
@@ -43,6 +46,7 @@ async def deferred(
         version: of the entity, as it was before.
         position: where the tenant's feed stood before.
         present: the entity as it is shown now.
+        wanted: how the scheduler's view will tell that it has worked, of what is the site's.
     """
     async with call.unit() as unit:
         values = {
@@ -54,6 +58,7 @@ async def deferred(
             "version": version,
             "position": position,
             "created_at": unit.now,
+            "wanted": wanted.model_dump(mode="json") if wanted is not None else None,
         }
         await ordered.insert_ordered(unit.connection, values)
         now = unit.now

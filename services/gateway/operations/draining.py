@@ -3,11 +3,13 @@
 Workers are the site's: commands are sent in its name, and the scheduler's own view tells when they have worked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound
+from services.gateway.api.base import Resource
 from services.gateway.api.cluster import (
     DrainWorkerRequest,
     DrainWorkersRequest,
@@ -20,33 +22,67 @@ from services.gateway.api.cluster import (
 from services.gateway.operations.call import Call
 from services.gateway.operations.cluster import load_cluster, load_worker
 from services.gateway.operations.commands import wait_for
+from services.gateway.operations.deferring import deferred
 from services.gateway.operations.render_cluster import render_worker
 from shared.ids import SITE, new_id
+from shared.messages.pools import ClusterView
 from shared.messages.workers import DisableSlot, DrainWorker, WorkerView
+
+
+class Drained(BaseModel):
+    """Workers that are to take no more work, or work again."""
+
+    workers: list[str]
+    undo: bool
+
+    def among(self, view: ClusterView) -> WorkerPage:
+        """The workers as they are."""
+        found = sorted(
+            (one for one in view.workers if one.worker in self.workers), key=lambda one: one.worker
+        )
+        return WorkerPage(items=[render_worker(worker) for worker in found])
+
+    def seen_in(self, view: ClusterView) -> WorkerPage | None:
+        """The workers once all are so; None before."""
+        found = self.among(view)
+        is_done = all(one.state == "lost" or (one.state == "draining") != self.undo for one in found.items)
+        return found if is_done and len(found.items) == len(self.workers) else None
+
+
+class Switched(BaseModel):
+    """A slot that is to take no more work, or work again."""
+
+    worker: str
+    slot: int
+    undo: bool
+
+    def seen_in(self, view: ClusterView) -> Worker | None:
+        """Its worker once it is so; None before."""
+        now = next((one for one in view.workers if one.worker == self.worker), None)
+        is_done = now is not None and (self.slot in now.disabled_slots) != self.undo
+        return render_worker(now) if now is not None and is_done else None
 
 
 async def drain_worker(call: Call, request: DrainWorkerRequest) -> Worker:
     """Gives a worker no more work; its runs end by themselves, or are asked to save and go elsewhere."""
-    (found,) = await _drain(call, [await load_worker(call, request.worker)], request.reclaim, undo=False)
-    return render_worker(found)
+    worker = await load_worker(call, request.worker)
+    return _only(await _drain(call, [worker], request.reclaim, undo=False, show=_only))
 
 
 async def undrain_worker(call: Call, request: WorkerRequest) -> Worker:
     """Gives a worker work again."""
-    (found,) = await _drain(call, [await load_worker(call, request.worker)], reclaim=False, undo=True)
-    return render_worker(found)
+    worker = await load_worker(call, request.worker)
+    return _only(await _drain(call, [worker], reclaim=False, undo=True, show=_only))
 
 
 async def drain_workers(call: Call, request: DrainWorkersRequest) -> WorkerPage:
     """Gives all workers with these labels no more work. One that joins later, labelled so, takes work."""
-    found = await _drain(call, await _labelled(call, request), request.reclaim, undo=False)
-    return WorkerPage(items=[render_worker(worker) for worker in found])
+    return await _drain(call, await _labelled(call, request), request.reclaim, undo=False)
 
 
 async def undrain_workers(call: Call, request: WorkersRequest) -> WorkerPage:
     """Gives all workers with these labels work again."""
-    found = await _drain(call, await _labelled(call, request), reclaim=False, undo=True)
-    return WorkerPage(items=[render_worker(worker) for worker in found])
+    return await _drain(call, await _labelled(call, request), reclaim=False, undo=True)
 
 
 async def disable_slot(call: Call, request: SlotRequest) -> Worker:
@@ -69,13 +105,16 @@ async def _disable(call: Call, request: SlotRequest, undo: bool) -> Worker:
     command = DisableSlot(operation_id=operation, worker=before.worker, slot=request.slot, undo=undo)
     async with call.site_unit() as unit:
         unit.emit(command, tenant=SITE)
+    wanted = Switched(worker=before.worker, slot=request.slot, undo=undo)
 
-    async def look(_: AsyncConnection) -> WorkerView | None:
-        now = await load_worker(call, request.worker)
-        return now if (request.slot in now.disabled_slots) != undo else None
+    async def look(_: AsyncConnection) -> Worker | None:
+        return wanted.seen_in(await load_cluster(call))
 
     found = await wait_for(call, operation, look, sent_for=SITE)
-    return render_worker(found or await load_worker(call, request.worker))
+    if found is None:
+        present = render_worker(await load_worker(call, request.worker))
+        raise await deferred(call, operation, present=present, wanted=wanted)
+    return found
 
 
 async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:
@@ -94,24 +133,34 @@ async def _labelled(call: Call, request: WorkersRequest) -> list[WorkerView]:
     return found
 
 
-async def _drain(call: Call, workers: Sequence[WorkerView], reclaim: bool, undo: bool) -> list[WorkerView]:
-    """The workers as they stand once all commands have worked, or no more time is left."""
-    names = {worker.worker for worker in workers}
+async def _drain(
+    call: Call,
+    workers: Sequence[WorkerView],
+    reclaim: bool,
+    undo: bool,
+    show: Callable[[WorkerPage], Resource] = lambda page: page,
+) -> WorkerPage:
+    """The workers once all commands have worked. Raises StillWorking, with what is to be shown of them, where that takes longer."""
+    wanted = Drained(workers=[worker.worker for worker in workers], undo=undo)
     commands = [
         DrainWorker(operation_id=new_id(call.doors.clock), worker=worker.worker, reclaim=reclaim, undo=undo)
         for worker in workers
     ]
+    before = WorkerPage(items=[render_worker(worker) for worker in workers])
+    call.note(before=show(before))
     async with call.site_unit() as unit:
         unit.emit(*commands, tenant=SITE)
 
-    async def now() -> list[WorkerView]:
-        view = await load_cluster(call)
-        return sorted((one for one in view.workers if one.worker in names), key=lambda one: one.worker)
+    async def look(_: AsyncConnection) -> WorkerPage | None:
+        return wanted.seen_in(await load_cluster(call))
 
-    async def look(_: AsyncConnection) -> list[WorkerView] | None:
-        found = await now()
-        is_done = all(one.state == "lost" or (one.state == "draining") != undo for one in found)
-        return found if is_done and len(found) == len(names) else None
+    operation = commands[0].operation_id
+    found = await wait_for(call, operation, look, sent_for=SITE)
+    if found is None:
+        now = wanted.among(await load_cluster(call))
+        raise await deferred(call, operation, present=show(now), wanted=wanted)
+    return found
 
-    found = await wait_for(call, commands[0].operation_id, look, sent_for=SITE)
-    return found if found is not None else await now()
+
+def _only(page: WorkerPage) -> Worker:
+    return page.items[0]

@@ -1,6 +1,6 @@
 """Operations that took longer than their request waited, as things: running, done with what came of it, or refused."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -16,15 +16,19 @@ from services.gateway.api.operations import (
     OperationRequest,
     OperationState,
 )
-from services.gateway.operations import editing, lifecycle, models, searching, versions
+from services.gateway.core.permissions import Permission
+from services.gateway.operations import draining, editing, lifecycle, models, pools, searching, versions
 from services.gateway.operations.call import Call
+from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import Entity
 from services.gateway.operations.deferring import orderer_of
 from services.gateway.operations.find import parse_uuid
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.render_experiments import render_experiment, render_experiment_detail
 from services.gateway.store import experiments, ordered as store
-from services.gateway.store.events import find_told, load_refusal
+from services.gateway.store.events import find_told, load_refusal, load_refusals
+from shared.ids import SITE
+from shared.messages.pools import ClusterView
 
 Outcome = Callable[[AsyncConnection, Any], Awaitable[Resource | None]]
 """What came of an operation, as far as the caller sees it; None while nothing has."""
@@ -35,9 +39,12 @@ async def get_operation(call: Call, request: OperationRequest) -> LongOperation:
     name = parse_uuid(request.operation)
     async with call.reading().connection() as connection:
         row = await store.load_ordered(connection, orderer_of(call), name) if name else None
-        if row is None:
-            raise NotFound(f"operation {request.operation}", "an operation can be looked at for a day")
-        return await _render(connection, row)
+        shown = await _render(connection, row) if row is not None and row.wanted is None else None
+    if shown is None and row is not None:
+        (shown,) = await _render_of_site(call, [row])
+    if shown is None:
+        raise NotFound(f"operation {request.operation}", "an operation can be looked at for a day")
+    return shown
 
 
 async def list_operations(call: Call, request: ListOperationsRequest) -> LongOperationPage:
@@ -46,20 +53,39 @@ async def list_operations(call: Call, request: ListOperationsRequest) -> LongOpe
     below = parse_uuid(str(position[0])) if position else None
     async with call.reading().connection() as connection:
         rows = await store.load_page(connection, orderer_of(call), below, request.limit + 1)
-        shown = [await _render(connection, row) for row in rows[: request.limit]]
+        kept = rows[: request.limit]
+        shown = {row.id: await _render(connection, row) for row in kept if row.wanted is None}
+    of_site = [row for row in kept if row.wanted is not None]
+    if of_site:
+        shown |= {one.id: one for one in await _render_of_site(call, of_site) if one is not None}
     more = len(rows) > request.limit
     return LongOperationPage(
-        items=shown, next_cursor=make_cursor(call, request, [str(shown[-1].id)]) if more else None
+        items=[shown[row.id] for row in kept if row.id in shown],
+        next_cursor=make_cursor(call, request, [str(kept[-1].id)]) if more else None,
     )
 
 
 async def _render(connection: AsyncConnection, row: Any) -> LongOperation:
-    plain = {"id": row.id, "operation": row.operation, "created_at": row.created_at}
     refusal = await load_refusal(connection, row.id)
+    found = await OUTCOMES[row.operation](connection, row) if refusal is None else None
+    return _shown(row, refusal, found)
+
+
+async def _render_of_site(call: Call, rows: Sequence[Any]) -> list[LongOperation | None]:
+    """What was asked of the site; its refusals come back to the site. None for who does not see machines any more."""
+    if not call.caller.grants.holds(Permission.CLUSTER_READ):
+        return [None for _ in rows]
+    view = await load_cluster(call)
+    async with call.doors.database.tenant(SITE) as connection:
+        refusals = await load_refusals(connection, [row.id for row in rows])
+    return [_shown(row, refusals.get(row.id), OF_THE_SITE[row.operation](row.wanted, view)) for row in rows]
+
+
+def _shown(row: Any, refusal: Any | None, found: Resource | None) -> LongOperation:
+    plain = {"id": row.id, "operation": row.operation, "created_at": row.created_at}
     if refusal is not None:
         told = {"code": refusal.code, "message": refusal.message, "hint": refusal.hint}
         return LongOperation.model_validate({**plain, "state": OperationState.REFUSED, **told})
-    found = await OUTCOMES[row.operation](connection, row)
     state = OperationState.RUNNING if found is None else OperationState.DONE
     result = found.model_dump(mode="json") if found is not None else None
     return LongOperation.model_validate({**plain, "state": state, "result": result})
@@ -94,3 +120,29 @@ OUTCOMES: dict[str, Outcome] = {
     **dict.fromkeys(versions.ORDERING, partial(_told, versions.VERSION)),
 }
 """How each operation that orders something is seen to have worked."""
+
+
+def _drained(wanted: Any, view: ClusterView) -> Resource | None:
+    return draining.Drained.model_validate(wanted).seen_in(view)
+
+
+def _drained_one(wanted: Any, view: ClusterView) -> Resource | None:
+    page = draining.Drained.model_validate(wanted).seen_in(view)
+    return page.items[0] if page is not None else None
+
+
+def _switched(wanted: Any, view: ClusterView) -> Resource | None:
+    return draining.Switched.model_validate(wanted).seen_in(view)
+
+
+def _ruled(wanted: Any, view: ClusterView) -> Resource | None:
+    return pools.Ruled.model_validate(wanted).seen_in(view)
+
+
+OF_THE_SITE: dict[str, Callable[[Any, ClusterView], Resource | None]] = {
+    **dict.fromkeys(("DrainWorker", "UndrainWorker"), _drained_one),
+    **dict.fromkeys(("DrainWorkers", "UndrainWorkers"), _drained),
+    **dict.fromkeys(("DisableSlot", "EnableSlot"), _switched),
+    "EditPool": _ruled,
+}
+"""How what is asked of the site is seen to have worked, in the scheduler's view."""

@@ -2,18 +2,21 @@
 
 from bisect import bisect_right
 
+from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from muster.errors import NotFound, Rejected
 from services.gateway.api.base import PageRequest
 from services.gateway.api.pools import EditPoolRequest, Pool, PoolPage, PoolRequest
 from services.gateway.operations.call import Call
+from services.gateway.operations.cluster import load_cluster
 from services.gateway.operations.commands import wait_for
+from services.gateway.operations.deferring import deferred
 from services.gateway.operations.paging import make_cursor, read_cursor
 from services.gateway.operations.preconditions import check_unchanged
 from services.gateway.operations.render_cluster import render_pool
 from shared.ids import SITE, new_id
-from shared.messages.pools import EditPool, GetCluster, PoolRules, PoolView
+from shared.messages.pools import ClusterView, EditPool, PoolRules, PoolView
 
 _TAKEN_AWAY = {
     "no_ageing": "ageing_s",
@@ -23,10 +26,22 @@ _TAKEN_AWAY = {
 }
 
 
+class Ruled(BaseModel):
+    """A pool that is to have these rules."""
+
+    pool: str
+    rules: PoolRules
+
+    def seen_in(self, view: ClusterView) -> Pool | None:
+        """The pool once it has them; None before."""
+        now = next((one for one in view.pools if one.pool == self.pool), None)
+        return render_pool(now) if now is not None and now.rules == self.rules else None
+
+
 async def list_pools(call: Call, request: PageRequest) -> PoolPage:
     """Lists the pools by name."""
     position = read_cursor(call, request, request.cursor)
-    view = await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)
+    view = await load_cluster(call)
     pools = sorted(view.pools, key=lambda pool: pool.pool)
     first = bisect_right([pool.pool for pool in pools], str(position[0])) if position else 0
     shown = pools[first : first + request.limit]
@@ -52,17 +67,21 @@ async def edit_pool(call: Call, request: EditPoolRequest) -> Pool:
     async with call.site_unit() as unit:
         unit.emit(command, tenant=SITE)
 
-    async def look(_: AsyncConnection) -> PoolView | None:
-        now = await view_of(call, request.pool)
-        return now if now.rules == rules else None
+    wanted = Ruled(pool=before.pool, rules=rules)
+
+    async def look(_: AsyncConnection) -> Pool | None:
+        return wanted.seen_in(await load_cluster(call))
 
     found = await wait_for(call, command.operation_id, look, sent_for=SITE)
-    return render_pool(found or await view_of(call, request.pool))
+    if found is None:
+        present = render_pool(await view_of(call, request.pool))
+        raise await deferred(call, command.operation_id, present=present, wanted=wanted)
+    return found
 
 
 async def view_of(call: Call, name: str) -> PoolView:
     """Raises NotFound, naming the pools there are."""
-    view = await call.doors.bus.ask(GetCluster(), call.tenant, call.doors.query_timeout_s)
+    view = await load_cluster(call)
     for pool in view.pools:
         if pool.pool == name:
             return pool

@@ -1,6 +1,7 @@
 """Operations that took longer than their request waited."""
 
 from sqlalchemy import BigInteger, Column, DateTime, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSON
 
 from services.gateway.store.tables import metadata
 
@@ -15,5 +16,6 @@ ordered = Table(
     Column("version", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("wanted", JSON(none_as_null=True)),
 )
-"""`orderer`: the user, or the token of none. `version`: of the entity before; `position`: of the feed before. Kept a day."""
+"""`wanted`: of what is the site's, how it will be seen to have worked. `orderer`: the user, or the token of none. `version`: of the entity before; `position`: of the feed before. Kept a day."""

@@ -6,11 +6,13 @@ from typing import Any
 import httpx
 
 from shared.ids import DEFAULT_TENANT, SITE
+from shared.messages.experiments import OperationRefused
 from shared.messages.pools import ClusterView, GetCluster
 from shared.messages.workers import DisableSlot, DrainWorker
 from tests.integration.gateway.conftest import Gateway, Others
 from tests.integration.gateway.seeding import add_token
 from tests.integration.gateway.test_experiments import next_command
+from tests.integration.gateway.test_long_operations import ASYNC, settled
 from tests.integration.gateway.test_machines import view
 from tests.integration.servers import TestDatabase
 from tests.support.waiting import eventually
@@ -114,3 +116,43 @@ async def test_who_may_only_edit_experiments_may_not_drain(
         )
         async with gateway.client(token) as client:
             assert (await client.post("/v1/workers/w1/drain", json={})).status_code == status
+
+
+async def test_what_the_scheduler_takes_its_time_for_is_an_operation_of_who_ordered_it(
+    api: httpx.AsyncClient, gateway: Gateway, others: Others, postgres: TestDatabase
+) -> None:
+    others.say(GetCluster, racked({"w1": "ready", "w2": "ready", "w3": "ready"}))
+    pool = (await api.get("/v1/pools")).json()["items"][0]["name"]
+    drained, racks, switched, ruled = await asyncio.gather(
+        api.post("/v1/workers/w1/drain", json={}, headers=ASYNC),
+        api.post("/v1/workers/drain", json={"labels": {"rack": "r7"}}, headers=ASYNC),
+        api.post("/v1/workers/w3/drain", json={}),
+        api.patch(f"/v1/pools/{pool}", json={"ageing_s": 77}, headers=ASYNC),
+    )
+    assert [one.status_code for one in (drained, racks, switched, ruled)] == [202] * 4
+    assert switched.json()["id"] == "w3", "who does not ask for the operation is shown the worker"
+    paths = [one.headers["location"] for one in (drained, racks, switched, ruled)]
+    assert {(await api.get(path)).json()["state"] for path in paths} == {"running"}
+    no = OperationRefused(operation_id=drained.json()["id"], code="worker_is_odd", message="it is odd")
+    await others.announce("scheduler", SITE, no)
+    refused = await settled(api, paths[0])
+    found = racked({"w1": "draining", "w2": "draining", "w3": "draining"})
+    rules = found.pools[0].rules.model_copy(update={"ageing_s": 77.0})
+    others.say(
+        GetCluster, found.model_copy(update={"pools": (found.pools[0].model_copy(update={"rules": rules}),)})
+    )
+    done = [await settled(api, path) for path in paths[1:]]
+    assert (refused["state"], refused["code"], refused["message"]) == (
+        "refused",
+        "worker_is_odd",
+        "it is odd",
+    )
+    assert [one["state"] for one in done] == ["done"] * 3
+    assert [one["id"] for one in done[0]["result"]["items"]] == ["w1", "w2"]
+    assert (done[1]["result"]["state"], done[2]["result"]["rules"]["ageing_s"]) == ("draining", 77.0)
+    listed = (await api.get("/v1/operations", params={"limit": 4})).json()["items"]
+    assert {one["operation"] for one in listed} == {"DrainWorker", "DrainWorkers", "EditPool"}
+    system = postgres.urls["gateway"].system
+    other = await add_token(system, gateway.directory, DEFAULT_TENANT, "operator", "another-keeper")
+    async with gateway.client(other) as stranger:
+        assert (await stranger.get(paths[1])).status_code == 404

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import JsonValue
 
 from services.gateway.api import access, base, experiments, versions
-from services.gateway.operations.long import OUTCOMES
+from services.gateway.operations.long import OF_THE_SITE, OUTCOMES
 from services.gateway.operations.operation import Idempotency, Operation, Retirement
 from services.gateway.operations.table import OPERATIONS
 from services.gateway.rest.openapi import render_openapi
@@ -62,7 +62,7 @@ def test_what_only_reads_is_safe_and_creates_take_a_key() -> None:
 
 
 def test_what_takes_long_can_be_looked_at() -> None:
-    assert {row.name for row in OPERATIONS if row.long} == set(OUTCOMES)
+    assert {row.name for row in OPERATIONS if row.long} == {*OUTCOMES, *OF_THE_SITE}
 
 
 def test_what_shows_a_secret_says_so() -> None:
